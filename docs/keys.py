@@ -26,7 +26,7 @@ Sections = Mapping[str, Sequence[tuple[str, str]]]
 
 
 def sections_of(page: Page) -> Sections:
-    """What the sheet of keys says on the open tab: rows of keys and what they do, by heading."""
+    """Return what the sheet of keys says on the open tab: rows of keys and what they do, by heading."""
     page.keyboard.press("?")
     page.locator("dialog.shortcuts section").first.wait_for()
     found = {each["title"]: [(keys, what) for keys, what in each["rows"]] for each in page.evaluate(_READ)}
@@ -36,7 +36,10 @@ def sections_of(page: Page) -> Sections:
 
 
 def collect(page: Page, url: str) -> Mapping[str, Sections]:
-    """The sections of each tab by the panel's title, without those that stand on every tab; these are under ""."""
+    """Return the sections of each tab by the panel's title, without those that stand on every tab.
+
+    These are under "".
+    """
     everywhere: Sections = {}
     found: dict[str, Sections] = {}
     for panel in PANELS:
@@ -51,7 +54,7 @@ def collect(page: Page, url: str) -> Mapping[str, Sections]:
 
 
 def written(tabs: Mapping[str, Sections]) -> str:
-    """The page of the documentation."""
+    """Return the page of the documentation."""
     lines = [
         "# Keys",
         "",

@@ -58,7 +58,7 @@ class CapturedFiles:
 
 
 def pack(recording: Recording, folder: Path, process: dict[str, str | int], archive: IO[bytes]) -> None:
-    """Writes what a recording left in a folder, and what is known of it, as a ZIP archive without compression.
+    """Write what a recording left in a folder, and what is known of it, as a ZIP archive without compression.
 
     Args:
         recording: what was recorded.
@@ -84,7 +84,7 @@ def pack(recording: Recording, folder: Path, process: dict[str, str | int], arch
 
 
 def unpack(archive: IO[bytes], logdir: Path, begin_ns: int, *, tag_suffix: str = "") -> CapturedFiles:
-    """Writes the trace and the StepStats of an archive into a log directory.
+    """Write the trace and the StepStats of an archive into a log directory.
 
     No name in the archive becomes a name of a file: the trace is named after the host, with what no file name should
     have left out, and the StepStats go into an event file of their own.
@@ -136,7 +136,7 @@ def _unpack(packed: zipfile.ZipFile, logdir: Path, begin_ns: int, tag_suffix: st
 
 
 def checked_entries(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The entries of the archive.
+    """Return the entries of the archive.
 
     Raises:
         AnswerError: there are more than there can be, or one is compressed or encrypted, or they are too large.
@@ -154,13 +154,15 @@ def checked_entries(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def safe_name(text: object) -> str:
-    """A name from elsewhere as part of a file name: letters, digits, dots, underscores and hyphens, 64 at most."""
+    """Return a name from elsewhere as part of a file name: letters, digits, dots, underscores and hyphens, 64 at
+    most.
+    """
     kept = re.sub(r"[^A-Za-z0-9._-]+", "_", text if isinstance(text, str) else "").lstrip("._-")[:64]
     return kept or "host"
 
 
 def printable(text: str) -> str:
-    """Text from elsewhere without control characters, which terminals obey."""
+    """Return text from elsewhere without control characters, which terminals obey."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
@@ -188,7 +190,7 @@ def _whole(value: object) -> int:
 
 
 def _unzipped(stored: IO[bytes]) -> Iterator[bytes]:
-    """The content of a gzip file in pieces: a damaged one must not get into the log directory."""
+    """Yield the content of a gzip file in pieces: a damaged one must not get into the log directory."""
     size = 0
     with gzip.GzipFile(fileobj=stored) as stream:
         while piece := stream.read(_BLOCK):
@@ -199,7 +201,7 @@ def _unzipped(stored: IO[bytes]) -> Iterator[bytes]:
 
 
 def _copy_step_stats(stored: IO[bytes], size: int, logdir: Path, tag_suffix: str, notes: list[str]) -> int:
-    """Copies the RunMetadata of steps from an event file into one of their own; returns how many there were."""
+    """Copy the RunMetadata of steps from an event file into one of their own; returns how many there were."""
     copied = refused = 0
     writer: SummaryWriter | None = None
     try:
@@ -225,7 +227,7 @@ def _copy_step_stats(stored: IO[bytes], size: int, logdir: Path, tag_suffix: str
 
 
 def _events(stored: IO[bytes], size: int, notes: list[str]) -> Iterator[Event]:
-    """The events of an event file, up to the first that is damaged."""
+    """Yield the events of an event file, up to the first that is damaged."""
     while begin := stored.read(HEADER_BYTES):
         length = _LENGTH.unpack(begin[:8])[0] if len(begin) == HEADER_BYTES else size
         # A length beyond the file is damage, and must not be read into memory.

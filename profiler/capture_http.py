@@ -97,7 +97,7 @@ class CaptureHttpServer(ThreadingHTTPServer):
 
 
 def _close_in_children(http: CaptureHttpServer) -> None:
-    """A forked child, such as one that loads data, must not keep the port."""
+    """Close the port in a forked child, such as one that loads data."""
     kept = weakref.ref(http)
 
     def close() -> None:
@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Training programs have a terminal of their own."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answers what is no request of this server, as JSON too."""
+        """Answer what is no request of this server, as JSON too."""
         self._send_json(code, {"error": f"{message or 'the request cannot be read'}."})
 
     def _answer(self, routes: Mapping[str, Any]) -> None:
@@ -144,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
     # --- who may ask -----------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        """Refuses what a web page, or somebody who does not know the token, sends."""
+        """Refuse what a web page, or somebody who does not know the token, send."""
         hosts = self.headers.get_all("Host") or []
         name = host_of(hosts[0]) if len(hosts) == 1 else ""
         names = self.server.names
@@ -237,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusalError(500, f"the recording failed: {type(error).__name__}: {error}.") from error
 
     def _is_wanted(self) -> bool:
-        """Whether the client still waits, and the server is to go on."""
+        """Return whether the client still waits, and the server is to go on."""
         if self.server.stopping.is_set():
             return False
         readable, _, _ = select.select([self.connection], [], [], 0)
@@ -285,7 +285,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def host_of(header: str) -> str:
-    """The name in a Host header, without the port and the brackets of an IPv6 address."""
+    """Return the name in a Host header, without the port and the brackets of an IPv6 address."""
     if header.startswith("["):
         return header[1:].partition("]")[0].lower()
     return header.partition(":")[0].lower()

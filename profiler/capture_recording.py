@@ -32,7 +32,7 @@ class CaptureCancelledError(UserError):
 
 
 def record(request: CaptureRequest, folder: str | os.PathLike[str], is_wanted: Callable[[], bool]) -> Recording:
-    """Records this process as a request says, and writes it into a folder.
+    """Record this process as a request says, and write it into a folder.
 
     Args:
         request: what to record.
@@ -82,7 +82,7 @@ class RequestedProfile(Profile):
                 self._enter(next_step)
 
     def wait(self, is_wanted: Callable[[], bool]) -> None:
-        """Returns when the recording is over or has to be ended; begins it where no step does."""
+        """Return when the recording is over or has to be ended; begins it where no step does."""
         asked_at = time.monotonic()
         while not self._ended.wait(_LOOK_S):
             if not is_wanted():
@@ -102,7 +102,7 @@ class RequestedProfile(Profile):
                 self._begin_here()
 
     def result(self) -> Recording:
-        """What was recorded, once the block is over; raises what `record` says."""
+        """Return what was recorded, once the block is over; raises what `record` says."""
         with self._turn:
             recording, error = self.recording, self._error
         if self._cancelled:
@@ -136,7 +136,7 @@ class RequestedProfile(Profile):
                 self._enter(0)
 
     def _decide(self, count: int) -> ProfilerAction:
-        """The schedule: called when the block begins, with 0, and at every step."""
+        """Return the schedule: called when the block begins, with 0, and at every step."""
         if count == 0:
             return ProfilerAction.NONE
         if self._begun_at is None:

@@ -48,7 +48,7 @@ class CaptureRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (milliseconds + self.options.delay_ms) / 1000
 
     def profiler_options(self) -> ProfilerOptions:
-        """The options as the profiler takes them."""
+        """Return the options as the profiler takes them."""
         options = self.options
         return ProfilerOptions(
             host_tracer_level=options.host_tracer_level,
@@ -59,7 +59,7 @@ class CaptureRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def parse_request(body: bytes) -> CaptureRequest:
-    """The request that a body holds.
+    """Return the request that a body holds.
 
     Raises:
         UserError: it is none; the message says what was expected.
@@ -72,7 +72,7 @@ def parse_request(body: bytes) -> CaptureRequest:
 
 
 def checked_request(request: CaptureRequest) -> CaptureRequest:
-    """The request as it is.
+    """Return the request as it is.
 
     Raises:
         UserError: it names neither a time nor a number of steps, or collectors that are none.
@@ -89,5 +89,5 @@ def checked_request(request: CaptureRequest) -> CaptureRequest:
 
 
 def request_bytes(request: CaptureRequest) -> bytes:
-    """The request as the body that `parse_request` reads."""
+    """Return the request as the body that `parse_request` reads."""
     return msgspec.json.encode(request)

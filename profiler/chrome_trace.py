@@ -36,7 +36,7 @@ def chrome_trace_from_records(
     host_pid: int,
     metadata: Mapping[str, Any] | None = None,
 ) -> Iterator[bytes]:
-    """The pieces of a trace as JSON.
+    """Yield the pieces of a trace as JSON.
 
     Streams of one device are threads of one process. An arrow leads from each call to what it started on a device.
 
@@ -66,7 +66,7 @@ def chrome_trace_from_records(
 
 
 def process_of(device: str) -> str:
-    """The device that a stream belongs to; any other device is its own."""
+    """Return the device that a stream belongs to; any other device is its own."""
     return device.partition(_STREAM)[0]
 
 
@@ -131,7 +131,7 @@ def _slice(record: Record, base_ns: int, places: _Places) -> Event:
 
 
 def _launches(records: Sequence[Record], moment: Callable[[Lane, int], Event]) -> Iterator[Event]:
-    """An arrow leaves each call once, and reaches all that it started."""
+    """Yield an arrow leaves each call once, and reaches all that it started."""
     started: dict[int, list[Record]] = defaultdict(list)
     for record in records:
         if record.correlation and record.category not in _CALLS:

@@ -89,7 +89,7 @@ class Client:
         self._connection: http.client.HTTPConnection | None = None
 
     def cancel(self) -> None:
-        """Ends what the client does, with `CaptureError`; the process then ends its recording."""
+        """End what the client does, with `CaptureError`; the process then ends its recording."""
         self._cancelled.set()
         connection = self._connection
         if connection is not None and connection.sock is not None:
@@ -99,7 +99,7 @@ class Client:
                 return
 
     def status(self) -> dict[str, Any]:
-        """What runs there: `stepscope.profiler.server.status`. Raises CaptureError."""
+        """Return what runs there: `stepscope.profiler.server.status`. Raises CaptureError."""
         answer = self._ask("GET", "/status", None, CONNECT_S)
         try:
             found = json.loads(answer.read(_MOST_ERROR_BYTES))
@@ -121,7 +121,7 @@ class Client:
         attempts: int = 1,
         on_phase: Callable[[Phase], None] = lambda phase: None,
     ) -> Capture:
-        """Records the process, and writes what it sends into a log directory.
+        """Record the process, and write what it sends into a log directory.
 
         Args:
             request: how long, and what.
@@ -184,7 +184,7 @@ class Client:
         patience: float,
         on_sent: Callable[[], None] = lambda: None,
     ) -> http.client.HTTPResponse:
-        """The answer to a request, if it is a good one."""
+        """Return the answer to a request, if it is a good one."""
         headers = {"Content-Type": "application/json"} if body is not None else {}
         if self._token:
             if not self._token.isascii() or not self._token.isprintable():
@@ -282,7 +282,7 @@ def capture_all(
     token: str | None = None,
     attempts: int = 1,
 ) -> Iterator[CaptureEvent]:
-    """Records all processes at once, into one folder of a log directory; gives what happens as it does.
+    """Record all processes at once, into one folder of a log directory; gives what happens as it does.
 
     The last event of every address is a `Capture` or a `CaptureError`. Recordings that still run when nobody asks for
     the next event any more are ended.
@@ -318,7 +318,7 @@ def capture_all(
 
 
 def check_writable(logdir: Path) -> None:
-    """Makes the log directory if there is none, and finds out whether files can be written there.
+    """Make the log directory if there is none, and find out whether files can be written there.
 
     Raises:
         UserError: they cannot.

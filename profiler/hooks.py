@@ -54,7 +54,7 @@ class StepRecorder:
         self._running: tuple[_OneStep, ExitStack] | None = None
 
     def begin(self, step: int, logdir: str | os.PathLike[str]) -> bool:
-        """Begins to record a step into a log directory; False, with a warning, where that cannot be now."""
+        """Begin to record a step into a log directory; False, with a warning, where that cannot be now."""
         profile, running = _OneStep(logdir, step, self._options, self._collectors), ExitStack()
         try:
             running.enter_context(profile)
@@ -65,7 +65,7 @@ class StepRecorder:
         return True
 
     def end(self, *, finished: bool = True) -> Recording | None:
-        """Writes the step that is recorded, if one is; ``finished`` is False where the loop left it half-way."""
+        """Write the step that is recorded, if one is; ``finished`` is False where the loop left it half-way."""
         if self._running is None:
             return None
         (profile, running), self._running = self._running, None
@@ -96,7 +96,7 @@ class _OneStep(Profile):
         self.number: Final = number
 
     def step(self, next_step: int | None = None) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def finish(self) -> None:
         super().step()
@@ -151,7 +151,7 @@ class ProfilerHook(Hook):
         """The step that is being recorded."""
 
     def before_step(self, step: int) -> None:
-        """Begins to record, if the step is due."""
+        """Begin to record, if the step is due."""
         self._write(finished=False)
         if self._first:
             self._first = False
@@ -162,11 +162,11 @@ class ProfilerHook(Hook):
             self._recorded = step if self._recorder.begin(step, self._logdir) else None
 
     def after_step(self, step: int, values: Mapping[str, Any] = _NOTHING) -> None:
-        """Writes what was recorded of the step."""
+        """Write what was recorded of the step."""
         self._write(finished=True)
 
     def end(self, step: int = 0, values: Mapping[str, Any] = _NOTHING) -> None:
-        """Writes what was recorded of a step that the loop left half-way; its end is marked as unfinished."""
+        """Write what was recorded of a step that the loop left half-way; its end is marked as unfinished."""
         self._write(finished=False)
 
     def _write(self, *, finished: bool) -> None:

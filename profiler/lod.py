@@ -41,7 +41,7 @@ class Window:
 
 @kernel()
 def _build_maxima(duration: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A segment tree without its leaves: node k holds the longest slice under nodes 2k and 2k + 1.
+    """Return a segment tree without its leaves: node k holds the longest slice under nodes 2k and 2k + 1.
 
     Leaf i is node n + i and stands for slice i. Of equally long slices the first is the longest.
     """
@@ -60,7 +60,7 @@ def _build_maxima(duration: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @kernel()
 def _longest(duration: NDArray[np.int64], best: NDArray[np.int64], first: int, last: int) -> int:
-    """The first of the longest slices in ``first:last``, which is not empty, in O(log n)."""
+    """Return the first of the longest slices in ``first:last``, which is not empty, in O(log n)."""
     size = duration.size
     longest = first
     low = first + size
@@ -87,7 +87,7 @@ def _longest(duration: NDArray[np.int64], best: NDArray[np.int64], first: int, l
 
 @kernel()
 def _first_from(start: NDArray[np.int64], low: int, high: int, time: int) -> int:
-    """The first of the slices ``low:high`` that begins at or after ``time``, found in steps that double."""
+    """Return the first of the slices ``low:high`` that begins at or after ``time``, found in steps that double."""
     step = 1
     while low + step < high and start[low + step] < time:
         low += step
@@ -195,7 +195,7 @@ class LevelOfDetail:
         most_depths: int | None = None,
         most_rows: int | None = None,
     ) -> Window:
-        """What to draw between two times (end exclusive), in ``buckets`` columns.
+        """Return what to draw between two times (end exclusive), in ``buckets`` columns.
 
         ``lanes`` are indices into `Trace.lanes`, all if None. There are at most ``buckets`` entries per row, of the
         first ``most_depths`` rows of each lane, and of the first ``most_rows`` of all these.
@@ -240,7 +240,7 @@ def span_ns(trace: Trace) -> tuple[int, int]:
 
 
 def coverage(trace: Trace, buckets: int, lanes: Sequence[int] | None = None) -> NDArray[np.float32]:
-    """How busy some lanes, all if None, are over the whole trace, float32 ``[lanes, buckets]``.
+    """Return how busy some lanes, all if None, are over the whole trace, float32 ``[lanes, buckets]``.
 
     That is the fraction of each of ``buckets`` equal parts of `span_ns` in which a slice of depth 0 runs.
     Raises `ValueError` for no buckets.
@@ -255,7 +255,7 @@ def coverage(trace: Trace, buckets: int, lanes: Sequence[int] | None = None) -> 
 
 
 def search(trace: Trace, pattern: str, match: Match = "text") -> NDArray[np.int64]:
-    """Indices of the slices whose name a pattern matches, in order of time.
+    """Return indices of the slices whose name a pattern matches, in order of time.
 
     ``match`` says what the pattern is: a part of the name in any case ("text"), a regular expression ("regex"), or the
     whole name to the letter ("name"). Raises `UserError` for what is no valid regular expression. An empty pattern
@@ -289,7 +289,7 @@ class NameStatistics:
 
 
 def statistics_of_name(trace: Trace, name_id: int) -> NameStatistics:
-    """Figures of the slices whose `Trace.name_id` is ``name_id``. Raises `ValueError` if there are none."""
+    """Return figures of the slices whose `Trace.name_id` is ``name_id``. Raises `ValueError` if there are none."""
     durations = trace.duration_ns[trace.name_id == name_id]
     if not len(durations):
         raise ValueError(f"Expected the name of a slice, got {name_id} of {len(trace.names)} names.")

@@ -36,7 +36,7 @@ class ProfilerOptions:
             raise ValueError(f"delay_ms must be whole milliseconds from now, 0 or more, got {self.delay_ms!r}")
 
     def collectors(self) -> Sequence[Collector]:
-        """What records this, beside the host's scopes and steps."""
+        """Return what records this, beside the host's scopes and steps."""
         names: list[str] = []
         if self.host_tracer_level >= 2:
             names.append("resources")
@@ -48,7 +48,7 @@ class ProfilerOptions:
 
 
 def _device_collectors() -> list[str]:
-    """The collectors that can record the devices of this machine; none where there are none."""
+    """Return the collectors that can record the devices of this machine; none where there are none."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         device = ["torch"]

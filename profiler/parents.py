@@ -13,7 +13,7 @@ _FURTHER_UP = -2
 
 @kernel()
 def _in_row_above(start: Column, end: Column, lane: NDArray[np.int32], depth: NDArray[np.int32]) -> Column:
-    """The slice of the row above that encloses each slice; -1 in the topmost rows, else `_FURTHER_UP`."""
+    """Return the slice of the row above that encloses each slice; -1 in the topmost rows, else `_FURTHER_UP`."""
     parent = np.full(start.size, -1, np.int64)
     above = -1  # the first slice of the row above
     row = 0  # the first slice of this row
@@ -91,7 +91,7 @@ def _nearest(parent: Column, mask: NDArray[np.bool_]) -> Column:
 
 
 def enclosing(start_ns: Column, duration_ns: Column, lane: NDArray[np.int32], depth: NDArray[np.int32]) -> Column:
-    """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``.
+    """Return the slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``.
 
     That is the slice in the deepest of the rows above that runs when the slice begins and not shorter than it. The
     columns are those of a `stepscope.profiler.trace.Trace`, in its order.

@@ -65,7 +65,7 @@ _process: Final = _Process()
 
 
 def _forget_in_child() -> None:
-    """A forked child has no recording of its own, and must not end its parent's."""
+    """Forget the recording in a forked child, which must not end its parent's."""
     _process.lock = threading.Lock()
     _process.session = _process.profile = _process.host = None
 
@@ -81,7 +81,7 @@ def start(
     first_step: int = 0,
     collectors: Sequence[Collector | str] | None = None,
 ) -> None:
-    """Starts recording this process: steps, scopes of all threads, garbage collections, and what collectors record.
+    """Start recording this process: steps, scopes of all threads, garbage collections, and what collectors record.
 
     Args:
         logdir: the run's log directory, or its address, such as ``s3://bucket/run``; give the one that the run's
@@ -128,7 +128,7 @@ def stop(save: bool) -> Recording | None: ...
 
 
 def stop(save: bool = True) -> Recording | None:
-    """Stops recording and writes what was recorded into the log directory.
+    """Stop recording and write what was recorded into the log directory.
 
     It writes StepStats per step into an event file (tag ``step_<number>``), and one Chrome trace of all of
     it as ``plugins/profile/<date>/<host>.trace.json.gz``.
@@ -162,7 +162,7 @@ def _end(save: bool) -> Recording | None:
 
 
 def step(next_step: int | None = None) -> None:
-    """Ends the running training step and begins the next; does nothing without a recording.
+    """End the running training step and begins the next; does nothing without a recording.
 
     Args:
         next_step: number of the step that begins; one more than the last if absent.
@@ -300,7 +300,7 @@ class Profile:
         self._tell(before)
 
     def step(self, next_step: int | None = None) -> None:
-        """Ends the running training step and begins the next, numbered one more unless ``next_step`` is given."""
+        """End the running training step and begins the next, numbered one more unless ``next_step`` is given."""
         before = len(self.recordings)
         try:
             with _process.lock:
@@ -313,7 +313,7 @@ class Profile:
             self._tell(before)
 
     def _enter_step(self) -> None:
-        """Does what the schedule says."""
+        """Do what the schedule says."""
         before, self._action = self._action, checked_action(self._schedule(self._count))
         ends = (
             before is ProfilerAction.RECORD_AND_SAVE
@@ -338,7 +338,7 @@ class Profile:
             self.recordings.append(written)
 
     def _tell(self, first: int) -> None:
-        """Calls back with the recordings from the index ``first`` on, outside of the lock."""
+        """Call back with the recordings from the index ``first`` on, outside of the lock."""
         if self._on_recording is not None:
             for recording in self.recordings[first:]:
                 self._on_recording(recording)

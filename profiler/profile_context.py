@@ -143,7 +143,7 @@ class ProfileContext:
         self._end_recording(keep=False)
 
     def step(self) -> None:
-        """Ends the running step, with the dump and the views that are due after it, and begins the next.
+        """End the running step, with the dump and the views that are due after it, and begins the next.
 
         Raises:
             RuntimeError: the context is not entered.
@@ -163,7 +163,7 @@ class ProfileContext:
         self._begin_step()
 
     def loop(self, batches: Iterable[T]) -> Iterator[T]:
-        """Yields the batches, and ends a step after each; waiting for a batch is part of its step."""
+        """Yield the batches, and end a step after each; waiting for a batch is part of its step."""
         for batch in batches:
             yield batch
             self.step()
@@ -177,7 +177,7 @@ class ProfileContext:
                 self._trace_steps.add(self._step)
 
     def dump_next_step(self) -> None:
-        """Writes a dump at the end of the running step."""
+        """Write a dump at the end of the running step."""
         self._dump_asked = True
 
     def add_auto_profiling(self, cmd: Command, options: Mapping[str, Any] | None, profile_steps: Iterable[int]) -> None:
@@ -203,7 +203,7 @@ class ProfileContext:
             self.trace_next_step()
 
     def get_profiles(self, cmd: Command) -> "Mapping[int, pl.DataFrame]":
-        """The views of a command that were taken, by step.
+        """Return the views of a command that were taken, by step.
 
         Raises:
             ValueError: none was taken, as none was asked for or its steps have not come.

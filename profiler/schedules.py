@@ -30,7 +30,7 @@ Schedule: TypeAlias = Callable[[int], _NamedAction]
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """A schedule that, again and again, waits, warms up and records.
+    """Return a schedule that, again and again, waits, warms up and records.
 
     Args:
         wait: steps of a cycle that nothing is done in.
@@ -62,12 +62,12 @@ def schedule(
 
 
 def record_all(step: int) -> ProfilerAction:
-    """The schedule of a profile that has no other: everything is recorded, and written at the end."""
+    """Return the schedule of a profile that has no other: everything is recorded, and written at the end."""
     return ProfilerAction.RECORD
 
 
 def checked_action(action: _NamedAction) -> ProfilerAction:
-    """The action of this name.
+    """Return the action of this name.
 
     Raises:
         TypeError: there is none.

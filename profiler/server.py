@@ -53,7 +53,7 @@ class Server:
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
     def stop(self) -> None:
-        """Ends a recording that was asked for, and the server; may be called again."""
+        """End a recording that was asked for, and the server; may be called again."""
         self._http.stopping.set()
         self._http.shutdown()
         self._http.server_close()
@@ -74,7 +74,7 @@ class Server:
 
 
 def start(port: int = DEFAULT_PORT, *, host: str = "127.0.0.1", token: str | None = None) -> Server:
-    """Starts a server that records this process when somebody asks for it.
+    """Start a server that records this process when somebody asks for it.
 
     Args:
         port: to listen on; 0 for any that is free.
@@ -120,7 +120,7 @@ def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
 
 
 def _host_names(host: str, address: str) -> frozenset[str] | None:
-    """The names that requests may call the server by; None for any, where it listens on every interface."""
+    """Return the names that requests may call the server by; None for any, where it listens on every interface."""
     if ipaddress.ip_address(address).is_unspecified:
         return None
     # Also the loopback names: a tunnel to another machine is asked for by them.
@@ -128,7 +128,7 @@ def _host_names(host: str, address: str) -> frozenset[str] | None:
 
 
 def usable_collectors() -> list[str]:
-    """The names of the collectors that can record here, as far as can be told without starting them."""
+    """Return the names of the collectors that can record here, as far as can be told without starting them."""
     return [
         name
         for name, place in COLLECTORS.items()
@@ -138,7 +138,7 @@ def usable_collectors() -> list[str]:
 
 
 def status() -> dict[str, Any]:
-    """What ``GET /status`` answers.
+    """Return what ``GET /status`` answers.
 
     "step" is the number of the step that is being recorded, or null.
     """

@@ -93,7 +93,7 @@ class Session:
         self._kept_from_ns = 0
 
     def start(self) -> None:
-        """Starts all collectors, and the first step.
+        """Start all collectors, and the first step.
 
         Raises:
             UserError: the log directory cannot be made, or a collector cannot record here.
@@ -120,11 +120,11 @@ class Session:
             self._kept_from_ns = self._clock.perf_counter_ns() + self._wall_offset_ns + self._delay_ns
 
     def step(self, next_step: int | None = None) -> None:
-        """Ends the running step and begins the next, numbered one more unless ``next_step`` is given."""
+        """End the running step and begins the next, numbered one more unless ``next_step`` is given."""
         self.host.begin_step(next_step)
 
     def end_step(self) -> None:
-        """Ends the running step and begins none: the recording is about to stop."""
+        """End the running step and begins none: the recording is about to stop."""
         self.host.end_step()
 
     def forget(self, next_step: int | None = None) -> None:
@@ -133,7 +133,7 @@ class Session:
         self._kept_from_ns = max(self._kept_from_ns, begin_ns)
 
     def stop(self) -> Recording:
-        """Stops all collectors, writes what they recorded, and returns what was written where."""
+        """Stop all collectors, write what they recorded, and return what was written where."""
         collected = self._stop_collectors()
         records = [record for each in collected for record in each.records]
         # The others stop after the host's collector, some of them much later, and count on until then.
@@ -167,11 +167,11 @@ class Session:
         )
 
     def discard(self) -> None:
-        """Stops all collectors and writes nothing."""
+        """Stop all collectors and write nothing."""
         self._stop_collectors()
 
     def _stop_collectors(self) -> Sequence[Collected]:
-        """What all that were started recorded; one that fails costs only what it recorded itself."""
+        """Return what all that were started recorded; one that fails costs only what it recorded itself."""
         collected: list[Collected] = []
         for collector in self._started:
             try:
@@ -184,7 +184,7 @@ class Session:
         return collected
 
     def _write_step_stats(self, parts: Sequence[tuple[Record, Sequence[Record]]]) -> Mapping[int, RunMetadata]:
-        """Writes the StepStats of every step under the tag that TensorFlow's ``ProfilerHook`` gives them."""
+        """Write the StepStats of every step under the tag that TensorFlow's ``ProfilerHook`` gives them."""
         written: dict[int, RunMetadata] = {}
         # Of all steps: a kernel may run in a later one than its launch.
         origins = origins_of_launches(record for _, records in parts for record in records)
@@ -202,7 +202,7 @@ class Session:
 
 
 def _between(begin_ns: int, end_ns: int, series: CounterSeries) -> CounterSeries:
-    """What a counter told in a time; at the beginning what it told last, if that was earlier."""
+    """Return what a counter told in a time; at the beginning what it told last, if that was earlier."""
     first, last = bisect_left(series.times_ns, begin_ns), bisect_right(series.times_ns, end_ns)
     times, values = list(series.times_ns[first:last]), list(series.values[first:last])
     if first > 0 and times[:1] != [begin_ns]:
@@ -212,7 +212,7 @@ def _between(begin_ns: int, end_ns: int, series: CounterSeries) -> CounterSeries
 
 
 def _since(begin_ns: int, records: Sequence[Record]) -> tuple[list[Record], bool]:
-    """What began no earlier, and what ran on from earlier, cut and marked; and whether all was over by then.
+    """Return what began no earlier, and what ran on from earlier, cut and marked; and whether all was over by then.
 
     If so, the last step is kept as a moment at its end, so that there is a step.
     """

@@ -61,12 +61,12 @@ class Profiler:
         return tuple(self._steps)
 
     def add_step(self, step: int, run_metadata: RunMetadata) -> None:
-        """Adds what was traced of a step, to what there is of it already."""
+        """Add what was traced of a step, to what there is of it already."""
         known = self._steps.get(step)
         self._steps[step] = run_metadata if known is None else merged([known, run_metadata])
 
     def run_metadata(self) -> RunMetadata:
-        """All traced steps as one message."""
+        """Return all traced steps as one message."""
         return merged(self._steps.values())
 
     def profile_name_scope(self, options: Mapping[str, Any] | None = None) -> "pl.DataFrame":
@@ -82,13 +82,13 @@ class Profiler:
         return self._table("op", options)
 
     def advise(self, graph: GraphDef | None = None) -> "pl.DataFrame":
-        """The checks of ``tfprof``'s advisor; see `stepscope.profiler.analysis.tfprof.advice`."""
+        """Return the checks of ``tfprof``'s advisor; see `stepscope.profiler.analysis.tfprof.advice`."""
         from stepscope.profiler.analysis.tfprof import advice
 
         return advice(self._trace(None), graph)
 
     def write_profile(self, folder: Path | Folder, step: int) -> Path | str:
-        """Writes all traced steps as ``profile_<step>``, a RunMetadata; a file that is there already stays.
+        """Write all traced steps as ``profile_<step>``, a RunMetadata; a file that is there already stays.
 
         Raises:
             OSError: the file cannot be written.
@@ -96,7 +96,7 @@ class Profiler:
         return write_new(folder, f"profile_{step}", "", [self.run_metadata().SerializeToString()])
 
     def profile(self, command: Command, options: Mapping[str, Any] | None = None) -> "pl.DataFrame":
-        """One of the views by name.
+        """Return one of the views by name.
 
         Raises:
             ValueError: an option is none, or has no such value.
@@ -126,7 +126,7 @@ class Profiler:
 
 
 def merged(parts: Iterable[RunMetadata]) -> RunMetadata:
-    """One message of several: of each device there is one, with the nodes of all."""
+    """Return one message of several: of each device there is one, with the nodes of all."""
     whole = RunMetadata()
     devices = {}
     for part in parts:
@@ -170,7 +170,7 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _shown(table: "pl.DataFrame", options: Mapping[str, Any]) -> "pl.DataFrame":
-    """The rows that options choose, in their order."""
+    """Return the rows that options choose, in their order."""
     import polars as pl
 
     for name, (column, unit) in _AT_LEAST.items():

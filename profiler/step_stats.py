@@ -39,7 +39,7 @@ _NOT_IN_STEP_STATS: Final = frozenset(
 
 
 def load_step_stats(path: str | Path) -> StepStats:
-    """Reads the file at ``path`` as `parse_step_stats` does.
+    """Read the file at ``path`` as `parse_step_stats` does.
 
     Raises:
         UserError: the file cannot be read, or `parse_step_stats` finds no StepStats in it.
@@ -54,7 +54,7 @@ def load_step_stats(path: str | Path) -> StepStats:
 
 
 def parse_step_stats(content: bytes, *, name: str) -> StepStats:
-    """The StepStats in the bytes of a file: alone or in a RunMetadata, as binary or text protobuf.
+    """Return the StepStats in the bytes of a file: alone or in a RunMetadata, as binary or text protobuf.
 
     Which of the four it is is told by what parses into devices that have names, since a name says nothing. Fields
     that newer writers added are passed over.
@@ -79,7 +79,7 @@ def parse_step_stats(content: bytes, *, name: str) -> StepStats:
 
 
 def step_stats_from_records(records: Iterable[Record], origins: Mapping[int, Origin] | None = None) -> StepStats:
-    """Converts records into StepStats: one device per device of theirs, one node per record.
+    """Convert records into StepStats: one device per device of theirs, one node per record.
 
     Nodes carry both microseconds, in which a scope never outlasts the one around it, and the nanoseconds
     that were measured. All threads of the host are one device, as TensorFlow's executor reports them, with
@@ -121,7 +121,7 @@ def step_stats_from_records(records: Iterable[Record], origins: Mapping[int, Ori
 
 
 def split_steps(records: Sequence[Record]) -> list[tuple[Record, list[Record]]]:
-    """Every step with what started in it, itself included; what started before the first belongs to that.
+    """Return every step with what started in it, itself included; what started before the first belongs to that.
 
     Raises:
         ValueError: there is no step among the records.
@@ -145,7 +145,7 @@ def _by_lane(records: Iterable[Record]) -> dict[Lane, list[Record]]:
 
 
 def _placed(record: Record, origins: Mapping[int, Origin]) -> Iterator[tuple[str, NodeExecStats]]:
-    """The devices that a record is stored under, with its node."""
+    """Yield the devices that a record is stored under, with its node."""
     device = record.lane.device
     gpu = device.partition(_STREAM)[0]
     if record.category == "cuda_sync":
@@ -167,7 +167,7 @@ def _node(record: Record) -> NodeExecStats:
 
 
 def _device_node(record: Record, origin: Origin) -> NodeExecStats:
-    """What ran on a stream.
+    """Return what ran on a stream.
 
     Its name is read by TensorFlow's Timeline, which knows "node:op" and takes a kernel for the op; the label is what
     other readers of this generation of tracers look at.
@@ -198,7 +198,7 @@ def _waiting_node(record: Record) -> NodeExecStats:
 
 
 def timed_node(start_ns: int, duration_ns: int) -> NodeExecStats:
-    """A node without a name that was scheduled and ran at a time, in microseconds and in nanoseconds."""
+    """Return a node without a name that was scheduled and ran at a time, in microseconds and in nanoseconds."""
     start_micros = start_ns // 1000
     # The difference of two rounded times, not a rounded difference, so that what was nested stays nested.
     duration_micros = (start_ns + duration_ns) // 1000 - start_micros
@@ -215,7 +215,9 @@ def timed_node(start_ns: int, duration_ns: int) -> NodeExecStats:
 
 
 def _label(name: str, args: Mapping[str, ArgumentValue]) -> str:
-    """A label that readers split into the name, the name as operation (no spaces in it), and arguments as inputs."""
+    """Return a label that readers split into the name, the name as operation (no spaces in it), and arguments as
+    inputs.
+    """
     plain = name.translate(IN_LABELS)
     inputs = ", ".join(f"{key}={_one_input(value)}" for key, value in args.items()).translate(IN_LABELS)
     return f"{plain} = {plain.replace(' ', '_')}({inputs.replace(' = ', '=')})"
@@ -243,6 +245,6 @@ def _text_readings(content: bytes) -> Iterator[StepStats]:
 
 
 def _names_devices(step_stats: StepStats) -> bool:
-    """Whether a parse is plausible: bytes of another message rarely turn into readable device names."""
+    """Return whether a parse is plausible: bytes of another message rarely turn into readable device names."""
     devices = [device_stats.device for device_stats in step_stats.dev_stats]
     return bool(devices) and all(device and device.isprintable() for device in devices)

@@ -82,7 +82,7 @@ class _Flows:
     count: int = field(default=0)
 
     def events(self, tensor: _Tensor, device: _Device, node: _Node) -> Iterator[Event]:
-        """The two events of one arrow; none within one lane, where an arrow would only be clutter."""
+        """Yield the two events of one arrow; none within one lane, where an arrow would only be clutter."""
         source = (tensor.device.pid, tensor.producer.lane)
         target = (device.pid, node.lane)
         if source == target:
@@ -106,7 +106,7 @@ class _Lanes:
         self._append(0)
 
     def place(self, start: int, end: int) -> int:
-        """The lane of a slice; lanes count from 0."""
+        """Return the lane of a slice; lanes count from 0."""
         if self._minima[1] >= start:
             return self._append(end)
         position = 1
@@ -144,7 +144,7 @@ def chrome_trace(
     show_memory: bool = False,
     op_time: OpTime = "schedule",
 ) -> dict[str, list[Event]]:
-    """Converts StepStats into the trace that TensorFlow's ``Timeline`` would make of it.
+    """Convert StepStats into the trace that TensorFlow's ``Timeline`` would make of it.
 
     Args:
         step_stats: what ran in one step; it is not changed.
@@ -204,7 +204,7 @@ class TensorMemory:
 
 
 def tensor_memory(step_stats: StepStats, *, op_time: OpTime = "schedule") -> TensorMemory:
-    """The lifetimes of all tensors, in order of their nodes, and what each allocator held."""
+    """Return the lifetimes of all tensors, in order of their nodes, and what each allocator held."""
     if not any(node.output for device in step_stats.dev_stats for node in device.node_stats):
         return TensorMemory((), {})
     devices = _devices(step_stats, op_time)
@@ -237,7 +237,7 @@ def tensor_memory(step_stats: StepStats, *, op_time: OpTime = "schedule") -> Ten
 
 
 def parse_op_label(label: str) -> tuple[str, tuple[str, ...]]:
-    """The operation and its inputs in a label of the form ``name = op(input, input)``.
+    """Return the operation and its inputs in a label of the form ``name = op(input, input)``.
 
     Returns:
         The operation, "unknown" if the label has another form, and the names of the inputs.
@@ -254,7 +254,7 @@ def parse_op_label(label: str) -> tuple[str, tuple[str, ...]]:
 
 
 def parse_kernel_label(label: str, node_name: str) -> tuple[str, str]:
-    """The node and the operation that a kernel belongs to.
+    """Return the node and the operation that a kernel belongs to.
 
     They are the first two fields of ``node:op``, which stands between "@@" and "#" in the label, or else is
     the node name.
@@ -267,7 +267,7 @@ def parse_kernel_label(label: str, node_name: str) -> tuple[str, str]:
 
 
 def is_gpu_trace(device: str) -> bool:
-    """Whether a device holds kernels and copies that a GPU tracer saw, instead of operations."""
+    """Return whether a device holds kernels and copies that a GPU tracer saw, instead of operations."""
     return "/stream:" in device or "/memcpy" in device
 
 
@@ -324,7 +324,7 @@ def _extended(start: int, end: int, kernel: tuple[int, int], op_time: OpTime) ->
 
 
 def _kernel_spans(step_stats: StepStats) -> dict[str, tuple[int, int]]:
-    """The start of the first and the end of the last kernel of every operation, in microseconds."""
+    """Return the start of the first and the end of the last kernel of every operation, in microseconds."""
     spans: dict[str, tuple[int, int]] = {}
     for device_stats in step_stats.dev_stats:
         if "/stream:all" not in device_stats.device:
@@ -338,7 +338,7 @@ def _kernel_spans(step_stats: StepStats) -> dict[str, tuple[int, int]]:
 
 
 def _produced(devices: Sequence[_Device]) -> list[_Tensor]:
-    """Every tensor that a node gave out; one that runs again, as in a loop, gives out its tensors again."""
+    """Return every tensor that a node gave out; one that runs again, as in a loop, gives out its tensors again."""
     produced: list[_Tensor] = []
     names: set[str] = set()
     for device in devices:
@@ -352,7 +352,7 @@ def _produced(devices: Sequence[_Device]) -> list[_Tensor]:
 
 
 def _latest(produced: Sequence[_Tensor]) -> dict[str, _Tensor]:
-    """The tensors that consumers see: of those with one name, the last, in the place of the first."""
+    """Return the tensors that consumers see: of those with one name, the last, in the place of the first."""
     return {tensor.name: tensor for tensor in produced}
 
 
@@ -368,7 +368,7 @@ def _lifetimes(produced: Sequence[_Tensor]) -> Iterator[Event]:
 
 
 def _computations(devices: Sequence[_Device], tensors: Mapping[str, _Tensor], show_dataflow: bool) -> Iterator[Event]:
-    """The slices of all operations, with their arrows; notes in ``tensors`` when each was last needed."""
+    """Yield the slices of all operations, with their arrows; notes in ``tensors`` when each was last needed."""
     flows = _Flows()
     for device in devices:
         for node in device.nodes:
@@ -385,7 +385,7 @@ def _computations(devices: Sequence[_Device], tensors: Mapping[str, _Tensor], sh
 
 
 def _operation(stats: NodeExecStats, device: _Device) -> tuple[str, str, tuple[str, ...]]:
-    """What ran: the node, its operation and its inputs."""
+    """Return what ran: the node, its operation and its inputs."""
     if device.is_gpu_trace:
         return (*parse_kernel_label(stats.timeline_label, stats.node_name), ())
     if stats.node_name == RECV_TENSOR:

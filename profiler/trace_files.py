@@ -16,7 +16,7 @@ TRACE_SUFFIX = ".trace.json.gz"
 
 
 def writable_folder(place: str | os.PathLike[str], purpose: str) -> Folder:
-    """The folder at a path, made if absent, or at an address for `fsspec`; ``purpose`` begins the error.
+    """Return the folder at a path, made if absent, or at an address for `fsspec`; ``purpose`` begins the error.
 
     Raises:
         UserError: it cannot be made, or nobody knows such an address.
@@ -36,7 +36,7 @@ def writable_folder(place: str | os.PathLike[str], purpose: str) -> Folder:
 
 
 def write_trace(logdir: Path | Folder, begin_ns: int, host_name: str, pieces: Iterable[bytes]) -> Path | str:
-    """Writes ``plugins/profile/<date>/<host>.trace.json.gz``, as TensorFlow and JAX do; returns where.
+    """Write ``plugins/profile/<date>/<host>.trace.json.gz``, as TensorFlow and JAX do; returns where.
 
     Args:
         logdir: the run's log directory.
@@ -53,7 +53,7 @@ def write_trace(logdir: Path | Folder, begin_ns: int, host_name: str, pieces: It
 
 
 def write_new(folder: Path | Folder, stem: str, suffix: str, pieces: Iterable[bytes]) -> Path | str:
-    """Writes a file that is never half written and replaces none, under the stem or the stem and a number.
+    """Write a file that is never half written and replace none, under the stem or the stem and a number.
 
     It is compressed if the suffix ends in ``.gz``. Returns its path; its address, if the folder is remote, where the
     number of the process always follows the stem, as nobody can reserve a name there.
@@ -96,7 +96,7 @@ def _write_pieces(stream: IO[bytes], suffix: str, pieces: Iterable[bytes]) -> No
 
 
 def _reserve_name(folder: Path, stem: str, suffix: str) -> Path:
-    """An empty file of a free name: the ranks of one host stop in the same second, each looking for one."""
+    """Return an empty file of a free name: the ranks of one host stop in the same second, each looking for one."""
     number = 1
     path = folder / f"{stem}{suffix}"
     while True:

@@ -57,7 +57,7 @@ LAYOUT: Final = {
 
 
 def log_start(writer: SummaryWriter, chosen: Hyperparameters, trial: str) -> None:
-    """Logs what the run was given: its hyperparameters, a text of them, and the layout of its charts.
+    """Log what the run was given: its hyperparameters, a text of them, and the layout of its charts.
 
     Args:
         writer: the run's.
@@ -84,14 +84,14 @@ def log_start(writer: SummaryWriter, chosen: Hyperparameters, trial: str) -> Non
 
 
 def log_end(writer: SummaryWriter, step: int, succeeded: bool) -> None:
-    """Logs how the session ended, and when."""
+    """Log how the session ended, and when."""
     status = hparams_pb2.STATUS_SUCCESS if succeeded else hparams_pb2.STATUS_FAILURE
     end = SessionEndInfo(status=status, end_time_secs=time.time())
     writer.add_summary(Summary(value=[session_end(end)]), step)
 
 
 def log_scores(writer: SummaryWriter, probabilities: Array, labels: Labels, step: int) -> float:
-    """Logs loss and accuracy on the test images, of all and by digit; returns the loss."""
+    """Log loss and accuracy on the test images, of all and by digit; returns the loss."""
     loss = cross_entropy(probabilities, labels)
     by_digit = [accuracy(probabilities[labels == digit], labels[labels == digit]) for digit in range(10)]
     writer.add_scalar("loss/validation", loss, step)
@@ -103,7 +103,7 @@ def log_scores(writer: SummaryWriter, probabilities: Array, labels: Labels, step
 
 
 def log_media(writer: SummaryWriter, network: Network, digits: Digits, probabilities: Array, step: int) -> None:
-    """Logs histograms, pictures, texts and PR curves; ``probabilities`` are those of the test images."""
+    """Log histograms, pictures, texts and PR curves; ``probabilities`` are those of the test images."""
     labels = digits.test_labels
     for name, value in network.parameters.items():
         writer.add_histogram(f"weights/{name}", value, step, bins="auto")
@@ -136,7 +136,7 @@ def mistakes(probabilities: Array, labels: Labels) -> str:
 
 
 def log_points(writer: SummaryWriter, activation: Array, labels: Labels, step: int, before: Array | None) -> Array:
-    """Logs the hidden units' activation at each test image as a point coloured by its digit.
+    """Log the hidden units' activation at each test image as a point coloured by its digit.
 
     Args:
         writer: the run's.
@@ -160,14 +160,14 @@ def log_points(writer: SummaryWriter, activation: Array, labels: Labels, step: i
 
 
 def principal_components(rows: Array) -> Array:
-    """The rows in the three directions in which they vary most, around their mean: float32 [rows, 3]."""
+    """Return the rows in the three directions in which they vary most, around their mean: float32 [rows, 3]."""
     centred = rows - rows.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     return np.asarray(left[:, :3] * sizes[:3], np.float32)
 
 
 def turned(points: Array, target: Array) -> Array:
-    """The points in the rotation or reflection that brings them nearest to ``target``, both [n, 3].
+    """Return the points in the rotation or reflection that brings them nearest to ``target``, both [n, 3].
 
     The signs and the order of principal components may change from step to step, the cloud shall not jump. The
     rotation is that of P. Schönemann, A generalized solution of the orthogonal Procrustes problem, 1966.
@@ -177,7 +177,7 @@ def turned(points: Array, target: Array) -> Array:
 
 
 def log_images(writer: SummaryWriter, digits: Digits) -> None:
-    """Logs all images as points of 64 dimensions, with their digits and the pictures themselves."""
+    """Log all images as points of 64 dimensions, with their digits and the pictures themselves."""
     images = np.concatenate([digits.train_images, digits.test_images])
     rows = [[digit, "train"] for digit in digits.train_labels] + [[digit, "test"] for digit in digits.test_labels]
     pictures = 1 - images.reshape(-1, 1, 8, 8)
@@ -187,7 +187,7 @@ def log_images(writer: SummaryWriter, digits: Digits) -> None:
 
 
 def log_embedding(writer: SummaryWriter, activation: Array, digits: Digits, probabilities: Array, step: int) -> None:
-    """Logs the hidden units' activation at each test image as a point, with what the network makes of the image.
+    """Log the hidden units' activation at each test image as a point, with what the network makes of the image.
 
     Args:
         writer: the run's.
@@ -210,7 +210,7 @@ def log_embedding(writer: SummaryWriter, activation: Array, digits: Digits, prob
 
 
 def log_sound(writer: SummaryWriter, losses: list[float], step: int) -> None:
-    """Logs the training losses so far as a tone of 1.5 seconds, with a label that says how to hear it."""
+    """Log the training losses so far as a tone of 1.5 seconds, with a label that says how to hear it."""
     value = audio("sound/training loss", tone(np.array(losses)), SAMPLE_RATE)
     label = f"Training loss up to step **{step}**: 880 Hz is a loss of 1, an octave lower is a tenth of it."
     value.tensor.string_val[1] = label.encode()
@@ -218,7 +218,7 @@ def log_sound(writer: SummaryWriter, losses: list[float], step: int) -> None:
 
 
 def tone(losses: NDArray[np.float64]) -> Array:
-    """A tone with one overtone whose pitch goes through the losses: float32 [frames] in -1..1."""
+    """Return a tone with one overtone whose pitch goes through the losses: float32 [frames] in -1..1."""
     mean_of = min(20, len(losses))
     smooth = np.convolve(losses, np.full(mean_of, 1 / mean_of), mode="valid")
     frames = int(SECONDS * SAMPLE_RATE)
@@ -230,7 +230,7 @@ def tone(losses: NDArray[np.float64]) -> Array:
 
 
 def tiles(images: Array, columns: int) -> Array:
-    """Pictures [n, height, width] side by side in one, with a border of one pixel."""
+    """Return pictures [n, height, width] side by side in one, with a border of one pixel."""
     padded = np.pad(images, ((0, 0), (0, 1), (0, 1)), constant_values=1.0)
     rows = len(images) // columns
     grid = padded[: rows * columns].reshape(rows, columns, *padded.shape[1:])

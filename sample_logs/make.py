@@ -101,7 +101,7 @@ class Plan:
 
 
 def plans() -> Mapping[str, Plan]:
-    """All trainings, by the names of their runs."""
+    """Return all trainings, by the names of their runs."""
     seeds = {
         f"digits/lr_{rate}/seed_{seed}": Plan(Hyperparameters(rate, seed=seed), f"lr_{rate}", EPOCHS, 1, media=True)
         for rate in LEARNING_RATES
@@ -127,7 +127,7 @@ class Training:
         self._points: Array | None = None
 
     def run(self) -> None:
-        """Trains to the end, whatever becomes of the loss."""
+        """Train to the end, whatever becomes of the loss."""
         log_start(self._writer, self._plan.chosen, self._plan.trial)
         if self._plan.embeddings:
             log_images(self._writer, self._digits)
@@ -163,7 +163,7 @@ class Training:
             profiler.step()
 
     def _end_of_epoch(self, epoch: int) -> float:
-        """Logs what there is once an epoch, or more seldom; returns the loss on the test images."""
+        """Log what there is once an epoch, or more seldom; returns the loss on the test images."""
         step = len(self._losses)
         labels = self._digits.test_labels
         with profiler.annotate("validate"):
@@ -186,12 +186,12 @@ def digest(*paths: Path) -> str:
 
 
 def sources() -> list[Path]:
-    """The files that say what the samples are."""
+    """Return the files that say what the samples are."""
     return sorted(FOLDER.glob("*.py"))
 
 
 def make(folder: Path) -> None:
-    """Replaces the sample runs in ``folder``."""
+    """Replace the sample runs in ``folder``."""
     # The name of the machine they were made on does not belong into logs that everybody reads.
     socket.gethostname = lambda: "sample"
     digits = Digits.load()
@@ -210,7 +210,7 @@ def make(folder: Path) -> None:
 
 
 def main() -> None:
-    """Writes the sample runs."""
+    """Write the sample runs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the runs go (default: beside this script)")
     make(parser.parse_args().folder)

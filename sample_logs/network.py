@@ -98,7 +98,7 @@ class Network:
             return {"hidden/kernel": images.T @ error, "hidden/bias": error.sum(axis=0), **output}
 
     def update(self, gradients: dict[str, Array]) -> None:
-        """Takes one step down the gradients."""
+        """Take one step down the gradients."""
         for name, gradient in gradients.items():
             self._velocity[name] *= self._chosen.momentum
             self._velocity[name] -= self._chosen.learning_rate * gradient
@@ -106,17 +106,17 @@ class Network:
 
 
 def cross_entropy(probabilities: Array, labels: Labels) -> float:
-    """The mean over all images, in nats."""
+    """Return the mean over all images, in nats."""
     return float(-np.log(probabilities[np.arange(len(labels)), labels] + 1e-9).mean())
 
 
 def accuracy(probabilities: Array, labels: Labels) -> float:
-    """The share of images whose digit is the most probable one."""
+    """Return the share of images whose digit is the most probable one."""
     return float((probabilities.argmax(axis=1) == labels).mean())
 
 
 def batches(digits: Digits, size: int, generator: np.random.Generator) -> Iterator[Batch]:
-    """All training images once, in random order."""
+    """Yield all training images once, in random order."""
     order = generator.permutation(len(digits.train_labels))
     for begin in range(0, len(order), size):
         with profiler.annotate("load batch", size=size):
@@ -126,7 +126,7 @@ def batches(digits: Digits, size: int, generator: np.random.Generator) -> Iterat
 
 
 def prefetched(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, made by a thread of its own while the network trains on the one before."""
+    """Yield the same batches, made by a thread of its own while the network trains on the one before."""
     waiting: queue.Queue[Batch | None] = queue.Queue(maxsize=2)
 
     def load() -> None:

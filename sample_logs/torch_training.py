@@ -20,7 +20,7 @@ _BATCH: Final = 64
 
 
 def train(folder: Path, digits: Digits) -> None:
-    """Trains the network, and logs scalars, its graph and a profile into ``folder``."""
+    """Train the network, and logs scalars, its graph and a profile into ``folder``."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
     network = Sequential(

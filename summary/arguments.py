@@ -81,7 +81,7 @@ def checked_folder(path: str, name: str) -> str:
 
 
 def checked_steps(steps: Any) -> NDArray[np.int64]:
-    """``steps``, of any shape, as int64.
+    """Return ``steps``, of any shape, as int64.
 
     Raises:
         TypeError: they are no whole numbers.
@@ -111,7 +111,7 @@ def checked_wall_time(wall_time: object) -> float:
 
 
 def checked_number(value: object, name: str) -> float:
-    """The one real number in ``value``: a number of Python or NumPy, or an array or tensor of one element.
+    """Return the one real number in ``value``: a number of Python or NumPy, or an array or tensor of one element.
 
     NaN and infinities are numbers here.
 

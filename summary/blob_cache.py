@@ -29,7 +29,7 @@ class BlobCache:
         self._held = 0
 
     def get(self, key: BlobKey) -> bytes | None:
-        """The record, if it is kept."""
+        """Return the record, if it is kept."""
         with self._lock:
             record = self._records.get(key)
             if record is not None:
@@ -37,7 +37,7 @@ class BlobCache:
             return record
 
     def put(self, key: BlobKey, record: bytes) -> None:
-        """Keeps a record, and forgets those looked at longest ago if there are too many."""
+        """Keep a record, and forget those looked at longest ago if there are too many."""
         if len(record) > self._largest:
             return
         with self._lock:

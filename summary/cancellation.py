@@ -26,7 +26,7 @@ class Cancellation:
         self._cancelled = Event()
 
     def cancel(self) -> None:
-        """Says that nobody waits for the result any more."""
+        """Say that nobody waits for the result any more."""
         self._cancelled.set()
 
     def check(self) -> None:

@@ -34,7 +34,7 @@ class FileSeries:
 
 
 def step_of(path: PurePosixPath) -> tuple[PurePosixPath, int | None]:
-    """The path with "*" for its step, and the step; the path itself and None where it has none.
+    """Return the path with "*" for its step, and the step; the path itself and None where it has none.
 
     The step is the last number of the file's name that stands alone (``ckpt-20.index``, ``epoch=3.ckpt``), or that of
     a folder such as ``checkpoint-500``.
@@ -56,7 +56,7 @@ def step_of(path: PurePosixPath) -> tuple[PurePosixPath, int | None]:
 
 
 def _last_number(name: str) -> tuple[str, int, str] | None:
-    """What is before, is and is behind the last number that a letter neither precedes nor follows."""
+    """Return what is before, is and is behind the last number that a letter neither precedes nor follows."""
     found = None
     for match in re.finditer(r"\d{1,15}", name):
         before, behind = name[: match.start()], name[match.end() :]
@@ -67,7 +67,7 @@ def _last_number(name: str) -> tuple[str, int, str] | None:
 
 
 def file_series(companions: Iterable[Companion]) -> list[FileSeries]:
-    """The files by what they are of, in the order of their first names; those of a run with a step by step."""
+    """Return the files by what they are of, in the order of their first names; those of a run with a step by step."""
     groups: dict[str, list[StepFile]] = {}
     runs: dict[str, str] = {}
     for companion in companions:

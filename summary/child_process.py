@@ -12,7 +12,7 @@ _PATH: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
 
 
 def python_command(code: str, *arguments: str) -> list[str]:
-    """The command of a Python process that finds the modules which this one finds, and runs ``code``.
+    """Return the command of a Python process that finds the modules which this one finds, and runs ``code``.
 
     It is a program of its own: `multiprocessing` would run the program that this process is a part of a second time.
 

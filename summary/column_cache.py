@@ -97,7 +97,7 @@ class CachedFile(msgspec.Struct, frozen=True):
 
 
 def default_cache_folder() -> Path:
-    """Where a user's caches lie on this system."""
+    """Return where a user's caches lie on this system."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -120,7 +120,7 @@ class ColumnCache:
         self._refused = False
 
     def load(self, address: str) -> CachedFile | None:
-        """What is kept of the event file of that path or address; None where it is nothing that can be used."""
+        """Return what is kept of the event file of that path or address; None where it is nothing that can be used."""
         path = self._path(address)
         try:
             with open(path, "rb", buffering=0) as stream:
@@ -136,7 +136,7 @@ class ColumnCache:
             return None
 
     def store(self, address: str, found: FoundFile, state: FileState, tags: Sequence[TagState]) -> None:
-        """Keeps what was read of an event file; gives up for good where the folder cannot be written."""
+        """Keep what was read of an event file; gives up for good where the folder cannot be written."""
         if self._refused:
             return
         try:
@@ -161,7 +161,7 @@ class ColumnCache:
         return os.path.join(self.folder, hashlib.blake2b(os.fsencode(address), digest_size=20).hexdigest())
 
     def _prune(self) -> None:
-        """Deletes what was not used for long, and the oldest beyond a size."""
+        """Delete what was not used for long, and the oldest beyond a size."""
         with os.scandir(self.folder) as entries:
             files = sorted(((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries), reverse=True)
         total = 0
@@ -203,14 +203,14 @@ def _encoded(address: str, found: FoundFile, state: FileState, tags: Sequence[Ta
 
 
 def _header_length(content: bytes) -> int:
-    """How long the header is, from the first bytes of a cache file; raises ValueError where it is none."""
+    """Return how long the header is, from the first bytes of a cache file; raises ValueError where it is none."""
     if len(content) < _PREFIX_BYTES or not content.startswith(_MAGIC):
         raise ValueError("no cache file of this version")
     return int.from_bytes(content[len(_MAGIC) : len(_MAGIC) + 8], "little")
 
 
 def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile | None:
-    """What a cache file's prefix and header say; None where they are damaged, or not of this event file."""
+    """Return what a cache file's prefix and header say; None where they are damaged, or not of this event file."""
     encoded = content[_PREFIX_BYTES:]
     if len(encoded) != _header_length(content) or crc32c(encoded) != int.from_bytes(
         content[_PREFIX_BYTES - 4 : _PREFIX_BYTES], "little"
@@ -270,7 +270,7 @@ class _KeptColumns:
         return self._ends[-1]
 
     def load(self, place: int) -> TagState | None:
-        """The columns of the tag at a place of the table; None where they are damaged or gone.
+        """Return the columns of the tag at a place of the table; None where they are damaged or gone.
 
         A damaged file is deleted. One thread at a time.
         """
@@ -295,7 +295,7 @@ class _KeptColumns:
         return TagState(table.tags[place], table.kinds[place], *texts, place in table.going_back, *columns)
 
     def _read(self, begin: int, end: int) -> memoryview | None:
-        """Bytes of the file; None where it is gone, or was replaced when more of the event file was stored."""
+        """Return bytes of the file; None where it is gone, or was replaced when more of the event file was stored."""
         try:
             # Not kept open: there may be more of them than files may be open.
             with open(self._path, "rb", buffering=0) as stream:
@@ -308,7 +308,10 @@ class _KeptColumns:
 
 
 def _columns(content: memoryview, kind: str, points: int) -> list[NDArray[Any]]:
-    """A tag's columns, those that `stepscope.summary.points.TagPoints` keeps for its kind; the others are empty."""
+    """Return a tag's columns, those that `stepscope.summary.points.TagPoints` keeps for its kind.
+
+    The others are empty.
+    """
     kept = _KEPT[kind if kind in _KEPT else None]
     columns = []
     at = 0
@@ -322,7 +325,7 @@ def _columns(content: memoryview, kind: str, points: int) -> list[NDArray[Any]]:
 
 
 def _tag_bytes(kind: str, points: int) -> int:
-    """How many bytes a tag's columns take, up to the next multiple of 8."""
+    """Return how many bytes a tag's columns take, up to the next multiple of 8."""
     if kind == SCALARS:
         return 24 * points
     length = (36 if kind else 44) * points

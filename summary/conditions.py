@@ -78,21 +78,21 @@ class ConditionParser(ABC, Generic[C]):
 
     @abstractmethod
     def comparison(self) -> Tree[C]:
-        """What comes next, as a condition without ``and`` and ``or``."""
+        """Return what comes next, as a condition without ``and`` and ``or``."""
 
     def whole(self) -> Tree[C]:
-        """All that was typed, as a condition."""
+        """Return all that was typed, as a condition."""
         condition = self._either("or")
         if self._next < len(self._tokens):
             raise self.expected('"and", "or" or the end')
         return condition
 
     def peek(self) -> Token | None:
-        """The next token; None at the end."""
+        """Return the next token; None at the end."""
         return self._tokens[self._next] if self._next < len(self._tokens) else None
 
     def take(self, kind: str, text: str) -> bool:
-        """Passes over the next token where it is this one, and says whether it was."""
+        """Pass over the next token where it is this one, and say whether it was."""
         token = self.peek()
         if token is None or token.kind != kind or token.text != text:
             return False
@@ -100,7 +100,7 @@ class ConditionParser(ABC, Generic[C]):
         return True
 
     def take_one(self, kinds: tuple[str, ...], what: str) -> Token:
-        """Passes over a token of one of some kinds, which is no keyword; fails with ``what`` was expected."""
+        """Pass over a token of one of some kinds, which is no keyword; fails with ``what`` was expected."""
         token = self.peek()
         if token is None or token.kind not in kinds or (token.kind == "word" and token.text in self.keywords):
             raise self.expected(what)
@@ -108,7 +108,7 @@ class ConditionParser(ABC, Generic[C]):
         return token
 
     def expected(self, what: str) -> UserError:
-        """What to raise where something else comes next."""
+        """Return what to raise where something else comes next."""
         token = self.peek()
         if token is None and self._tokens:
             return self.error(f'incomplete: expected {what} after "{self._tokens[-1].text}"')

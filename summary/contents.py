@@ -68,7 +68,7 @@ class Companion:
     """What its content says it is, as a `stepscope.summary.recognition.Recognizer` says; empty if nobody looked."""
 
     def read(self) -> bytes:
-        """The whole content; raises OSError."""
+        """Return the whole content; raises OSError."""
         return read_at(self.path)
 
 
@@ -87,7 +87,7 @@ class Contents:
     """The log directory's own name, without the path to it; empty where it is not known."""
 
     def run_title(self, run: str) -> str:
-        """What a run is called: the one of the log directory itself by the directory's name."""
+        """Return what a run is called: the one of the log directory itself by the directory's name."""
         return self.name or run if run == "." else run
 
     @cached_property
@@ -109,7 +109,10 @@ class Contents:
         return {run.name: writers for run in self.runs.values() if (writers := run.writers) > 1}
 
     def series(self, run: str, tag: str) -> Series | None:
-        """The series of a tag, as it was written or as it is shown; None where the run or the tag does not exist."""
+        """Return the series of a tag, as it was written or as it is shown.
+
+        None where the run or the tag does not exist.
+        """
         found = self.runs.get(run)
         if found is None:
             return None

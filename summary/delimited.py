@@ -36,7 +36,7 @@ class _Lines:
 def read_text(
     content: bytes, name: str, delimiters: str, quoted: bool
 ) -> tuple["pl.DataFrame", NDArray[np.int64], int, tuple[Remark, ...]]:
-    """The lines that have as many values as most, columns of numbers as such.
+    """Return the lines that have as many values as most, columns of numbers as such.
 
     Without a header the columns are named by their place after a NUL character.
 
@@ -115,7 +115,7 @@ def _delimiter(content: bytes, delimiters: str) -> str:
 
 
 def _lines(content: bytes, delimiter: bytes, quote: bytes | None) -> _Lines:
-    """Finds the lines; what is between two quotes ends none."""
+    """Find the lines; what is between two quotes ends none."""
     data = np.frombuffer(content, np.uint8)
     ends: list[NDArray[np.int64]] = []
     totals: list[NDArray[np.int64]] = []
@@ -143,7 +143,7 @@ def _lines(content: bytes, delimiter: bytes, quote: bytes | None) -> _Lines:
 
 
 def _fields(content: bytes, lines: _Lines, line: int, delimiter: str, quote: bytes | None) -> list[str]:
-    """The values of a line, as many as were counted, also where quotes are not as they should be."""
+    """Return the values of a line, as many as were counted, also where quotes are not as they should be."""
     text = content[lines.begins[line] : lines.ends[line]].decode(errors="replace")
     if quote is None:
         return text.split(delimiter)
@@ -173,7 +173,7 @@ def _numeric(fields: Sequence[Sequence[str]], width: int) -> list[bool]:
 
 
 def _is_header(first: Sequence[str], second: Sequence[str], numeric: Sequence[bool]) -> bool:
-    """Whether the first line has names: a text above numbers, or 0, 1, 2, ... as pandas writes them."""
+    """Return whether the first line has names: a text above numbers, or 0, 1, 2, ... as pandas writes them."""
     if any(text.strip() and _number(text) is None for text, number in zip(first, numeric, strict=False) if number):
         return True
     names = [text.strip() for text in first if text.strip()]
@@ -181,7 +181,7 @@ def _is_header(first: Sequence[str], second: Sequence[str], numeric: Sequence[bo
 
 
 def _chosen(content: bytes, lines: _Lines, good: NDArray[np.intp]) -> bytes:
-    """These lines alone."""
+    """Return these lines alone."""
     if not len(good):
         return b""
     begins, ends = lines.begins[good], lines.ends[good]
@@ -199,7 +199,7 @@ def _schema(uses: Sequence[_ColumnUse]) -> "dict[str, type[pl.DataType]]":
 
 
 def _parsed(content: bytes, uses: Sequence[_ColumnUse], delimiter: str, quote: bytes | None) -> "pl.DataFrame | None":
-    """The lines as a table; None where Polars does not take quotes as they are meant here."""
+    """Return the lines as a table; None where Polars does not take quotes as they are meant here."""
     import polars as pl
 
     if not content:
@@ -228,7 +228,7 @@ def _slowly(lines: Iterable[Sequence[str]], uses: Sequence[_ColumnUse]) -> "pl.D
 def _mended(
     frame: "pl.DataFrame", fields: Callable[[int], list[str]], numeric: Sequence[bool]
 ) -> tuple["pl.DataFrame", NDArray[np.int64], tuple[Remark, ...]]:
-    """Reads again, slowly, what was not understood as a number; rows that have another text there are left out."""
+    """Read again, slowly, what was not understood as a number; rows that have another text there are left out."""
     import polars as pl
 
     columns = [i for i, number in enumerate(numeric) if number]

@@ -48,7 +48,7 @@ def embedding(
     metadata_header: Sequence[str] | None = None,
     tensor_format: TensorFormat = "tsv",
 ) -> Embedding:
-    """Encodes an embedding.
+    """Encode an embedding.
 
     Args:
         tag: its name.
@@ -95,7 +95,7 @@ def embedding(
 
 
 def write_embedding(folder: Folder, encoded: Embedding) -> None:
-    """Writes the files, then names them in the configuration, in which all else stays as it is.
+    """Write the files, then names them in the configuration, in which all else stays as it is.
 
     An entry of the same tensor name is replaced. Every file is replaced at once, so that a reader never sees half.
 
@@ -167,7 +167,7 @@ def _lines(lines: Iterable[str]) -> bytes:
 
 
 def _sprite(label_img: Any, count: int, name: str) -> tuple[bytes, int, int]:
-    """The pictures row by row in a square grid, as PNG, and the size of each."""
+    """Return the pictures row by row in a square grid, as PNG, and the size of each."""
     pictures: NDArray[np.uint8] = bytes_nhwc(label_img, "NCHW", f"the pictures of {name}")
     points, height, width, channels = pictures.shape
     if points != count:

@@ -90,7 +90,7 @@ class EventFile:
         self._begin()
 
     def _begin(self) -> None:
-        """Begins, or begins anew, as if nothing had been read."""
+        """Begin, or begins anew, as if nothing had been read."""
         self.session_starts: list[SessionStart] = []
         self.first_wall_time: float | None = None
         """None while there is no event."""
@@ -168,11 +168,11 @@ class EventFile:
         return self._skipped_bytes + (self._tail_damage.length if self._tail_damage else 0)
 
     def tag_states(self) -> tuple[TagState, ...]:
-        """The points so far; raises OSError as `points`."""
+        """Return the points so far; raises OSError as `points`."""
         return tuple(points.state() for points in self.points.values())
 
     def state(self) -> FileState:
-        """What was read so far; raises OSError where the file's tail cannot be read again."""
+        """Return what was read so far; raises OSError where the file's tail cannot be read again."""
         with self._open_at(0) as stream:
             tail = _bytes_before(stream, self.position)
         return FileState(
@@ -193,7 +193,7 @@ class EventFile:
     def restore(
         self, state: FileState, table: TagTable, load: Callable[[int], TagState | None], *, changed: bool
     ) -> bool:
-        """Takes over what another object read, if the file begins and goes on as it did then.
+        """Take over what another object read, if the file begins and goe on as it did then.
 
         Args:
             state: what the other object knew.
@@ -222,13 +222,18 @@ class EventFile:
         return True
 
     def _tail_as_in(self, state: FileState) -> bytes | None:
-        """The last bytes before ``state.position``, if the file begins and goes on as it did then; raises OSError."""
+        """Return the last bytes before ``state.position``, if the file begins and goes on as it did then.
+
+        Raises OSError.
+        """
         with self._open_at(0) as stream:
             head, tail = read_up_to(stream, len(state.head)), _bytes_before(stream, state.position)
         return tail if head == state.head and _hash(tail) == state.tail_hash else None
 
     def begins_as_before(self, size: int) -> bool:
-        """Whether the bytes that were read first, and those that were read last, are still there; raises OSError.
+        """Return whether the bytes that were read first, and those that were read last, are still there.
+
+        Raises OSError.
 
         Of a file that was changed and has not grown beyond ``size``, all bytes that were read are compared: whoever
         copies another file over it may leave its size and its time as they were.
@@ -253,7 +258,7 @@ class EventFile:
         return at == end and crc == expected
 
     def read_new(self, size: int) -> None:
-        """Reads what was appended, up to the end of the file, whose size was last seen as ``size``.
+        """Read what was appended, up to the end of the file, whose size was last seen as ``size``.
 
         Raises:
             OSError: the file cannot be read; what was read before stays.
@@ -283,7 +288,7 @@ class EventFile:
         self._note_end(end)
 
     def _advance(self, position: int, content: bytes, base: int) -> None:
-        """Takes it that everything before ``position`` was read for good; ``content`` was read from ``base`` on."""
+        """Take it that everything before ``position`` was read for good; ``content`` was read from ``base`` on."""
         if position > self.position:
             end = position - base
             self._tail = (self._tail + content[max(0, end - _TAIL_BYTES) : end])[-_TAIL_BYTES:]
@@ -300,7 +305,7 @@ class EventFile:
             self._tail_damage = Damage(self._lost_at, end - self._lost_at, reason)
 
     def _scan_window(self, buffer: NDArray[np.uint8], base: int, rows: NDArray[np.void]) -> tuple[Outcome, int]:
-        """Takes the rows of a window of the file; returns why it stopped, and where in the window."""
+        """Take the rows of a window of the file; returns why it stopped, and where in the window."""
         at = 0
         while True:
             begin = at
@@ -376,7 +381,7 @@ class EventFile:
             self._take_other(index, window, counts)
 
     def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
-        """Takes the rows of a tag; returns which of them became points, or None where all did."""
+        """Take the rows of a tag; returns which of them became points, or None where all did."""
         while tag_id >= len(self._by_id):
             tag = self._scanner.tags[len(self._by_id)].decode("utf-8", "replace")
             self._by_id.append(TagPoints(readable_name(tag), ""))
@@ -402,7 +407,7 @@ class EventFile:
         return taken
 
     def _describe(self, points: TagPoints, rows: Rows, tag: bytes, window: "_Window") -> int:
-        """Takes the kind and the names from the tag's first value that can be read; returns which row that is."""
+        """Take the kind and the names from the tag's first value that can be read; returns which row that is."""
         if window.is_bare_number(int(rows.numbers[0]), tag):
             points.kind = SCALARS
             return 0
@@ -423,7 +428,7 @@ class EventFile:
     def _decode_numbers(
         self, points: TagPoints, rows: Rows, to_decode: NDArray[np.bool_], window: "_Window"
     ) -> tuple[Rows, NDArray[np.bool_]]:
-        """Decodes numbers in forms that the scan leaves alone, such as integer tensors; returns also which there are.
+        """Decode numbers in forms that the scan leaves alone, such as integer tensors; returns also which there are.
 
         What is no number is damage only under a tag of scalars.
         """
@@ -456,7 +461,7 @@ class EventFile:
                 pass
 
     def _take_meta_graph(self, row: Rows, event: Event, counts: PointCounts) -> None:
-        """Takes the graph of a MetaGraphDef, unless the file has one: who writes both writes the same graph twice."""
+        """Take the graph of a MetaGraphDef, unless the file has one: who writes both writes the same graph twice."""
         if RUN_GRAPH_TAG in self.points:
             return
         try:
@@ -468,7 +473,7 @@ class EventFile:
             self._take_older_form(row, value, counts)
 
     def _take_older_form(self, row: Rows, value: Summary.Value, counts: PointCounts) -> None:
-        """Takes a payload that was a field of the event before summaries could hold it."""
+        """Take a payload that was a field of the event before summaries could hold it."""
         kind = value.metadata.plugin_data.plugin_name
         tag = readable_name(value.tag)
         points = self.points.setdefault(tag, TagPoints(tag, kind))
@@ -483,7 +488,10 @@ class EventFile:
 def _read_again(
     path: PurePosixPath, open_at: Callable[[int], BinaryIO], state: FileState, table: TagTable
 ) -> list[TagState]:
-    """The points that a file had in a state, although it may have grown since; raises OSError where it is another."""
+    """Return the points that a file had in a state, although it may have grown since.
+
+    Raises OSError where it is another.
+    """
     file = EventFile(path, open_at)
     file.read_new(state.position)
     found = [file.points.get(tag) for tag in table.tags]
@@ -498,7 +506,7 @@ def _read_again(
 
 
 def _bytes_before(stream: BinaryIO, position: int) -> bytes:
-    """The last bytes of a file before ``position``."""
+    """Return the last bytes of a file before ``position``."""
     begin = max(0, position - _HASHED_BYTES)
     stream.seek(begin)
     return read_up_to(stream, position - begin)
@@ -509,7 +517,7 @@ def _hash(content: bytes) -> bytes:
 
 
 def value_of_event(event: Event, index: int = 0) -> Summary.Value:
-    """The value that an event holds: number ``index`` of its summary, or its older payload in today's form.
+    """Return the value that an event holds: number ``index`` of its summary, or its older payload in today's form.
 
     A ``graph_def`` and a ``tagged_run_metadata`` become string tensors under the plugin names that TensorBoard's
     migration gives them; of a ``meta_graph_def`` the graph is taken, as a ``graph_def`` would be.
@@ -545,13 +553,13 @@ class _Window(NamedTuple):
     """Where the window begins in the file."""
 
     def event(self, number: int) -> Event:
-        """The event of a row; raises DecodeError."""
+        """Return the event of a row; raises DecodeError."""
         row = self.found[number]
         begin = int(row["offset"]) - self.base
         return Event.FromString(self.buffer[begin : begin + int(row["length"])].tobytes())
 
     def is_bare_number(self, number: int, tag: bytes) -> bool:
-        """Whether a row's value is the tag, in ASCII, and a ``simple_value``, and nothing else."""
+        """Return whether a row's value is the tag, in ASCII, and a ``simple_value``, and nothing else."""
         if not tag.isascii():
             return False
         row = self.found[number]
@@ -562,7 +570,7 @@ class _Window(NamedTuple):
         return self.buffer[begin : begin + len(head)].tobytes() == head
 
     def value(self, number: int) -> Summary.Value:
-        """The value of a row, alone where it can be: an event may have very many. Raises DecodeError."""
+        """Return the value of a row, alone where it can be: an event may have very many. Raises DecodeError."""
         row = self.found[number]
         if not row["value_length"]:
             return self.event(number).summary.value[int(row["index"])]
@@ -571,6 +579,6 @@ class _Window(NamedTuple):
 
 
 def _single(row: np.void) -> Rows:
-    """A row of the scan as columns of one element."""
+    """Return a row of the scan as columns of one element."""
     found = np.array([row])
     return Rows(found["step"], found["wall_time"], found["value"], found, np.zeros(1, np.int32), goes_back=False)

@@ -143,7 +143,7 @@ class EventFileWriter(Handover):
         wall_time: float | None = None,
         form: ScalarForm = "simple_value",
     ) -> None:
-        """Queues one point; arguments must be valid (`stepscope.summary.arguments`)."""
+        """Queue one point; arguments must be valid (`stepscope.summary.arguments`)."""
         index = self._template_indexes[form].get(tag)
         if index is None:
             index = self._add_template(tag, form)
@@ -165,7 +165,7 @@ class EventFileWriter(Handover):
         wall_times: NDArray[np.float64] | None = None,
         form: ScalarForm = "simple_value",
     ) -> None:
-        """Queues many points of one tag; arguments must be valid, of one length, and are copied."""
+        """Queue many points of one tag; arguments must be valid, of one length, and are copied."""
         self.check_ready()
         template = self._templates[self._add_template(tag, form)]
         now = self._clock()
@@ -176,20 +176,20 @@ class EventFileWriter(Handover):
             self._take(_Series(template, copied, times, numbers[piece].copy()), 24 * len(copied))
 
     def add_event(self, event: Event, wall_time: float | None = None) -> None:
-        """Queues one event, at the present time unless ``wall_time`` is given."""
+        """Queue one event, at the present time unless ``wall_time`` is given."""
         self.check_ready()
         event.wall_time = self._clock() if wall_time is None else wall_time
         record = frame(event.SerializeToString())
         self._take(bytearray(record), len(record))
 
     def add_prepared(self, prepared: Prepared, step: int, wall_time: float | None = None) -> None:
-        """Queues an event with a summary of one value that is encoded in its turn."""
+        """Queue an event with a summary of one value that is encoded in its turn."""
         self.check_ready()
         deferred = _Deferred(prepared, step, self._clock() if wall_time is None else wall_time)
         self._take(deferred, prepared.held_bytes)
 
     def check_ready(self) -> None:
-        """Returns when a call may take what it is given, with a file that is open; raises what is amiss."""
+        """Return when a call may take what it is given, with a file that is open; raises what is amiss."""
         if not self._unready:
             return
         self._tell(self._failure, "not taken")
@@ -204,7 +204,7 @@ class EventFileWriter(Handover):
         self._unready = self._full or self._failure is not None
 
     def flush(self) -> None:
-        """Returns when everything queued before is in the file, handed to the operating system.
+        """Return when everything queued before is in the file, handed to the operating system.
 
         Raises:
             OSError: it cannot be written; it is kept.
@@ -213,7 +213,7 @@ class EventFileWriter(Handover):
             self._tell(self._ask("flush").failure)
 
     def close(self) -> None:
-        """Writes what is queued and closes the file.
+        """Write what is queued and close the file.
 
         Raises:
             OSError: it cannot be written; the file stays open, and `close` may be called again.
@@ -231,7 +231,7 @@ class EventFileWriter(Handover):
             atexit.unregister(self._close_at_exit)
 
     def _forget(self) -> None:
-        """Makes a writer without a file; in a forked child, what is queued belongs to the parent."""
+        """Make a writer without a file; in a forked child, what is queued belongs to the parent."""
         at_once = _may_end_without_notice() and not isinstance(self.folder, RemoteFolder)
         self._begin(self._linger, at_once=at_once)
         self._output = Output(self.folder, self._filename_suffix, self._clock)
@@ -241,7 +241,7 @@ class EventFileWriter(Handover):
         self._unready = True
 
     def _add_template(self, tag: str, form: ScalarForm) -> int:
-        """Its place. Threads that make it at once make several, of which one is used."""
+        """Return its place. Threads that make it at once make several, of which one is used."""
         indexes = self._template_indexes[form]
         if tag not in indexes:
             template = scalar_template(tag, form)
@@ -266,7 +266,7 @@ class EventFileWriter(Handover):
             self._hurry()
 
     def _tell(self, failure: Exception | None, prefix: str = "") -> None:
-        """Warns of files that were removed, and raises what writing ran into."""
+        """Warn of files that were removed, and raise what writing ran into."""
         failure, self._failure = failure or self._failure, None
         with suppress(IndexError):
             while True:
@@ -299,7 +299,7 @@ class EventFileWriter(Handover):
         return output.name is None or "close" in purposes
 
     def _encode(self, items: list[Any]) -> Exception | None:
-        """Gives the records of all items that can be encoded to the file, and returns why one could not."""
+        """Give the records of all items that can be encoded to the file, and return why one could not."""
         try:
             pieces, count, failure = self._encoded(items)
         except BaseException as error:
@@ -310,7 +310,7 @@ class EventFileWriter(Handover):
         return failure
 
     def _encoded(self, items: list[Any]) -> tuple[list[Piece], int, Exception | None]:
-        """Whole records, how many, and why an item could not be encoded."""
+        """Return whole records, how many, and why an item could not be encoded."""
         pieces: list[Piece] = []
         count = 0
         failure: Exception | None = None
@@ -377,6 +377,8 @@ if sys.platform != "win32":
 
 
 def _may_end_without_notice() -> bool:
-    """Whether this is a forked child or a process of `multiprocessing`, which end by a signal or by `os._exit`."""
+    """Return whether this is a forked child or a process of `multiprocessing`, which end by a signal or by
+    `os._exit`.
+    """
     processes = sys.modules.get("multiprocessing.process")
     return _forked or (processes is not None and processes.parent_process() is not None)

@@ -70,7 +70,7 @@ class Follower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread; returns when it has ended."""
+        """End the thread; returns when it has ended."""
         self._stopping.set()
         self._wake.set()
         self._thread.join()
@@ -104,7 +104,7 @@ class Follower:
             self._on_snapshot(snapshot)
 
     def _observe(self) -> bool:
-        """Watches folders as soon as they exist, and returns whether one is watched that was not before.
+        """Watch folders as soon as they exist, and return whether one is watched that was not before.
 
         Where watching is impossible, the clock alone remains.
         """

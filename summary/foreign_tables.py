@@ -36,7 +36,7 @@ class ForeignTableError(ValueError):
 
 
 def read_foreign_table(content: bytes, declared: int) -> "pl.DataFrame":
-    """The table of a Parquet or Arrow file.
+    """Return the table of a Parquet or Arrow file.
 
     Args:
         content: the file.
@@ -67,7 +67,7 @@ class _Reader:
         )
 
     def ask(self, content: bytes, declared: int) -> bytes:
-        """An Arrow stream of the table; raises as `read_foreign_table`."""
+        """Return an Arrow stream of the table; raises as `read_foreign_table`."""
         answer: Future[tuple[bytes, bytes] | None] = Future()
         threading.Thread(target=self._converse, args=(content, declared, answer), daemon=True).start()
         try:
@@ -154,7 +154,7 @@ def _receive(stream: IO[bytes]) -> tuple[bytes, bytes] | None:
 
 
 def serve() -> None:
-    """The whole life of a reader: it gets two uint64, the size of a file and what it declares, and the file."""
+    """Run a reader for its whole life: it gets two uint64, the size of a file and what it declares, and the file."""
     import polars as pl
 
     source = os.fdopen(os.dup(0), "rb")

@@ -43,7 +43,7 @@ class GlobalSummaryWriter:
 
     @staticmethod
     def getSummaryWriter() -> "GlobalSummaryWriter":  # noqa: N802
-        """The one of this program, made at the first call and after a `close`."""
+        """Return the one of this program, made at the first call and after a `close`."""
         shared = GlobalSummaryWriter._shared
         if shared is None or shared.smw is None:
             shared = GlobalSummaryWriter._shared = GlobalSummaryWriter()
@@ -62,7 +62,7 @@ class GlobalSummaryWriter:
         self._writer().add_text(tag, text_string, self._next_step("text", tag), walltime)
 
     def close(self) -> None:
-        """Writes all that was added and closes the file."""
+        """Write all that was added and close the file."""
         if self.smw is not None:
             self.smw.close()
             self.smw = None

@@ -39,12 +39,12 @@ class Request:
         self._passed.acquire()
 
     def grant(self) -> None:
-        """Lets the caller go on."""
+        """Let the caller go on."""
         if self._passed.locked():
             self._passed.release()
 
     def wait(self) -> None:
-        """Returns when it is granted."""
+        """Return when it is granted."""
         self._passed.acquire()
 
 
@@ -60,7 +60,7 @@ class Handover(ABC):
     """Callers work themselves, so that all is done when a call returns."""
 
     def _begin(self, linger: float, *, at_once: bool) -> None:
-        """Makes the queue, anew in a forked child; what is handed over may wait ``linger`` seconds for more to come."""
+        """Make the queue, anew in a forked child; what is handed over may wait ``linger`` seconds for more to come."""
         self._longest_wait = linger
         self._at_once = at_once
         self._pending = deque()
@@ -73,7 +73,7 @@ class Handover(ABC):
 
     @abstractmethod
     def _work(self, items: list[Any], requests: list[Request]) -> bool:
-        """Deals with what was handed over, and says in the requests what it ran into.
+        """Deal with what was handed over, and say in the requests what it ran into.
 
         Returns whether no thread is needed until more is handed over. It raises nothing of its own; where a caller
         works, an interruption may.
@@ -89,7 +89,7 @@ class Handover(ABC):
         self._signals.put(_HURRY)
 
     def _ask(self, purpose: Purpose) -> Request:
-        """Returns when all that was handed over before is dealt with."""
+        """Return when all that was handed over before is dealt with."""
         request = Request(purpose)
         if self._worker == get_ident():
             return request  # from within the work, such as a finalizer's: nobody else could grant it
@@ -134,7 +134,7 @@ class Handover(ABC):
                 return
 
     def _serve(self) -> list[Request]:
-        """Works until the thread is not needed; returns what is to be granted then."""
+        """Work until the thread is not needed; returns what is to be granted then."""
         while True:
             self._idle = True
             hurried = _WORK if self._pending else self._signals.get()
@@ -154,7 +154,7 @@ class Handover(ABC):
             _grant(granted)
 
     def _work_off(self) -> tuple[list[Request], bool]:
-        """What to grant, and whether no thread is needed until something is handed over."""
+        """Return what to grant, and whether no thread is needed until something is handed over."""
         items = [self._pending.popleft() for _ in range(len(self._pending))]
         requests = [item for item in items if type(item) is Request]
         try:
@@ -170,7 +170,7 @@ def _grant(requests: list[Request]) -> None:
 
 
 def before_threads_end(function: Callable[[], None]) -> None:
-    """Calls it at the end of the process, while threads still run; what came last is called first.
+    """Call it at the end of the process, while threads still run; what came last is called first.
 
     Functions of `atexit` come too late for remote file systems, which ask threads of their own, and never in a
     process of `multiprocessing`. Only the interpreter's own libraries have another way.
@@ -193,7 +193,7 @@ before_threads_end(_remember_end)
 
 
 def interpreter_ends() -> bool:
-    """Whether threads can no longer be started; callers then work themselves.
+    """Return whether threads can no longer be started; callers then work themselves.
 
     The main thread itself must not be asked: interrupted, its `is_alive` makes it one that has ended.
     """

@@ -50,7 +50,8 @@ class Every:
         self._last: tuple[int, float] | None = None
 
     def is_due(self, step: int) -> bool:
-        """Whether it should happen at ``step``: the first time, and whenever the interval since the last time is over.
+        """Return whether it should happen at ``step``: the first time, and whenever the interval since the last time is
+        over.
 
         The step of the last time is not due again; one before it is, for the loop was restarted.
         """
@@ -63,14 +64,14 @@ class Every:
         return step != last_step and self._clock() >= last_time + self._secs
 
     def happened(self, step: int) -> tuple[int, float] | None:
-        """Starts the next interval; returns the steps and the seconds since the last one, None the first time."""
+        """Start the next interval; returns the steps and the seconds since the last one, None the first time."""
         now = self._clock()
         last, self._last = self._last, (step, now)
         return None if last is None else (step - last[0], now - last[1])
 
 
 def every(steps: int | None = None, secs: float | None = None, *, clock: Clock = time.monotonic) -> Every:
-    """An interval in steps or in seconds.
+    """Return an interval in steps or in seconds.
 
     Raises:
         TypeError: ``steps`` is no whole number, or ``secs`` no number.
@@ -98,16 +99,16 @@ class Hook:
     """Set it to end the loop after the running step."""
 
     def begin(self) -> None:
-        """The loop begins."""
+        """Begin with the loop."""
 
     def before_step(self, step: int) -> None:
-        """A step begins."""
+        """Begin with a step."""
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """A step is over; ``values`` are what the loop logged in it, by tag."""
+        """End with a step; ``values`` are what the loop logged in it, by tag."""
 
     def end(self, step: int, values: Mapping[str, Any]) -> None:
-        """The loop is over, for whatever reason; ``step`` is its last step, which may be unfinished."""
+        """End with the loop, for whatever reason; ``step`` is its last step, which may be unfinished."""
 
 
 class SummarySaver(Hook):
@@ -147,7 +148,7 @@ class SummarySaver(Hook):
         self._save: Final = save
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Writes, if it is due."""
+        """Write, if it is due."""
         if not self._interval.is_due(step):
             return
         self._interval.happened(step)
@@ -191,12 +192,12 @@ class StepCounter(Hook):
         self._writer: Final = _checked_writer(writer)
 
     def begin(self) -> None:
-        """Goes on counting where the last loop ended."""
+        """Go on counting where the last loop ended."""
         if self._ended is not None:
             self._between_loops += self._clock() - self._ended
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Writes, if it is due."""
+        """Write, if it is due."""
         if not self._interval.is_due(step):
             return
         elapsed = self._interval.happened(step)
@@ -207,7 +208,7 @@ class StepCounter(Hook):
             self._writer.add_scalar(STEPS_PER_SECOND_TAG, steps / seconds, step)
 
     def end(self, step: int, values: Mapping[str, Any]) -> None:
-        """Stops counting until the next loop."""
+        """Stop counting until the next loop."""
         self._ended = self._clock()
 
     def _time_in_loops(self) -> float:
@@ -259,16 +260,16 @@ class LogValues(Hook):
         self._last_shown: int | None = None
 
     def begin(self) -> None:
-        """Forgets which step of an earlier loop was shown last."""
+        """Forget which step of an earlier loop was shown last."""
         self._last_shown = None
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Shows the values, if they are due."""
+        """Show the values, if they are due."""
         if self._shows_steps and self._interval.is_due(step):
             self._show(step, values)
 
     def end(self, step: int, values: Mapping[str, Any]) -> None:
-        """Shows the last values, if asked to, and if they were not shown already."""
+        """Show the last values, if asked to, and if they were not shown already."""
         if self._at_end and self._last_shown != step:
             self._show(step, values)
 
@@ -304,11 +305,11 @@ class StopOnNan(Hook):
         self._interval: Final = every(every_n_steps)
 
     def begin(self) -> None:
-        """Takes back an earlier loop's request to stop."""
+        """Take back an earlier loop's request to stop."""
         self.should_stop = False
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Looks, if it is due."""
+        """Look, if it is due."""
         if not self._interval.is_due(step):
             return
         self._interval.happened(step)
@@ -348,11 +349,11 @@ class Hooks:
         return self._stop_requested or any(hook.should_stop for hook in self._hooks)
 
     def request_stop(self) -> None:
-        """Asks the loop to end after the running step."""
+        """Ask the loop to end after the running step."""
         self._stop_requested = True
 
     def log(self, values: Mapping[str, Any] = MappingProxyType({}), /, **more_values: Any) -> None:
-        """Gives values of the running step to the hooks, by tag; a later value of the same tag counts.
+        """Give values of the running step to the hooks, by tag; a later value of the same tag counts.
 
         ``hooks.log(loss=loss)`` and ``hooks.log({"loss/train": loss})`` are the same but for the tag.
 
@@ -362,7 +363,7 @@ class Hooks:
         self._values.update({checked_tag(tag): value for tag, value in {**values, **more_values}.items()})
 
     def loop(self, batches: Iterable[T], first_step: int = 0) -> Iterator[tuple[int, T]]:
-        """Yields the number of each step and its batch, and runs the hooks around it.
+        """Yield the number of each step and its batch, and runs the hooks around it.
 
         The step that ``break`` or an exception leaves is unfinished: its hooks' `Hook.after_step` is not called, but
         `Hook.end` always is.
@@ -385,7 +386,7 @@ class Hooks:
             self.end()
 
     def begin(self) -> None:
-        """Begins a loop."""
+        """Begin a loop."""
         self._values = {}
         self._step = None
         self._stop_requested = False
@@ -393,20 +394,20 @@ class Hooks:
             hook.begin()
 
     def before_step(self, step: int) -> None:
-        """Begins a step."""
+        """Begin a step."""
         self._step = step
         self._values = {}
         for hook in self._hooks:
             hook.before_step(step)
 
     def after_step(self, step: int, values: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """Ends a step; ``values`` are logged as by `log`."""
+        """End a step; ``values`` are logged as by `log`."""
         self.log(values)
         for hook in self._hooks:
             hook.after_step(step, MappingProxyType(self._values))
 
     def end(self) -> None:
-        """Ends the loop: every hook gets to know, also when one of them fails; without a step none does."""
+        """End the loop: every hook gets to know, also when one of them fails; without a step none does."""
         if self._step is None:
             return
         with ExitStack() as ends:
@@ -419,7 +420,7 @@ def _line(values: Mapping[str, Any]) -> str:
 
 
 def _shortest(tag: str, value: Any) -> str:
-    """A number with no more digits than tell it from its neighbours of the same precision."""
+    """Return a number with no more digits than tell it from its neighbours of the same precision."""
     if isinstance(value, str | int):
         return str(value)
     number = checked_number(value, f"the value {tag!r}")

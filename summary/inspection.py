@@ -59,7 +59,7 @@ class Observations:
     tags: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in VALUE_FIELDS.values()})
 
     def add_event(self, event: Event, only_tag: str) -> None:
-        """Counts an event; of one tag only where ``only_tag`` is not empty."""
+        """Count an event; of one tag only where ``only_tag`` is not empty."""
         match event.WhichOneof("what"):
             case "summary":
                 for value in event.summary.value:
@@ -75,7 +75,7 @@ class Observations:
                 pass
 
     def add_file(self, path: PurePosixPath, open_at: Callable[[PurePosixPath, int], BinaryIO], only_tag: str) -> None:
-        """Counts the events of a file; raises OSError."""
+        """Count the events of a file; raises OSError."""
         for event in read_events(path, open_at):
             self.add_event(event, only_tag)
 
@@ -87,12 +87,12 @@ class Observations:
         }
 
     def sorted_tags(self) -> dict[str, list[str]]:
-        """The tags of each field, sorted."""
+        """Return the tags of each field, sorted."""
         return {name: sorted(tags) for name, tags in sorted(self.tags.items())}
 
 
 def read_events(path: PurePosixPath, open_at: Callable[[PurePosixPath, int], BinaryIO]) -> Iterator[Event]:
-    """Every event of a file that its CRCs vouch for and that holds something, in order; raises OSError."""
+    """Yield every event of a file that its CRCs vouch for and that holds something, in order; raises OSError."""
     scanner = Scanner()
     rows = np.empty(_WINDOW_ROWS, ROW)
     position, window = 0, _WINDOW_BYTES
@@ -132,7 +132,7 @@ def _events_of_rows(rows: np.ndarray[Any, np.dtype[np.void]], content: bytes, ba
 
 
 def text_of_statistics(statistics: Mapping[str, Statistics | None], *, show_missing: bool) -> str:
-    """The lines on each field, in order of names."""
+    """Return the lines on each field, in order of names."""
     lines: list[str] = []
     for name, digest in sorted(statistics.items()):
         if digest is not None:
@@ -144,7 +144,7 @@ def text_of_statistics(statistics: Mapping[str, Statistics | None], *, show_miss
 
 
 def text_of_tags(tags: Mapping[str, list[str]]) -> str:
-    """The lines on the tags of each field, in order of names."""
+    """Return the lines on the tags of each field, in order of names."""
     lines: list[str] = []
     for name, names in sorted(tags.items()):
         lines += [name, *(f"   {tag}" for tag in names)] if names else [f"{name} -"]
@@ -152,7 +152,7 @@ def text_of_tags(tags: Mapping[str, list[str]]) -> str:
 
 
 def steps_that_go_back(steps: list[int]) -> list[tuple[int, int]]:
-    """The pairs of neighbours whose second step is below the first."""
+    """Return the pairs of neighbours whose second step is below the first."""
     return [(before, after) for before, after in pairwise(steps) if after < before]
 
 
@@ -230,7 +230,7 @@ class Inspected:
 
 
 def inspect(source: Source, *, only_tag: str = "") -> list[Inspected]:
-    """Reads every event file of a log directory: one object per directory, in the order of a walk by name.
+    """Read every event file of a log directory: one object per directory, in the order of a walk by name.
 
     Args:
         source: the log directory, or a `SingleFile`.
@@ -270,7 +270,7 @@ def _inspected(
 
 
 def text_of(inspected: Sequence[Inspected], logdir: str, *, only_tag: str = "") -> str:
-    """What ``tensorboard --inspect`` prints.
+    """Return what ``tensorboard --inspect`` prints.
 
     Args:
         inspected: what `inspect` found.
@@ -293,7 +293,10 @@ def text_of(inspected: Sequence[Inspected], logdir: str, *, only_tag: str = "") 
 
 
 def text_of_files(inspected: Sequence[Inspected], *, only_tag: str = "") -> str:
-    """What was read of each file, and what was not: where, and why; and what of ``only_tag`` a restart overwrote."""
+    """Return what was read of each file, and what was not: where, and why.
+
+    And what of ``only_tag`` a restart overwrote.
+    """
     lines: list[str] = []
     for found in inspected:
         lines += [f"Event files in {found.name}:", *(line for file in found.files for line in _file_lines(file))]

@@ -52,7 +52,10 @@ def kernel(**options: Any) -> Callable[[Callable[Parameters, Result]], Callable[
 
 
 def is_compiled(function: Callable[..., object]) -> bool:
-    """Whether a kernel can be called without being compiled first; it may be wrong where the processor is another."""
+    """Return whether a kernel can be called without being compiled first.
+
+    It may be wrong where the processor is another.
+    """
     dispatcher = cast(Any, function)
     if not hasattr(dispatcher, "signatures") or dispatcher.signatures:
         return True
@@ -72,7 +75,7 @@ class Group:
     """Kernels that are needed together, and whether they can be called without waiting for the compiler."""
 
     def __init__(self, name: str, modules: Sequence[str]) -> None:
-        """A group that nobody compiles yet: the kernels of some modules, which are imported when somebody asks."""
+        """Make a group that nobody compiles yet: the kernels of some modules, which are imported when somebody asks."""
         self.name = name
         self.modules = tuple(modules)
         self._done: threading.Event | None = None
@@ -88,7 +91,7 @@ class Group:
         return all(map(is_compiled, self.kernels()))
 
     def kernels(self) -> list[Callable[..., object]]:
-        """The kernels that the modules define."""
+        """Return the kernels that the modules define."""
         return [
             value
             for name in self.modules
@@ -117,7 +120,7 @@ def _cached_in(folder: str) -> Iterator[None]:
 
 @cache
 def _temporary_folder() -> str:
-    """A private folder for machine code, the same for all processes of the user where that can be had.
+    """Return a private folder for machine code, the same for all processes of the user where that can be had.
 
     What is in it is loaded as code, so a folder that others can write to is never used.
     """

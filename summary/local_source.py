@@ -142,7 +142,7 @@ class LocalSource:
         return known
 
     def _look_at_files(self, folder: _Folder, known: _Seen) -> None:
-        """Asks for the files of a folder that has the same entries as before."""
+        """Ask for the files of a folder that has the same entries as before."""
         known.looked_at = self._clock()
         for index, file in enumerate(known.files):
             try:
@@ -195,7 +195,10 @@ class LocalSource:
         return _Seen(modified_ns, now_ns - modified_ns > _TICK_NS, files, folders, now, changed_at, problem)
 
     def _without_a_look(self, folder: _Folder, known: _Seen | None, error: OSError) -> _Seen | None:
-        """What is taken for in a folder that cannot be looked at now: what there was; nothing where it is gone."""
+        """Return what is taken for in a folder that cannot be looked at now: what there was.
+
+        Nothing where it is gone.
+        """
         if _is_gone(folder.path, error):
             return None
         now = self._clock()
@@ -261,7 +264,7 @@ def _found(path: PurePosixPath, status: os.stat_result) -> FoundFile:
 
 
 def _is_gone(path: str, error: OSError) -> bool:
-    """Whether a folder that could not be looked at is there no more, as the folder above it says."""
+    """Return whether a folder that could not be looked at is there no more, as the folder above it says."""
     if error.errno not in _NOTHING_THERE:
         return False
     try:

@@ -89,7 +89,7 @@ class Logdir:
         publish: Callable[[Snapshot], None] | None = None,
         changed: Collection[str] | None = None,
     ) -> Snapshot:
-        """Lists the directory, reads what is new in it, and returns a snapshot.
+        """List the directory, read what is new in it, and return a snapshot.
 
         The snapshot is the one before, with the same revision, where nothing changed. While many files are still to
         be read, partial snapshots, marked as loading, go to ``publish``. ``changed`` is what `Source.list` takes.
@@ -116,11 +116,11 @@ class Logdir:
         return snapshot
 
     def wait_until_stored(self) -> None:
-        """Returns when the cache holds what it should of all updates so far."""
+        """Return when the cache holds what it should of all updates so far."""
         self._storing.submit(lambda: None).result()
 
     def _is_as_before(self, listing: Sequence[FoundFile]) -> bool:
-        """Whether there is nothing to do: the very same listing as last time, of which all could be read."""
+        """Return whether there is nothing to do: the very same listing as last time, of which all could be read."""
         return (
             not self._retrying
             and not self._recognition.waiting
@@ -163,7 +163,7 @@ class Logdir:
         )
 
     def _stage(self, event_files: Iterable[FoundFile]) -> list[StagedFile]:
-        """Brings the stage's runs and files in line with a listing; returns the files to read."""
+        """Bring the stage's runs and files in line with a listing; returns the files to read."""
         to_read: list[StagedFile] = []
         listed: dict[str, dict[PurePosixPath, StagedFile]] = {}
         for found in event_files:
@@ -244,7 +244,7 @@ class Logdir:
                     publish_now_and_then()
 
     def _from_cache(self, file: StagedFile) -> bool:
-        """Takes a file that was not read yet from the cache, and returns whether that is all of it."""
+        """Take a file that was not read yet from the cache, and return whether that is all of it."""
         if self._cache is None or file.events.position > 0:
             return False
         try:
@@ -263,7 +263,7 @@ class Logdir:
             file.error = error.strerror or str(error)
 
     def _restore(self, file: StagedFile, cache: ColumnCache) -> None:
-        """Takes from the cache what it has of a file that is the same, or has grown since."""
+        """Take from the cache what it has of a file that is the same, or has grown since."""
         cached = cache.load(self.source.locate(file.found.path))
         if cached is None:
             return
@@ -274,7 +274,7 @@ class Logdir:
             file.cached_bytes = file.events.position
 
     def _keep(self, files: Sequence[StagedFile]) -> None:
-        """Lets the cache have files that have much that it has not."""
+        """Let the cache have files that have much that it has not."""
         if self._cache is None:
             return
         for file in files:
@@ -320,12 +320,17 @@ def _health_of_folder(path: PurePosixPath, reason: str) -> FileHealth:
 
 
 def is_event_file(name: str) -> bool:
-    """Whether a file of this name holds events, by TensorBoard's rule; ``.profile-empty`` files only mark a run."""
+    """Return whether a file of this name holds events, by TensorBoard's rule.
+
+    ``.profile-empty`` files only mark a run.
+    """
     return "tfevents" in name and not name.endswith(".profile-empty")
 
 
 def run_of_companion(path: PurePosixPath) -> str:
-    """The run that a file belongs to: its directory, or for ``RUN/plugins/profile/TIME/file`` the directory RUN."""
+    """Return the run that a file belongs to: its directory, or for ``RUN/plugins/profile/TIME/file`` the directory
+    RUN.
+    """
     folder = path.parent
     if len(folder.parts) >= 3 and folder.parts[-3:-1] == _PROFILE_FOLDERS:
         return readable(PurePosixPath(*folder.parts[:-3]))
@@ -333,7 +338,7 @@ def run_of_companion(path: PurePosixPath) -> str:
 
 
 def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) -> Snapshot:
-    """Reads a log directory once, as it is now: a path, also with wildcards, or an address such as ``s3://...``."""
+    """Read a log directory once, as it is now: a path, also with wildcards, or an address such as ``s3://...``."""
     return Logdir(path, keep_superseded=keep_superseded).update()
 
 

@@ -52,7 +52,7 @@ class SeveralSources:
 
 
 def source_of(logdir: str | os.PathLike[str]) -> Source:
-    """The files of one log directory: a path, a path with wildcards, or an address such as ``s3://bucket/logs``.
+    """Return the files of one log directory: a path, a path with wildcards, or an address such as ``s3://bucket/logs``.
 
     Wildcards choose folders, those that come later too; a folder of that very name is meant itself. A file is itself.
 
@@ -74,7 +74,7 @@ def source_of(logdir: str | os.PathLike[str]) -> Source:
 
 
 def sources_of(logdirs: Sequence[str]) -> Source:
-    """The files of one or several log directories, each a `source_of`, or ``NAME:`` before one.
+    """Return the files of one or several log directories, each a `source_of`, or ``NAME:`` before one.
 
     The runs of several are prefixed by NAME, or else by as many of the path's last folders as tell it from the
     others. One without a name has its runs as they are; files of one folder without a name are one.
@@ -113,7 +113,7 @@ def _without_files(
 
 
 def name_of(address: str) -> str:
-    """The last part of a log directory's path or address."""
+    """Return the last part of a log directory's path or address."""
     return _parts(address)[-1] if _parts(address) else address
 
 

@@ -48,7 +48,7 @@ class MemoryBudget:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """What `claim` is called with inside the block counts until its end."""
+        """Provide what `claim` is called with inside the block counts until its end."""
         lease = self.lease()
         try:
             with lease.reading():
@@ -94,7 +94,7 @@ class Lease:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """What `claim` is called with inside the block counts until `release`."""
+        """Provide what `claim` is called with inside the block counts until `release`."""
         token = _current.set(self)
         try:
             yield

@@ -8,7 +8,7 @@ M = TypeVar("M", bound=Message)
 
 
 def own_message(kind: type[M], message: object, name: str) -> M:
-    """A copy of ``message`` in our class ``kind``: from any class of that name, or serialised.
+    """Return a copy of ``message`` in our class ``kind``: from any class of that name, or serialised.
 
     Raises:
         TypeError: it is another message, or none.
@@ -28,7 +28,7 @@ def own_message(kind: type[M], message: object, name: str) -> M:
 
 
 def is_message(value: object, kind: str) -> bool:
-    """Whether ``value`` is a protobuf message of a class of that name: ours, TensorFlow's or TensorBoard's."""
+    """Return whether ``value`` is a protobuf message of a class of that name: ours, TensorFlow's or TensorBoard's."""
     descriptor = getattr(value, "DESCRIPTOR", None)
     return getattr(descriptor, "name", None) == kind and hasattr(value, "SerializeToString")
 

@@ -13,7 +13,7 @@ _REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def readable_name(name: str) -> str:
-    r"""The name itself, as a rule.
+    r"""Return the name itself, as a rule.
 
     What reorders text is written as its escape, such as ``\u202e``. Of a name beyond `LONGEST_NAME` the beginning is
     taken, with its length and a hash of all of it.

@@ -57,11 +57,11 @@ class Output:
         return self._backlog.size
 
     def add(self, pieces: Iterable[Piece], count: int) -> None:
-        """Takes ``count`` whole records for the next `write`."""
+        """Take ``count`` whole records for the next `write`."""
         self._backlog.extend(pieces, count)
 
     def open(self) -> None:
-        """Opens a file, if none is open; its version is in it at once, so that readers see the run.
+        """Open a file, if none is open; its version is in it at once, so that readers see the run.
 
         Raises:
             OSError: it cannot be made.
@@ -84,7 +84,7 @@ class Output:
         self.file_names.append(PurePath(file.name).name)
 
     def write(self, *, to_disk: bool) -> None:
-        """Returns when readers, or a disk, have all that was added.
+        """Return when readers, or a disk, have all that was added.
 
         Raises:
             OSError: the file refuses; what is not in it is kept.
@@ -111,13 +111,13 @@ class Output:
         raise OSError(errno.ENOENT, "each new file is removed at once", self._folder.address)
 
     def close(self) -> None:
-        """Closes the file; what it refused is kept."""
+        """Close the file; what it refused is kept."""
         if self._file is not None:
             self._file.close()
         self._file = None
 
     def explained(self, error: Exception) -> Exception:
-        """An OSError that says how much waits, if anything does; any other error as it is."""
+        """Return an OSError that says how much waits, if anything does; any other error as it is."""
         if not isinstance(error, OSError) or not self._backlog.size:
             return error
         reason = error.strerror or str(error)
@@ -145,7 +145,7 @@ class Output:
 
 
 def _create_file(folder: Folder, suffix: str, now: float) -> AppendFile:
-    """An empty file that no other writer has."""
+    """Return an empty file that no other writer has."""
     folder.make()
     stem = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}.{os.getpid()}"
     number = 0

@@ -47,7 +47,7 @@ class Pattern:
             raise PatternError(str(error)) from None
 
     def matches(self, candidates: Iterable[str], *, seconds: float = _SECONDS) -> list[bool]:
-        """Whether each candidate contains the pattern.
+        """Return whether each candidate contains the pattern.
 
         Raises:
             PatternError: all of them together took longer than ``seconds``. Some expressions take exponential time on
@@ -65,7 +65,9 @@ class Pattern:
         return found
 
     def captured(self, text: str, *, seconds: float = _SECONDS) -> tuple[str, ...] | None:
-        """What the capturing groups hold where the pattern is found first in a text; all that it found without groups.
+        """Return what the capturing groups hold where the pattern is found first in a text.
+
+        All that it found without groups.
 
         Returns:
             None where it is not found. A group that took no part is empty.

@@ -49,11 +49,11 @@ class Content:
         self._shown = shown
 
     def columns(self) -> Columns:
-        """All points."""
+        """Return all points."""
         return join(self._parts, self._shown)
 
     def payload(self, index: int) -> Payload:
-        """What a point holds."""
+        """Return what a point holds."""
         position = index if self._shown is None else int(self._shown[index])
         for part, number in zip(self._parts, self._numbers, strict=True):
             if position < len(part.steps):
@@ -63,7 +63,7 @@ class Content:
 
 
 def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, number: int, index: int) -> Payload:
-    """Decodes what a record holds, which is read unless it was lately."""
+    """Decode what a record holds, which is read unless it was lately."""
     if len(part.values) and not len(part.offsets):
         return float(part.values[index])
     offset = int(part.offsets[index])

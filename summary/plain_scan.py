@@ -100,14 +100,14 @@ def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable
 
 
 def _checks(data: bytes, begin: int, end: int) -> bool:
-    """Whether the masked CRC-32C of some bytes follows them."""
+    """Return whether the masked CRC-32C of some bytes follows them."""
     crc = crc32c(memoryview(data)[begin:end])
     masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
     return bool(masked == _U32.unpack_from(data, end)[0])
 
 
 def _next_header(data: bytes, begin: int) -> int:
-    """The first place from ``begin`` on where a header checks; -1 for none."""
+    """Return the first place from ``begin`` on where a header checks; -1 for none."""
     every = np.frombuffer(data, np.uint8)
     last = len(data) - HEADER_BYTES
     for first in range(begin, last + 1, _SEARCHED_AT_ONCE):
@@ -258,7 +258,10 @@ def _value(data: bytes, begin: int, end: int) -> tuple[bytes, int, int, bool]:
 
 
 def _tensor_number(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Width and position of the number of a float or double tensor that holds exactly one; width 0 for others."""
+    """Return width and position of the number of a float or double tensor that holds exactly one.
+
+    Width 0 for others.
+    """
     dtype = dimensions = numbers = width = where = 0
     single = True
     while at < end:
@@ -285,7 +288,7 @@ def _tensor_number(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _shape(data: bytes, at: int, end: int) -> tuple[list[int], bool]:
-    """The sizes of a shape, and whether its rank is known."""
+    """Return the sizes of a shape, and whether its rank is known."""
     sizes: list[int] = []
     known = True
     while at < end:

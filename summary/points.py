@@ -52,7 +52,7 @@ class Rows:
         return self._column("index", np.int32)
 
     def chosen(self, which: slice | NDArray[np.bool_], goes_back: bool) -> "Rows":
-        """Some of the rows."""
+        """Return some of the rows."""
         return Rows(
             self.steps[which], self.wall_times[which], self.values[which], self.found, self.numbers[which], goes_back
         )
@@ -122,7 +122,7 @@ class TagPoints:
 
     @classmethod
     def restored(cls, state: TagState) -> Self:
-        """Points that grow on from a state."""
+        """Return points that grow on from a state."""
         # Not by the constructor, whose defaults would all be replaced.
         points = cls.__new__(cls)
         points.tag, points.kind, points.goes_back = state.tag, state.kind, state.goes_back
@@ -134,7 +134,7 @@ class TagPoints:
         return points
 
     def state(self, count: int | None = None) -> TagState:
-        """The points so far, or the first ``count`` of them, as views."""
+        """Return the points so far, or the first ``count`` of them, as views."""
         columns = self._views()
         goes_back = self.goes_back
         if count is not None and count < len(self):
@@ -145,7 +145,7 @@ class TagPoints:
         )
 
     def part(self, path: PurePosixPath) -> "Part":
-        """The points so far, as views."""
+        """Return the points so far, as views."""
         return Part(path, *self._views())
 
     @property
@@ -157,7 +157,7 @@ class TagPoints:
         return self._length
 
     def extend(self, rows: Rows) -> None:
-        """Appends; the first rows are kept as they are, not copied."""
+        """Append; the first rows are kept as they are, not copied."""
         if len(rows) == 0:
             return
         begin, end = self._length, self._length + len(rows)
@@ -220,7 +220,7 @@ class PointCounts:
 
 
 def _extended(array: NDArray[Number], length: int, values: NDArray[Number]) -> NDArray[Number]:
-    """An array whose first ``length`` elements are those of ``array``, followed by ``values``."""
+    """Return an array whose first ``length`` elements are those of ``array``, followed by ``values``."""
     if length == 0:
         # The first fill is often the last (a finished run).
         values.flags.writeable = False
@@ -258,7 +258,7 @@ class Part(NamedTuple):
 
 
 def join(parts: Sequence[Part], shown: NDArray[np.intp] | None) -> Columns:
-    """The points of several files as columns: those at the places ``shown`` (intp [n]), or all of them."""
+    """Return the points of several files as columns: those at the places ``shown`` (intp [n]), or all of them."""
     if len(parts) == 1 and shown is None:
         return Columns(parts[0].steps, parts[0].wall_times, parts[0].values)
 

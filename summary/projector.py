@@ -94,7 +94,7 @@ class CheckpointFile:
 
 
 def run_of_config(path: PurePosixPath) -> str:
-    """The run that a configuration belongs to, given its path in the log directory."""
+    """Return the run that a configuration belongs to, given its path in the log directory."""
     folder = path.parent
     if folder.parts[-2:] == _PLUGIN_FOLDER:
         folder = PurePosixPath(*folder.parts[:-2])
@@ -119,7 +119,7 @@ def projector_runs(snapshot: Snapshot) -> dict[str, ProjectorRun]:
 
 
 def find_embedding(run: ProjectorRun, name: str) -> EmbeddingInfo:
-    """The embedding of that name, to which ":0" may be added.
+    """Return the embedding of that name, to which ":0" may be added.
 
     Raises:
         ProjectorError: the run has none.
@@ -132,7 +132,7 @@ def find_embedding(run: ProjectorRun, name: str) -> EmbeddingInfo:
 
 
 def open_asset(run: ProjectorRun, path: str, *, largest: int = LARGEST_ASSET) -> BinaryIO:
-    """The file that a configuration names, from its beginning; to be closed.
+    """Return the file that a configuration names, from its beginning; to be closed.
 
     Args:
         run: whose configuration it is.
@@ -157,7 +157,7 @@ def open_asset(run: ProjectorRun, path: str, *, largest: int = LARGEST_ASSET) ->
 
 
 def read_asset(run: ProjectorRun, path: str) -> bytes:
-    """The content of a file that a configuration names.
+    """Return the content of a file that a configuration names.
 
     Raises:
         ProjectorError: as `open_asset` does.
@@ -167,7 +167,8 @@ def read_asset(run: ProjectorRun, path: str) -> bytes:
 
 
 def read_metadata(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> bytes:
-    """The labels of the points: lines of columns with tabs between them, in which case the first line has their names.
+    """Return the labels of the points: lines of columns with tabs between them, in which case the first line has their
+    names.
 
     Args:
         run: whose embedding it is.
@@ -187,7 +188,7 @@ def read_metadata(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = Non
 
 
 def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> NDArray[np.float32]:
-    """The points of an embedding, float32 [points, dimensions].
+    """Return the points of an embedding, float32 [points, dimensions].
 
     Lines of numbers with tabs between them; what is no such text is raw float32 of the shape that ``info`` says.
     Without a file of its own, a tensor of the last checkpoint.
@@ -219,7 +220,7 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
 
 
 def raw_points(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> NDArray[np.float32] | None:
-    """Points of a file whose size is that of so many float32, read piece by piece; None where it is of text.
+    """Return points of a file whose size is that of so many float32, read piece by piece; None where it is of text.
 
     Args:
         run: whose embedding it is.
@@ -249,7 +250,7 @@ def raw_points(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) 
 def read_from_checkpoint(
     run: ProjectorRun, info: EmbeddingInfo, step: int | None, rows: int | None = None, place: int = 0
 ) -> NDArray[np.float32]:
-    """The points of an embedding that is a tensor of a checkpoint, float32 [points, dimensions].
+    """Return the points of an embedding that is a tensor of a checkpoint, float32 [points, dimensions].
 
     Args:
         run: whose embedding it is.
@@ -272,7 +273,7 @@ def read_from_checkpoint(
 
 
 def tensor_of_checkpoint(info: EmbeddingInfo, checkpoint: Checkpoint, place: int = 0) -> TensorInfo:
-    """The matrix that an embedding's name means: of that name, or the layer that Keras means.
+    """Return the matrix that an embedding's name means: of that name, or the layer that Keras means.
 
     Args:
         info: the embedding.
@@ -297,7 +298,7 @@ def tensor_of_checkpoint(info: EmbeddingInfo, checkpoint: Checkpoint, place: int
 
 
 def open_checkpoint_of(run: ProjectorRun, file: CheckpointFile) -> Checkpoint:
-    """What tensors a checkpoint has; raises CheckpointError."""
+    """Return what tensors a checkpoint has; raises CheckpointError."""
     # Only what is asked for of it is read, however large it is.
     return open_checkpoint(lambda path: open_asset(run, path, largest=1 << 62), file.path)
 
@@ -346,7 +347,7 @@ def _open_local(run: ProjectorRun, path: str) -> BinaryIO:
 
 
 def _open_remote(run: ProjectorRun, path: str) -> BinaryIO:
-    """A file below the log directory's address, where no path is taken that might lead elsewhere."""
+    """Return a file below the log directory's address, where no path is taken that might lead elsewhere."""
     from fsspec.core import url_to_fs
     from fsspec.implementations.local import LocalFileSystem
 
@@ -375,7 +376,7 @@ def _open_remote(run: ProjectorRun, path: str) -> BinaryIO:
 
 
 def _is_link(file_system: Any, path: str) -> bool:
-    """Whether a file system that knows links says that this is one."""
+    """Return whether a file system that knows links says that this is one."""
     try:
         found = file_system.info(path)
     except Exception:
@@ -407,7 +408,7 @@ def _read_config(companion: Companion, companions: Sequence[Companion]) -> Proje
 
 
 def with_other_matrices(run: ProjectorRun) -> ProjectorRun:
-    """A run with all matrices of the checkpoint that its configuration names, as in TensorBoard.
+    """Return a run with all matrices of the checkpoint that its configuration names, as in TensorBoard.
 
     Those that it has entries for come first, and what optimizers keep is left out. Where the checkpoint cannot be
     read, the run as it is.
@@ -431,7 +432,7 @@ def with_other_matrices(run: ProjectorRun) -> ProjectorRun:
 
 
 def has_points(run: ProjectorRun) -> bool:
-    """Whether an embedding of the run has a file of its own, or a checkpoint that can be read."""
+    """Return whether an embedding of the run has a file of its own, or a checkpoint that can be read."""
     if any(info.tensor_path for info in run.config.embeddings):
         return True
     try:
@@ -443,7 +444,10 @@ def has_points(run: ProjectorRun) -> bool:
 def _checkpoints(
     config: ProjectorConfig, companion: Companion, companions: Sequence[Companion]
 ) -> tuple[CheckpointFile, ...]:
-    """The checkpoints that a configuration means: by its path, in its folder, or beside it; one model's, by step."""
+    """Return the checkpoints that a configuration means: by its path, in its folder, or beside it.
+
+    One model's, by step.
+    """
     if config.model_checkpoint_path:
         path = config.model_checkpoint_path
         return (CheckpointFile(path, step_of(PurePosixPath(path))[1]),)

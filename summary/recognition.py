@@ -49,11 +49,11 @@ class Recognition:
         """Files that were not looked at yet."""
 
     def may_know(self, name: str) -> bool:
-        """Whether a file of this name is looked at."""
+        """Return whether a file of this name is looked at."""
         return bool(self._endings) and (self._any_name or name.lower().endswith(self._endings))
 
     def look(self, files: Iterable[FoundFile]) -> dict[PurePosixPath, str]:
-        """The names of those of the files that are known, of which the ones written last are looked at first."""
+        """Return the names of those of the files that are known, of which the ones written last are looked at first."""
         before, self._known = self._known, {}
         unknown: list[FoundFile] = []
         for file in files:

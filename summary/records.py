@@ -40,22 +40,22 @@ def masked_crc(data: bytes) -> int:
 
 
 def masked_crcs(crcs: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The masks of many CRC-32C."""
+    """Return the masks of many CRC-32C."""
     return (crcs >> np.uint32(15) | crcs << np.uint32(17)) + np.uint32(_MASK_DELTA)
 
 
 def header(length: int) -> bytes:
-    """The 12 bytes before a record's ``length`` bytes of data."""
+    """Return the 12 bytes before a record's ``length`` bytes of data."""
     packed = _LENGTH.pack(length)
     return packed + _CRC.pack(masked_crc(packed))
 
 
 def frame(data: bytes) -> bytes:
-    """One whole record with ``data`` inside."""
+    """Return one whole record with ``data`` inside."""
     return b"".join((header(len(data)), data, _CRC.pack(masked_crc(data))))
 
 
 def length_of_record(data: bytes | memoryview, begin: int) -> int:
-    """Bytes of the whole record that begins at ``begin``, its frame included."""
+    """Return bytes of the whole record that begins at ``begin``, its frame included."""
     (length,) = _LENGTH.unpack_from(data, begin)
     return HEADER_BYTES + int(length) + FOOTER_BYTES

@@ -40,7 +40,7 @@ class Turn(NamedTuple):
     """The first rank whose file began when this one had had its last event."""
 
     def precedes(self, other: "Turn") -> bool:
-        """Whether this file had ended when the other began."""
+        """Return whether this file had ended when the other began."""
         return self.after <= other.rank
 
 
@@ -63,7 +63,7 @@ class Standing(NamedTuple):
 
 
 def turns(spans: Sequence[tuple[float, float]]) -> list[Turn]:
-    """The turn of each file of a run.
+    """Return the turn of each file of a run.
 
     Files are in the order of their first events, those of equal times as they are given. Where a time is no number,
     nothing can be told, and all files follow each other as they are given.
@@ -82,13 +82,13 @@ def turns(spans: Sequence[tuple[float, float]]) -> list[Turn]:
 
 
 def writers_at_once(found: Sequence[Turn]) -> int:
-    """How many of some files of a run, in order of their ranks, were written at one time, at most."""
+    """Return how many of some files of a run, in order of their ranks, were written at one time, at most."""
     ends = sorted(turn.after for turn in found)
     return max((begun - bisect.bisect_right(ends, turn.rank) for begun, turn in enumerate(found, 1)), default=0)
 
 
 def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArray[np.bool_]:
-    """Which points of a file no restart within it has overwritten, bool [n].
+    """Return which points of a file no restart within it has overwritten, bool [n].
 
     A restart at step s overwrites the points before it with step >= s. Without restarts that are told, a point whose
     step is below that of the point before it is one. Equal steps in a row are several points, not a restart.
@@ -115,7 +115,7 @@ def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArra
 
 
 def standing(files: Sequence[Written], *, told: bool) -> Standing:
-    """Which points of a tag no restart has overwritten.
+    """Return which points of a tag no restart has overwritten.
 
     A restart in a file overwrites what stands before it in the file, and in the files that had ended when its file
     began; never in a file that was written at the same time. Where the run tells of its restarts, those count.
@@ -144,8 +144,8 @@ def standing(files: Sequence[Written], *, told: bool) -> Standing:
 
 
 def shown_order(files: Sequence[Written], kept: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
-    """The places of the points that are shown, in their order: of files one after the other as they were written; of
-    files that were written at once by step, and by time where steps are equal.
+    """Return the places of the points that are shown, in their order: of files one after the other as they were
+    written; of files that were written at once by step, and by time where steps are equal.
 
     Args:
         files: in order of their ranks.
@@ -173,7 +173,7 @@ def shown_order(files: Sequence[Written], kept: Sequence[NDArray[np.bool_]]) -> 
 
 
 def _steps_that_begin_anew(files: Sequence[Written]) -> list[int | None]:
-    """The first step of each file that goes back behind a file right before it; None for all others."""
+    """Return the first step of each file that goes back behind a file right before it; None for all others."""
     by_end = sorted(range(len(files)), key=lambda place: files[place].turn.after)
     ends = [files[place].turn.after for place in by_end]
     begins: list[int | None] = []
@@ -196,7 +196,7 @@ def _lowest(file: Written, begin: int | None, *, told: bool) -> float:
 
 
 def _resumptions(files: Sequence[Written], begins: Sequence[int | None], *, told: bool) -> tuple[Resumption, ...]:
-    """The restarts that overwrote points, with how many each of them overwrote; at most `MOST_RESUMPTIONS`."""
+    """Return the restarts that overwrote points, with how many each of them overwrote; at most `MOST_RESUMPTIONS`."""
     alive = [np.ones(len(file.steps), np.bool_) for file in files]
     found: list[Resumption] = []
     looked_at = 0

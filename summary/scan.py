@@ -106,7 +106,7 @@ class Scanner:
     def scan(
         self, buffer: NDArray[np.uint8], begin: int, base: int, rows: NDArray[np.void]
     ) -> tuple[Outcome, int, int]:
-        """Reads records of ``buffer`` from ``begin`` on into ``rows``.
+        """Read records of ``buffer`` from ``begin`` on into ``rows``.
 
         Args:
             buffer: the bytes of the file from offset ``base`` on.
@@ -160,7 +160,7 @@ class Scanner:
         return outcome, position, int(state[scan_kernel.ROWS])
 
     def _scan_plainly(self, data: bytes, base: int, begin: int, rows: NDArray[np.void]) -> tuple[Outcome, int, int]:
-        """Reads records as `scan` does, of a copy of the buffer from ``begin`` on, without compiled loops."""
+        """Read records as `scan` does, of a copy of the buffer from ``begin`` on, without compiled loops."""
         numbers = {tag: number for number, tag in enumerate(self.tags)}
         found = plain_scan.scan(data, 0, base, len(rows), lambda tag: self._number_of(tag, numbers))
         rows[: len(found.rows)] = np.array(found.rows, ROW)
@@ -170,7 +170,10 @@ class Scanner:
         return Outcome(found.outcome), begin + found.position, len(found.rows)
 
     def _number_of(self, tag: bytes, numbers: dict[bytes, int]) -> int:
-        """The number of a tag, which is entered into the kernel's tables if it is new; ``numbers`` are those so far."""
+        """Return the number of a tag, which is entered into the kernel's tables if it is new.
+
+        ``numbers`` are those so far.
+        """
         number = numbers.get(tag)
         if number is not None:
             return number
@@ -190,7 +193,7 @@ class Scanner:
         return number
 
     def split_by_tag(self, rows: NDArray[np.void]) -> "RowsByTag":
-        """Brings the rows of each tag together, in file order, as columns; rows that belong to no tag are left out."""
+        """Bring the rows of each tag together, in file order, as columns; rows that belong to no tag are left out."""
         if not KERNELS.ready:
             return _split_plainly(rows, len(self.tags))
         count, tags = int(np.count_nonzero(rows["tag"] >= 0)), len(self.tags)
@@ -210,7 +213,7 @@ class Scanner:
         return split._replace(steps=steps[:distinct].copy())
 
     def _grow_tables(self) -> None:
-        """Doubles the room for tags."""
+        """Double the room for tags."""
         tags = int(self._state[scan_kernel.TAGS])
         self._arena = np.concatenate([self._arena, np.empty_like(self._arena)])
         if tags + 3 <= len(self._starts) and 2 * (tags + 1) <= len(self._slots):
@@ -224,7 +227,7 @@ class Scanner:
             self._enter(tag, self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes())
 
     def _enter(self, number: int, tag: bytes) -> None:
-        """Puts a tag into the table by which the kernel finds it."""
+        """Put a tag into the table by which the kernel finds it."""
         mask = len(self._slots) - 1
         slot = _hash(tag) & mask
         while self._slots[slot] >= 0:
@@ -252,7 +255,7 @@ class RowsByTag(NamedTuple):
     """[tags]: whether a step of the tag is below the one before it."""
 
     def of_tag(self, tag: int, group: slice) -> Rows:
-        """The rows of a tag, which are those of ``group``."""
+        """Return the rows of a tag, which are those of ``group``."""
         begin = int(self.step_begins[tag])
         return Rows(
             self.steps[begin : begin + group.stop - group.start],
@@ -265,7 +268,7 @@ class RowsByTag(NamedTuple):
 
 
 def _split_plainly(rows: NDArray[np.void], tags: int) -> RowsByTag:
-    """The rows of each tag as `Scanner.split_by_tag` brings them together, without compiled loops."""
+    """Return the rows of each tag as `Scanner.split_by_tag` brings them together, without compiled loops."""
     of_tags = np.flatnonzero(rows["tag"] >= 0)
     numbers = of_tags[np.argsort(rows["tag"][of_tags], kind="stable")].astype(np.int32)
     ordered = rows[numbers]

@@ -40,7 +40,7 @@ _EVENT_SUMMARY: Final = 5
 
 
 def _crc_tables() -> NDArray[np.uint32]:
-    """Tables for slicing-by-8 of CRC-32C, reflected polynomial 0x82F63B78; uint32 [8, 256]."""
+    """Return tables for slicing-by-8 of CRC-32C, reflected polynomial 0x82F63B78; uint32 [8, 256]."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, (table >> 1) ^ np.uint32(0x82F63B78), table >> 1).astype(np.uint32)
@@ -54,7 +54,7 @@ _TABLES = _crc_tables()
 
 
 def _load(convert):
-    """An intrinsic that reads a little-endian number at any byte of a uint8 array, without alignment."""
+    """Return an intrinsic that reads a little-endian number at any byte of a uint8 array, without alignment."""
 
     @intrinsic
     def load(typing_context, buffer, at):
@@ -143,7 +143,7 @@ def _varint(buffer, at, end):
 
 @kernel()
 def _field(buffer, at, end):
-    """Number and wire type of the field at ``at``, where its content begins and ends, and its varint.
+    """Return number and wire type of the field at ``at``, where its content begins and ends, and its varint.
 
     The end is -1 where the bytes are no field.
     """
@@ -170,7 +170,7 @@ def _field(buffer, at, end):
 
 @kernel()
 def _tensor_number(buffer, at, end):
-    """Finds the number of a float or double tensor that holds exactly one.
+    """Find the number of a float or double tensor that holds exactly one.
 
     Returns the number's width in bytes and its position; width 0 for any other tensor, -1 if the bytes are none.
     """
@@ -243,7 +243,7 @@ def _same_bytes(buffer, at, arena, start, length):
 
 @kernel()
 def _intern(buffer, at, length, state, arena, starts, slots, successors):
-    """Number of the tag whose bytes lie at ``at``; -1 where a table is full.
+    """Return number of the tag whose bytes lie at ``at``; -1 where a table is full.
 
     Logs repeat their tags in the same order step after step, so the tag that followed last time is tried first.
     """
@@ -295,7 +295,7 @@ def _number(buffer, at, width):
 
 @kernel()
 def _make_template(buffer, data, tag, header_crc, layout, templates, layouts):
-    """Remembers the shape of a tag's record: its bytes, with the bits masked out that differ from point to point.
+    """Remember the shape of a tag's record: its bytes, with the bits masked out that differ from point to point.
 
     The next record of the tag differs, as a rule, only in wall time, step and number. Where its other bits are the
     same, its fields lie where they lay before, and need no parsing. Of the step's varint the bits that say where it
@@ -373,7 +373,7 @@ def _scan_values(
     successors,
     layout,
 ):
-    """Adds a row per value of the summary at ``at``. Returns 0, -1 for damage, or an `Outcome` for a full table."""
+    """Add a row per value of the summary at ``at``. Returns 0, -1 for damage, or an `Outcome` for a full table."""
     index = 0
     data = offset - base
     while at < end:
@@ -443,7 +443,7 @@ def _scan_values(
 
 @kernel()
 def _scan_event(buffer, at, end, base, state, rows, arena, starts, slots, successors, layout):
-    """Adds the rows of one event. Returns 0, -1 for damage, or an `Outcome` for a full table."""
+    """Add the rows of one event. Returns 0, -1 for damage, or an `Outcome` for a full table."""
     wall_time = 0.0
     step = np.int64(0)
     what = np.int64(0)
@@ -604,7 +604,7 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
 
 @kernel()
 def split_by_tag(rows, steps, step_begins, wall_times, values, numbers, is_blob, group_ends, goes_back):
-    """Fills the columns of `stepscope.summary.scan.RowsByTag`; returns how many elements of ``steps`` count."""
+    """Fill the columns of `stepscope.summary.scan.RowsByTag`; returns how many elements of ``steps`` count."""
     group_ends[:] = 0
     goes_back[:] = False
     tags = len(group_ends)

@@ -129,7 +129,7 @@ class Series:
         return len(self.columns) if self.count is None else self.count
 
     def read(self, index: int) -> Payload:
-        """Reads and decodes the payload of point ``index`` from its file.
+        """Read and decode the payload of point ``index`` from its file.
 
         Raises:
             IndexError: there is no such point.
@@ -179,5 +179,5 @@ class Run:
         return 1 if isinstance(self.series, LazySeries) else max((s.writers for s in self.series.values()), default=1)
 
     def of_kind(self, kind: str) -> list[Series]:
-        """The series of one kind, in order of first appearance."""
+        """Return the series of one kind, in order of first appearance."""
         return [s for s in self.series.values() if s.kind == kind]

@@ -19,7 +19,7 @@ class Snapshot(Contents):
     def scalars(
         self, runs: "Names" = None, tags: "Names" = None, *, pivot: bool = False, wall_time: bool = True
     ) -> "pl.DataFrame":
-        """Every point of every scalar, as a Polars table.
+        """Return every point of every scalar, as a Polars table.
 
         Rows are in the order of runs, then of the tags' first appearance, then of the points. NaN and the infinities
         are as written; null is only what does not exist.
@@ -48,7 +48,7 @@ class Snapshot(Contents):
     def histograms(
         self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
     ) -> "pl.DataFrame":
-        """Histograms as a Polars table, one row per point.
+        """Return histograms as a Polars table, one row per point.
 
         The payloads are read from the files at once. One that cannot be read is null, and ``error`` says why.
 
@@ -74,7 +74,9 @@ class Snapshot(Contents):
     def tensors(
         self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
     ) -> "pl.DataFrame":
-        """Tensors, PR curves and meshes as a Polars table, one row per point; arguments and errors as `histograms`.
+        """Return tensors, PR curves and meshes as a Polars table, one row per point.
+
+        Arguments and errors as `histograms`.
 
         Tensors of no kind, and of kinds that Stepscope does not know, are among them.
         `stepscope.summary.frames.to_arrays` makes NumPy arrays of the rows.
@@ -91,7 +93,7 @@ class Snapshot(Contents):
     def images(
         self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
     ) -> "pl.DataFrame":
-        """Images as a Polars table, one row per picture; arguments and errors as `histograms`.
+        """Return images as a Polars table, one row per picture; arguments and errors as `histograms`.
 
         Returns:
             Columns run, tag, step, wall_time; sample (Int64, from 0; null if the point has no picture or cannot be
@@ -117,7 +119,7 @@ class Snapshot(Contents):
     def texts(
         self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
     ) -> "pl.DataFrame":
-        """Text as a Polars table, one row per point; arguments and errors as `histograms`.
+        """Return text as a Polars table, one row per point; arguments and errors as `histograms`.
 
         Returns:
             Columns run, tag, step, wall_time; shape (List of Int64, empty for a single text); text (List of String,
@@ -128,7 +130,7 @@ class Snapshot(Contents):
         return frames.texts(self, runs, tags, last=last, max_bytes=max_bytes)
 
     def hparams(self, runs: "Names" = None) -> "pl.DataFrame":
-        """Hyperparameters and metrics as a Polars table, one row per session.
+        """Return hyperparameters and metrics as a Polars table, one row per session.
 
         A metric's value is the last point of its scalar, in the session's run or in the folder below it that the
         metric names as its group. The metrics are those that any experiment of the log directory declares; where none
@@ -152,7 +154,7 @@ class Snapshot(Contents):
         return frames.hparams(self, runs)
 
     def summaries(self, runs: "Names" = None, tags: "Names" = None) -> "pl.DataFrame":
-        """What there is, as a Polars table: one row per series of any kind; arguments and errors as `scalars`.
+        """Return what there is, as a Polars table: one row per series of any kind; arguments and errors as `scalars`.
 
         Returns:
             Columns run, tag, kind (Categorical); points (Int64); first_step, last_step (Int64); first_wall_time,
@@ -164,7 +166,7 @@ class Snapshot(Contents):
         return frames.summaries(self, runs, tags)
 
     def runs_frame(self, runs: "Names" = None) -> "pl.DataFrame":
-        """The runs as a Polars table; arguments and errors as `scalars`.
+        """Return the runs as a Polars table; arguments and errors as `scalars`.
 
         Returns:
             Columns run (Categorical); tags, points (Int64); last_step (Int64: the furthest of its series); start
@@ -176,7 +178,7 @@ class Snapshot(Contents):
         return frames.runs_frame(self, runs)
 
     def health_frame(self) -> "pl.DataFrame":
-        """What was read of each event file, and what was not, as a Polars table.
+        """Return what was read of each event file, and what was not, as a Polars table.
 
         Returns:
             Columns path (String); run (Categorical); records, bytes_read, size (Int64); waiting (Boolean: the file ends

@@ -37,7 +37,7 @@ class Source(Protocol):
         ...
 
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
-        """All files, in no particular order; an absent tree is empty.
+        """Return all files, in no particular order; an absent tree is empty.
 
         What cannot be listed has the files that it had the last time, if there was one, and is in `unlisted`.
 
@@ -53,16 +53,16 @@ class Source(Protocol):
         ...
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
-        """Opens a file for reading from ``offset`` on; raises OSError."""
+        """Open a file for reading from ``offset`` on; raises OSError."""
         ...
 
     def locate(self, path: PurePosixPath) -> str:
-        """The local path or the address of a file."""
+        """Return the local path or the address of a file."""
         ...
 
 
 def read_up_to(stream: BinaryIO, size: int) -> bytes:
-    """Reads ``size`` bytes, or fewer only at the end of the file."""
+    """Read ``size`` bytes, or fewer only at the end of the file."""
     pieces: list[bytes] = []
     missing = size
     while missing > 0 and (piece := stream.read(missing)):
@@ -72,5 +72,5 @@ def read_up_to(stream: BinaryIO, size: int) -> bytes:
 
 
 def readable(path: PurePosixPath) -> str:
-    """A path as text that UTF-8 can encode; other bytes of a name become a backslash, "x" and two hex digits."""
+    """Return a path as text that UTF-8 can encode; other bytes of a name become a backslash, "x" and two hex digits."""
     return readable_name(os.fsencode(path).decode(errors="backslashreplace"))

@@ -40,7 +40,7 @@ class StagedFile:
     """How much of the file the cache has."""
 
     def need_points(self) -> None:
-        """Sees to it that the points are there; a file of which they are lost says why, and is read anew next time."""
+        """See to it that the points are there; a file of which they are lost says why, and is read anew next time."""
         try:
             self.events.points  # noqa: B018
         except OSError as error:
@@ -102,7 +102,7 @@ class StagedRun:
         """The series of files that the cache had, and the session starts and turns that they were made with."""
 
     def commit(self) -> bool:
-        """Makes anew what snapshots hold of the run, and returns whether it differs from before."""
+        """Make anew what snapshots hold of the run, and return whether it differs from before."""
         series = self._stored_series()
         if series is None:
             for file in self.files.values():
@@ -140,7 +140,7 @@ class StagedRun:
         return in_order | {events: Turn(rank, rank + 1) for rank, events in enumerate(empty, len(begun))}
 
     def _stored_series(self) -> Mapping[str, Series] | None:
-        """The series, if they are what the cache has of the files and no more; without a look at any point."""
+        """Return the series, if they are what the cache has of the files and no more; without a look at any point."""
         turns = self._turns()
         stored = [
             StoredFile(events.path, events.number, events.stored) for events in turns if events.stored is not None
@@ -166,7 +166,7 @@ class StagedRun:
         return series
 
     def _take_over(self, stored: StoredSeries, starts: object, turns: _Turns) -> None:
-        """Keeps the series that snapshots have, for as long as their tags get no points."""
+        """Keep the series that snapshots have, for as long as their tags get no points."""
         by_number = {file.events.number: file.events for file in self.files.values()}
         if not all(file.number in by_number for file in stored.files):
             return
@@ -278,7 +278,7 @@ class StagedRun:
         return max((self._made[tag].series.writers for tag in events.points if tag in self._made), default=1)
 
     def _conflicts(self, events: EventFile) -> list[Damage]:
-        """The tags of a file that another file of the run holds as another kind; their points are not shown."""
+        """Return the tags of a file that another file of the run holds as another kind; their points are not shown."""
         conflicts: list[Damage] = []
         for tag, points in events.points.items():
             kind = self._made[tag].series.kind if tag in self._made else points.kind
@@ -304,7 +304,7 @@ def _same_run(one: Run | None, other: Run | None) -> bool:
 
 
 def _described(holding: Sequence[tuple[EventFile, TagPoints]]) -> TagPoints:
-    """The points of the file that says what the tag is."""
+    """Return the points of the file that says what the tag is."""
     for _, points in holding:
         if points.kind:
             return points
@@ -312,12 +312,12 @@ def _described(holding: Sequence[tuple[EventFile, TagPoints]]) -> TagPoints:
 
 
 def _starts(files: Iterable[EventFile]) -> tuple[tuple[EventFile, int], ...]:
-    """How many session starts each file has, of those that have any."""
+    """Return how many session starts each file has, of those that have any."""
     return tuple([(events, len(events.session_starts)) for events in files if events.session_starts])
 
 
 def _restarting(turns: _Turns) -> Iterator[tuple[EventFile, SessionStart]]:
-    """The session starts that restart a run: all but the first of a file before which the run had not begun.
+    """Yield the session starts that restart a run: all but the first of a file before which the run had not begun.
 
     That one may come late: supervisors of TensorFlow 1 mark their start when the first points are written already.
     """
@@ -336,7 +336,9 @@ def _written(
     turns: _Turns,
     restarting: Sequence[tuple[EventFile, SessionStart]],
 ) -> dict[EventFile, Written]:
-    """The points of ``tag`` in each file that has any, or that restarts the run, in order of the files' ranks."""
+    """Return the points of ``tag`` in each file that has any, or that restarts the run, in order of the files'
+    ranks.
+    """
     starts: dict[EventFile, list[Restart]] = {}
     for events, start in restarting:
         before = start.points_before.get(tag, 0) if events in parts else 0

@@ -32,11 +32,11 @@ class AppendFile(Protocol):
         ...
 
     def write(self, data: memoryview) -> int:
-        """Takes some of ``data``, at least a byte, and returns how many; raises OSError where it takes none."""
+        """Take some of ``data``, at least a byte, and return how many; raises OSError where it takes none."""
         ...
 
     def flush(self, *, to_disk: bool) -> None:
-        """Returns when readers can see what was taken, or when a disk holds it; raises OSError.
+        """Return when readers can see what was taken, or when a disk holds it; raises OSError.
 
         After an error nothing is lost: the next call tries again.
         """
@@ -53,15 +53,15 @@ class AppendFile(Protocol):
         ...
 
     def gone(self) -> bool:
-        """Whether somebody removed it, so that what it took is not to be found any more; raises OSError."""
+        """Return whether somebody removed it, so that what it took is not to be found any more; raises OSError."""
         ...
 
     def close(self) -> None:
-        """Releases the file; what is not flushed is lost."""
+        """Release the file; what is not flushed is lost."""
         ...
 
     def remove(self) -> None:
-        """Deletes the closed file, if that can be done."""
+        """Delete the closed file, if that can be done."""
         ...
 
 
@@ -74,32 +74,32 @@ class Folder(Protocol):
         ...
 
     def child(self, relative: str) -> "Folder":
-        """The folder at a path below this one."""
+        """Return the folder at a path below this one."""
         ...
 
     def make(self) -> None:
-        """Makes the folder, if it is not there; raises OSError."""
+        """Make the folder, if it is not there; raises OSError."""
         ...
 
     def create(self, name: str) -> AppendFile:
-        """A new, empty file in the folder; raises FileExistsError if there is one, or another OSError."""
+        """Return a new, empty file in the folder; raises FileExistsError if there is one, or another OSError."""
         ...
 
     def read(self, relative: str) -> bytes:
-        """The content of a file; raises FileNotFoundError or another OSError."""
+        """Return the content of a file; raises FileNotFoundError or another OSError."""
         ...
 
     def replace(self, relative: str, content: bytes) -> None:
-        """Writes a whole file in place of any other, so that a local reader never sees half; raises OSError."""
+        """Write a whole file in place of any other, so that a local reader never sees half; raises OSError."""
         ...
 
     def locked(self) -> AbstractContextManager[None]:
-        """Keeps out other threads and processes that ask for the same, where the system can."""
+        """Keep out other threads and processes that ask for the same, where the system can."""
         ...
 
 
 def folder_at(log_dir: str | os.PathLike[str]) -> Folder:
-    """The folder that ``log_dir`` names: a path, or an address such as ``s3://bucket/run``.
+    """Return the folder that ``log_dir`` names: a path, or an address such as ``s3://bucket/run``.
 
     Raises:
         ValueError: nobody knows the address's protocol, or it is a `Path`, which spoils addresses.
@@ -118,12 +118,12 @@ def folder_at(log_dir: str | os.PathLike[str]) -> Folder:
 
 
 def is_address(log_dir: str | os.PathLike[str]) -> bool:
-    """Whether ``log_dir`` is an address for `fsspec` rather than a local path."""
+    """Return whether ``log_dir`` is an address for `fsspec` rather than a local path."""
     return _ADDRESS.match(os.fspath(log_dir)) is not None
 
 
 def read_at(address: str) -> bytes:
-    """The content of the file at a local path or an address; raises OSError."""
+    """Return the content of the file at a local path or an address; raises OSError."""
     if not is_address(address):
         return Path(address).read_bytes()
     folder, _, name = address.rpartition("/")
@@ -272,7 +272,10 @@ class RemoteFolder:
         self.address = address
 
     def file_system_and_path(self) -> tuple[Any, str]:
-        """The file system and the folder's path on it; looked up anew each time, as a forked child needs its own."""
+        """Return the file system and the folder's path on it.
+
+        Looked up anew each time, as a forked child needs its own.
+        """
         from fsspec.core import url_to_fs
 
         file_system, path = url_to_fs(self.address)
@@ -294,7 +297,7 @@ class RemoteFolder:
         return kind(self, name)
 
     def has(self, relative: str) -> bool:
-        """Whether a file is there; raises OSError."""
+        """Return whether a file is there; raises OSError."""
         file_system, path = self.file_system_and_path()
         return bool(_as_os_error(file_system.exists, f"{path}/{relative}"))
 
@@ -316,7 +319,7 @@ class RemoteFolder:
         return contextlib.nullcontext()
 
     def remove(self, relative: str) -> None:
-        """Deletes a file, if that can be done."""
+        """Delete a file, if that can be done."""
         file_system, path = self.file_system_and_path()
         with contextlib.suppress(Exception):
             file_system.rm_file(f"{path}/{relative}")
@@ -360,7 +363,7 @@ class GrowingRemoteFile:
         self._folder.remove(self._file_name)
 
     def _found_size(self) -> int:
-        """Bytes that are there, or -1 where no file is."""
+        """Return bytes that are there, or -1 where no file is."""
         file_system, folder = self._folder.file_system_and_path()
         try:
             return int(_as_os_error(file_system.size, f"{folder}/{self._file_name}"))
@@ -411,7 +414,7 @@ def _append(file_system: Any, path: str, data: bytes) -> None:
 
 
 def _as_os_error(operation: Any, *arguments: Any) -> Any:
-    """Calls a function of `fsspec`, whose implementations raise errors of the libraries below them."""
+    """Call a function of `fsspec`, whose implementations raise errors of the libraries below them."""
     try:
         return operation(*arguments)
     except OSError:
@@ -421,7 +424,7 @@ def _as_os_error(operation: Any, *arguments: Any) -> Any:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Brings the folder's entries to the disk, where the system can."""
+    """Bring the folder's entries to the disk, where the system can."""
     if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)

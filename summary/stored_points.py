@@ -37,7 +37,7 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
 
     @classmethod
     def of(cls, states: Sequence[TagState]) -> "TagTable":
-        """What the table says of points."""
+        """Return what the table says of points."""
         texts = {
             place: TagTexts(state.display_name, state.description, state.plugin_content)
             for place, state in enumerate(states)
@@ -53,7 +53,7 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
         )
 
     def is_sound(self, tags: int) -> bool:
-        """Whether it has so many tags, and columns that fit each other; a table from elsewhere may not."""
+        """Return whether it has so many tags, and columns that fit each other; a table from elsewhere may not."""
         columns = (self.tags, self.kinds, self.counts, self.first_steps, self.last_steps)
         return (
             {len(column) for column in columns} == {tags}
@@ -88,7 +88,7 @@ class StoredPoints:
         self._lock = threading.Lock()
 
     def state(self, place: int) -> TagState:
-        """The points of the tag at a place of the table.
+        """Return the points of the tag at a place of the table.
 
         Raises:
             OSError: the stored columns cannot be used, and the event file is not there any more as it was.
@@ -107,7 +107,7 @@ class StoredPoints:
         return state
 
     def states(self) -> list[TagState]:
-        """The points of all tags, in the table's order; raises as `state`."""
+        """Return the points of all tags, in the table's order; raises as `state`."""
         return [self.state(place) for place in range(len(self.table.tags))]
 
     @property

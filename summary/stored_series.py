@@ -100,14 +100,14 @@ class StoredSeries(LazySeries):
         )
 
     def _holding(self, tag: str) -> list[StoredFile]:
-        """The files that have a tag; raises KeyError where none has."""
+        """Return the files that have a tag; raises KeyError where none has."""
         holding = [file for file in self.files if tag in file.points.places]
         if not holding:
             raise KeyError(tag)
         return holding
 
     def content(self, tag: str) -> Content:
-        """The points of a tag; raises PayloadError where they are gone."""
+        """Return the points of a tag; raises PayloadError where they are gone."""
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         try:
             states = [file.points.state(file.points.places[tag]) for file in holding]
@@ -120,7 +120,8 @@ class StoredSeries(LazySeries):
 
 
 def are_plain(files: Sequence[tuple[StoredPoints, Turn]], *, keep_superseded: bool) -> bool:
-    """Whether series are nothing but the points of the files one after the other, which are in order of their ranks.
+    """Return whether series are nothing but the points of the files one after the other, which are in order of their
+    ranks.
 
     They are unless files disagree on a tag's kind, were written at once, or a step goes back where that supersedes
     points.
@@ -154,9 +155,9 @@ class _StoredContent(NamedTuple):
     tag: str
 
     def columns(self) -> Columns:
-        """All points; raises PayloadError where they are gone."""
+        """Return all points; raises PayloadError where they are gone."""
         return self.series.content(self.tag).columns()
 
     def payload(self, index: int) -> Payload:
-        """What a point holds; raises PayloadError."""
+        """Return what a point holds; raises PayloadError."""
         return self.series.content(self.tag).payload(index)

@@ -17,7 +17,7 @@ _COMPRESSED_BUFFER: Final = 8
 
 
 def declared_bytes(content: bytes) -> int:
-    """Bytes of memory that a Parquet or Arrow file says that it needs.
+    """Return bytes of memory that a Parquet or Arrow file says that it needs.
 
     Raises:
         ValueError: it is damaged.
@@ -134,7 +134,7 @@ def _batch(content: bytes, batch: int, body: int) -> int:
 
 
 def _stream_messages(content: bytes) -> Iterator[tuple[int, int]]:
-    """Where the metadata of each message begins, and its body."""
+    """Yield where the metadata of each message begins, and its body."""
     at = 0
     while at + 8 <= len(content):
         if _u32(content, at) == 0xFFFFFFFF:
@@ -168,7 +168,7 @@ def _file_messages(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _field(content: bytes, table: int, slot: int) -> int:
-    """Where a field of a table is; 0 where it has none."""
+    """Return where a field of a table is; 0 where it has none."""
     vtable = table - struct.unpack_from("<i", content, table)[0]
     size = struct.unpack_from("<H", content, vtable)[0]
     offset: int = struct.unpack_from("<H", content, vtable + 4 + 2 * slot)[0] if 4 + 2 * slot < size else 0
@@ -183,7 +183,7 @@ def _table(content: bytes, table: int, slot: int) -> int:
 
 
 def _vector(content: bytes, table: int, slot: int) -> tuple[int, int]:
-    """Where the elements of a vector begin, and how many there are."""
+    """Return where the elements of a vector begin, and how many there are."""
     place = _field(content, table, slot)
     if not place:
         return 0, 0

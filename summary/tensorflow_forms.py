@@ -20,7 +20,7 @@ _FULL_SCALE: Final = 1 << 15
 
 
 def graph_def_of(graph: Any) -> GraphDef:
-    """A graph as a message.
+    """Return a graph as a message.
 
     Args:
         graph: a GraphDef of any class, its bytes, a ``tf.Graph`` or what else has ``as_graph_def``, or a model that
@@ -74,7 +74,7 @@ def strings_of(content: Any, name: str) -> NDArray[np.object_]:
 
 
 def tensor_proto_of(values: Any, name: str) -> TensorProto:
-    """Numbers, booleans or strings of any shape as a tensor of their dtype.
+    """Return numbers, booleans or strings of any shape as a tensor of their dtype.
 
     Raises:
         TypeError: they are none of these.
@@ -90,7 +90,7 @@ def tensor_proto_of(values: Any, name: str) -> TensorProto:
 
 
 def pcm16(samples: Any, ranks: Sequence[int], name: str, stacklevel: int) -> NDArray[np.int16]:
-    """Floats in -1..1 as 16-bit sound: times 32768, rounded halves away from zero, clipped with a warning.
+    """Return floats in -1..1 as 16-bit sound: times 32768, rounded halves away from zero, clipped with a warning.
 
     The rule of TensorFlow's ``core/lib/wav/wav_io.cc``. Shape [clips, frames, channels]; where ``ranks`` has 2, a
     missing last axis is one channel. ``stacklevel`` is that of `warnings.warn`.
@@ -131,7 +131,7 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
 
 
 def checked_log_dir(logdir: str | bytes | os.PathLike[str] | None) -> str:
-    """A log directory's path.
+    """Return a log directory's path.
 
     Raises:
         TypeError: it is no path.
@@ -150,7 +150,7 @@ def checked_log_dir(logdir: str | bytes | os.PathLike[str] | None) -> str:
 
 
 def checked_suffix(suffix: str | None, default: str) -> str:
-    """The end of an event file's name.
+    """Return the end of an event file's name.
 
     Raises:
         TypeError: it is no string.
@@ -166,7 +166,7 @@ def checked_suffix(suffix: str | None, default: str) -> str:
 
 
 def longest_wait(seconds: float, name: str, logdir: str) -> float:
-    """Seconds that an event may wait for others: ``seconds``, but no longer than it would wait anyway.
+    """Return seconds that an event may wait for others: ``seconds``, but no longer than it would wait anyway.
 
     Raises:
         ValueError: ``seconds`` is negative or NaN.
@@ -199,7 +199,7 @@ def _encoded(element: object, name: str) -> bytes:
 
 
 def _is_text(values: Any) -> bool:
-    """Whether they are strings, as the first of them tells."""
+    """Return whether they are strings, as the first of them tells."""
     while isinstance(values, list | tuple) and values:
         values = values[0]
     return isinstance(values, str | bytes) or (isinstance(values, np.ndarray) and values.dtype.kind in "USO")

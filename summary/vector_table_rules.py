@@ -27,7 +27,7 @@ class Remark:
 
 
 def dimensions(numbers: Sequence[str]) -> list[str]:
-    """Which of the columns of numbers are those of the vectors."""
+    """Return which of the columns of numbers are those of the vectors."""
     families: dict[str, list[str]] = {}
     for column in numbers:
         match = _FAMILY.fullmatch(column)
@@ -40,7 +40,7 @@ def dimensions(numbers: Sequence[str]) -> list[str]:
 
 
 def unequal_rows(count: int, usual: int, first: int) -> tuple[Remark, ...]:
-    """What is said of rows with another number of values than most; nothing where there are none."""
+    """Return what is said of rows with another number of values than most; nothing where there are none."""
     return left_out(
         "unequal rows",
         count,
@@ -51,7 +51,7 @@ def unequal_rows(count: int, usual: int, first: int) -> tuple[Remark, ...]:
 
 
 def left_out(kind: str, count: int, one: str, many: str, end: str = "") -> tuple[Remark, ...]:
-    """What is said of rows that are left out; nothing where there are none."""
+    """Return what is said of rows that are left out; nothing where there are none."""
     if not count:
         return ()
     said = f"1 row {one} and is left out" if count == 1 else f"{count:,} rows {many} and are left out"

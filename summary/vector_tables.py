@@ -66,7 +66,7 @@ class VectorTable:
 
 
 def read_vector_table(stream: BinaryIO, name: str) -> VectorTable:
-    """The points of a file of one of `TABLE_SUFFIXES`, which the name tells.
+    """Return the points of a file of one of `TABLE_SUFFIXES`, which the name tells.
 
     Raises:
         VectorTableError: it holds no vectors, is damaged or too large.
@@ -99,7 +99,7 @@ def _read(stream: BinaryIO, name: str) -> VectorTable:
 
 
 def read_table(content: bytes, name: str) -> list[TableColumn]:
-    """All columns of a Parquet or Arrow file or of lines of JSON; none is taken for vectors.
+    """Return all columns of a Parquet or Arrow file or of lines of JSON; none is taken for vectors.
 
     Raises:
         VectorTableError: it cannot be read.
@@ -110,7 +110,7 @@ def read_table(content: bytes, name: str) -> list[TableColumn]:
 
 
 def vectors_of_text(content: bytes, name: str, *, delimiters: str = "\t", quoted: bool = False) -> VectorTable:
-    """The points of lines of values.
+    """Return the points of lines of values.
 
     Args:
         content: the text, UTF-8.
@@ -128,7 +128,7 @@ def vectors_of_text(content: bytes, name: str, *, delimiters: str = "\t", quoted
 
 
 def vectors_of_json_lines(content: bytes, name: str) -> VectorTable:
-    """The points of lines of JSON: objects with a list of numbers or with numbers, or lists of numbers alone.
+    """Return the points of lines of JSON: objects with a list of numbers or with numbers, or lists of numbers alone.
 
     Raises:
         VectorTableError: it holds no vectors.
@@ -149,7 +149,7 @@ def vectors_of_json_lines(content: bytes, name: str) -> VectorTable:
 
 
 def _records(content: bytes, name: str) -> tuple[list[dict[str, Any]], list[int], int]:
-    """The lines that are JSON, which of the lines they are, and how many there are."""
+    """Return the lines that are JSON, which of the lines they are, and how many there are."""
     import orjson
 
     claim(_OBJECT_BYTES * (content.count(b",") + content.count(b"\n")) + 2 * len(content))
@@ -172,7 +172,7 @@ def _records(content: bytes, name: str) -> tuple[list[dict[str, Any]], list[int]
 
 
 def vectors_of_frame(frame: "pl.DataFrame", name: str, *, named: bool = True) -> VectorTable:
-    """The points of a Polars table; see the top of this module for which columns they are.
+    """Return the points of a Polars table; see the top of this module for which columns they are.
 
     Args:
         frame: the table.
@@ -238,7 +238,7 @@ def _of_vectors(vectors: Sequence[NDArray[np.float32]], about: "pl.DataFrame") -
 
 
 def _equal(lengths: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[Remark, ...]]:
-    """The rows of the most frequent length, of which none is 0."""
+    """Return the rows of the most frequent length, of which none is 0."""
     counts = Counter(lengths[lengths > 0].tolist())
     if not counts:
         return np.zeros(0, np.int64), ()

@@ -129,7 +129,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
             self._main.add_event(Event(step=purge, session_log=SessionLog(status=SessionLog.START)))
 
     def get_logdir(self) -> str:
-        """The run's folder."""
+        """Return the run's folder."""
         return self.log_dir
 
     @property
@@ -170,7 +170,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         display_name: str = "",
         summary_description: str = "",
     ) -> None:
-        """Adds a number: float32, unless ``double_precision``, which implies ``new_style``.
+        """Add a number: float32, unless ``double_precision``, which implies ``new_style``.
 
         Args:
             tag: the series.
@@ -213,7 +213,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Adds many points of one series at once, for logs that are made after the fact.
+        """Add many points of one series at once, for logs that are made after the fact.
 
         Args:
             tag: the series.
@@ -244,7 +244,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds one number per key, each to a run of its own, so that one chart shows them all.
+        """Add one number per key, each to a run of its own, so that one chart shows them all.
 
         The run's folder is ``<log_dir>/<main_tag>_<key>`` with "/" in ``main_tag`` as "_"; its tag is
         ``main_tag``.
@@ -265,7 +265,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     def add_run_metadata(
         self, run_metadata: Message | bytes, tag: str, global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Adds what a profiler recorded of a step."""
+        """Add what a profiler recorded of a step."""
         from stepscope.summary.kinds.run_metadata import tagged_run_metadata
         from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
@@ -274,18 +274,18 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         self._add_event(event, global_step, walltime)
 
     def add_summary(self, summary: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
-        """Adds a ``Summary`` message: ours, TensorFlow's or TensorBoard's, or its bytes."""
+        """Add a ``Summary`` message: ours, TensorFlow's or TensorBoard's, or its bytes."""
         own = own_message(Summary, summary, "a summary")
         self._add_event(Event(summary=own), global_step, walltime)
 
     def add_event(self, event: Message | bytes, step: Any = None, walltime: float | None = None) -> None:
-        """Adds an ``Event`` message: ours, TensorFlow's or TensorBoard's, or its bytes, at ``step`` or its own."""
+        """Add an ``Event`` message: ours, TensorFlow's or TensorBoard's, or its bytes, at ``step`` or its own."""
         own = own_message(Event, event, "an event")
         self._add_event(own, own.step if step is None else step, walltime)
 
     @contextlib.contextmanager
     def use_metadata(self, *, global_step: Any = None, walltime: float | None = None) -> Iterator[Self]:
-        """Gives calls in the ``with`` block this step and this time where they bring none, as in tensorboardX.
+        """Give calls in the ``with`` block this step and this time where they bring none, as in tensorboardX.
 
         Raises:
             ValueError: neither is given, or a block lies in another.
@@ -302,7 +302,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
             self._defaults = None
 
     def export_scalars_to_json(self, path: str | os.PathLike[str]) -> None:
-        """Writes all scalars that this writer has written as ``{"<folder>/<tag>": [[wall time, step, value], ...]}``.
+        """Write all scalars that this writer has written as ``{"<folder>/<tag>": [[wall time, step, value], ...]}``.
 
         The file's form is tensorboardX's; the scalars are read back from the event files.
         """
@@ -316,11 +316,11 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         Path(path).write_text(json.dumps(exported))
 
     def flush(self) -> None:
-        """Returns when all that was added is in the files."""
+        """Return when all that was added is in the files."""
         _all(writer.flush for writer in self._writers())
 
     def close(self) -> None:
-        """Writes all that was added and closes the files."""
+        """Write all that was added and close the files."""
         _all(writer.close for writer in self._writers())
 
     def __enter__(self) -> Self:
@@ -375,7 +375,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
 
 
 def _all(operations: Iterable[Callable[[], None]]) -> None:
-    """Runs them all, then raises the first error."""
+    """Run them all, then raise the first error."""
     failures: list[OSError] = []
     for operation in operations:
         try:

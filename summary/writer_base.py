@@ -32,25 +32,25 @@ class ValueWriter(ABC):
 
     @abstractmethod
     def add_summary(self, summary: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
-        """Adds a ``Summary`` message."""
+        """Add a ``Summary`` message."""
 
     @abstractmethod
     def _file_writer(self, folder: Folder) -> EventFileWriter:
-        """Opens an event file in another folder, with this writer's settings."""
+        """Open an event file in another folder, with this writer's settings."""
 
     @abstractmethod
     def _add_event(self, event: Event, global_step: Any, walltime: float | None) -> None:
-        """Adds an event, which gets its step and its time here."""
+        """Add an event, which gets its step and its time here."""
 
     @abstractmethod
     def _add_prepared(self, prepared: Prepared, global_step: Any, walltime: float | None) -> None:
-        """Adds a value that is encoded later."""
+        """Add a value that is encoded later."""
 
     @abstractmethod
     def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:
-        """Adds an event of one value."""
+        """Add an event of one value."""
 
 
 def optional_wall_time(walltime: float | None) -> float | None:
-    """A checked wall time, or None for the present."""
+    """Return a checked wall time, or None for the present."""
     return None if walltime is None else checked_wall_time(walltime)

@@ -20,7 +20,7 @@ class GraphMethods(ValueWriter):
         tag: str = "keras",
         walltime: float | None = None,
     ) -> None:
-        """Adds the graph of a model: of its operations, or of its layers if it is a Keras model.
+        """Add the graph of a model: of its operations, or of its layers if it is a Keras model.
 
         Args:
             model: a PyTorch module, script or exported program; a Keras model; an ONNX model; a GraphDef, MetaGraphDef
@@ -58,7 +58,7 @@ class GraphMethods(ValueWriter):
         *,
         onnx_model_file: str | os.PathLike[str] | bytes | Any = None,
     ) -> None:
-        """Adds the graph of an ONNX model: a file, its bytes or a ModelProto; see `graph_from_onnx`.
+        """Add the graph of an ONNX model: a file, its bytes or a ModelProto; see `graph_from_onnx`.
 
         ``prototxt`` is PyTorch's name of the model, ``onnx_model_file`` tensorboardX's.
         """
@@ -71,7 +71,7 @@ class GraphMethods(ValueWriter):
         self._add_event(graph(graph_from_onnx(model)), None, None)
 
     def add_openvino_graph(self, xmlname: str | os.PathLike[str]) -> None:
-        """Adds the graph of an OpenVINO model, the ``.xml`` file; see `graph_from_openvino`."""
+        """Add the graph of an OpenVINO model, the ``.xml`` file; see `graph_from_openvino`."""
         from stepscope.summary.graphs.from_openvino import graph_from_openvino
         from stepscope.summary.kinds.graph import graph
 

@@ -30,7 +30,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Adds a picture: integers in 0..255, bool, or float in 0..1; see `stepscope.summary.kinds.image.images`."""
+        """Add a picture: integers in 0..255, bool, or float in 0..1; see `stepscope.summary.kinds.image.images`."""
         self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
 
     def add_images(
@@ -41,7 +41,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Adds several pictures of one size, each kept by itself; a list of them has the ``dataformats`` of one."""
+        """Add several pictures of one size, each kept by itself; a list of them has the ``dataformats`` of one."""
         if isinstance(img_tensor, list) and isinstance(dataformats, str) and "N" not in dataformats.upper():
             name = f"the images {tag!r}"
             img_tensor = np.stack([as_array(each, name) for each in img_tensor])
@@ -59,7 +59,7 @@ class MediaMethods(ValueWriter):
         dataformats: str = "CHW",
         labels: str | Sequence[str] | None = None,
     ) -> None:
-        """Adds a picture with boxes [n, 4] of left, top, right, bottom; see `stepscope.summary.kinds.boxes`."""
+        """Add a picture with boxes [n, 4] of left, top, right, bottom; see `stepscope.summary.kinds.boxes`."""
         from stepscope.summary.kinds.boxes import image_with_boxes
 
         value = image_with_boxes(checked_tag(tag), img_tensor, box_tensor, rescale, dataformats, labels)
@@ -73,7 +73,7 @@ class MediaMethods(ValueWriter):
         close: bool = True,
         walltime: float | None = None,
     ) -> None:
-        """Adds a Matplotlib figure, or a list of them, as pictures; ``close`` takes them from ``pyplot``."""
+        """Add a Matplotlib figure, or a list of them, as pictures; ``close`` takes them from ``pyplot``."""
         self._add_value(figures(checked_tag(tag), figure, close), global_step, walltime)
 
     def add_video(
@@ -85,7 +85,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "NTCHW",
     ) -> None:
-        """Adds frames as an animated GIF, of what `add_image` takes; see `stepscope.summary.kinds.video.video`."""
+        """Add frames as an animated GIF, of what `add_image` takes; see `stepscope.summary.kinds.video.video`."""
         self._add_prepared(prepared_video(checked_tag(tag), vid_tensor, fps, dataformats), global_step, walltime)
 
     def add_audio(
@@ -96,7 +96,7 @@ class MediaMethods(ValueWriter):
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
-        """Adds sound of one channel or two: int16, or float in -1..1; see `stepscope.summary.kinds.audio.audio`."""
+        """Add sound of one channel or two: int16, or float in -1..1; see `stepscope.summary.kinds.audio.audio`."""
         self._add_value(audio(checked_tag(tag), snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
@@ -106,7 +106,7 @@ class MediaMethods(ValueWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds Markdown, or a table of it given as an array or nested list of strings.
+        """Add Markdown, or a table of it given as an array or nested list of strings.
 
         The series is ``<tag>/text_summary``, as PyTorch and tensorboardX write it, so that a number may have that tag.
         """
@@ -122,7 +122,7 @@ class MediaMethods(ValueWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds meshes, or point clouds where there are no faces; see `stepscope.summary.kinds.mesh.mesh`."""
+        """Add meshes, or point clouds where there are no faces; see `stepscope.summary.kinds.mesh.mesh`."""
         values = mesh(checked_tag(tag), vertices, colors, faces, config_dict)
         self._add_event(Event(summary=Summary(value=values)), global_step, walltime)
 
@@ -137,7 +137,7 @@ class MediaMethods(ValueWriter):
         *,
         tensor_format: TensorFormat = "tsv",
     ) -> None:
-        """Writes points in many dimensions, with labels and pictures, to files; see `stepscope.summary.embedding`.
+        """Write points in many dimensions, with labels and pictures, to files; see `stepscope.summary.embedding`.
 
         The run's ``projector_config.pbtxt`` keeps what it has, except an entry of the same tag and step.
         """

@@ -45,7 +45,7 @@ class StatisticsMethods(ValueWriter):
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Adds the distribution of ``values``, of any shape; `stepscope.summary.kinds.histogram.histogram` says how."""
+        """Add the distribution of ``values``, of any shape; `stepscope.summary.kinds.histogram.histogram` says how."""
         prepared = prepared_histogram(checked_tag(tag), values, bins, max_bins, legacy=self._legacy)
         self._add_prepared(prepared, global_step, walltime)
 
@@ -62,12 +62,12 @@ class StatisticsMethods(ValueWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds a distribution counted elsewhere; see `stepscope.summary.kinds.histogram.histogram_of_buckets`."""
+        """Add a distribution counted elsewhere; see `stepscope.summary.kinds.histogram.histogram_of_buckets`."""
         value = histogram_of_buckets(checked_tag(tag), min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
         self._add_value(value, global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None) -> None:
-        """Adds numbers of any shape and dtype as they are; see `stepscope.summary.kinds.tensor.tensor`."""
+        """Add numbers of any shape and dtype as they are; see `stepscope.summary.kinds.tensor.tensor`."""
         self._add_value(tensor_value(checked_tag(tag), tensor), global_step, walltime)
 
     def add_pr_curve(
@@ -80,7 +80,7 @@ class StatisticsMethods(ValueWriter):
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds the precision-recall curve of a binary classifier; see `stepscope.summary.kinds.pr_curve.pr_curve`."""
+        """Add the precision-recall curve of a binary classifier; see `stepscope.summary.kinds.pr_curve.pr_curve`."""
         value = pr_curve(checked_tag(tag), labels, predictions, num_thresholds, weights)
         self._add_value(value, global_step, walltime)
 
@@ -98,7 +98,7 @@ class StatisticsMethods(ValueWriter):
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds a precision-recall curve that was counted elsewhere, one number per threshold in each array.
+        """Add a precision-recall curve that was counted elsewhere, one number per threshold in each array.
 
         ``num_thresholds`` and ``weights`` are accepted for PyTorch's sake: the arrays' length is what counts, and they
         are weighted already.
@@ -125,7 +125,7 @@ class StatisticsMethods(ValueWriter):
         walltime: float | None = None,
         class_names: Sequence[str] | None = None,
     ) -> None:
-        """Adds one precision-recall curve ``<tag>/<class>`` per class, of that class against all others.
+        """Add one precision-recall curve ``<tag>/<class>`` per class, of that class against all others.
 
         Args:
             tag: the beginning of the tags.
@@ -141,7 +141,7 @@ class StatisticsMethods(ValueWriter):
         self._add_event(Event(summary=Summary(value=values)), global_step, walltime)
 
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
-        """Adds categories of charts: category -> chart -> ["Multiline", tags] or ["Margin", [value, lower, upper]].
+        """Add categories of charts: category -> chart -> ["Multiline", tags] or ["Margin", [value, lower, upper]].
 
         What was added before stays, except charts of the same category and title; `layout_of` in
         `stepscope.summary.kinds.custom_scalars` says more.
@@ -154,13 +154,13 @@ class StatisticsMethods(ValueWriter):
     def add_custom_scalars_multilinechart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Adds one chart of all scalars whose tags match one of the regular expressions ``tags``."""
+        """Add one chart of all scalars whose tags match one of the regular expressions ``tags``."""
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
     def add_custom_scalars_marginchart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Adds one chart of a scalar between two others; ``tags`` are the value's, the lower and the upper bound's."""
+        """Add one chart of a scalar between two others; ``tags`` are the value's, the lower and the upper bound's."""
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
     def add_hparams(
@@ -173,7 +173,7 @@ class StatisticsMethods(ValueWriter):
         *,
         name: str | None = None,
     ) -> None:
-        """Adds a finished session: its hyperparameters, and its metrics as scalars, in a run of their own.
+        """Add a finished session: its hyperparameters, and its metrics as scalars, in a run of their own.
 
         Args:
             hparam_dict: booleans, numbers, strings or None by name.
@@ -208,7 +208,7 @@ class StatisticsMethods(ValueWriter):
 
 
 def _run_folder(log_dir: str, run_name: object) -> str:
-    """The run's folder relative to the log directory; a path or address that lies in it may be given whole."""
+    """Return the run's folder relative to the log directory; a path or address that lies in it may be given whole."""
     if not isinstance(run_name, str):
         raise TypeError(f"run_name must be a string, got {type(run_name).__name__}")
     if is_address(log_dir):

@@ -24,7 +24,7 @@ _ABANDONED = 45
 
 
 def status_kib(pid: int, name: str) -> int:
-    """A number of /proc/PID/status, in KiB."""
+    """Return a number of /proc/PID/status, in KiB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1])
@@ -38,7 +38,7 @@ class Target:
         self.host, self.port = host, port
 
     def ask(self, method: str, path: str, body: bytes | None = None, kind: str = "", most: int = 1 << 62) -> str:
-        """The status and the size of the answer, of which up to ``most`` bytes are read."""
+        """Return the status and the size of the answer, of which up to ``most`` bytes are read."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=_TIMEOUT_S)
         try:
             connection.request(method, path, body, {"Content-Type": kind} if kind else {})
@@ -53,14 +53,14 @@ class Target:
             connection.close()
 
     def abandon(self, path: str) -> None:
-        """Asks, and leaves without waiting."""
+        """Ask, and leave without waiting."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=_TIMEOUT_S)
         connection.request("GET", path)
         connection.close()
 
     @contextmanager
     def probed(self) -> Iterator[list[float]]:
-        """Asks for what costs nothing all the time; the seconds that each took."""
+        """Ask for what costs nothing all the time; the seconds that each took."""
         waits: list[float] = []
         over = threading.Event()
 
@@ -112,7 +112,7 @@ def attacks(target: Target, options: argparse.Namespace) -> Iterator[tuple[str, 
 
 
 def make(folder: Path, runs: int, points: int, most: int) -> None:
-    """Writes a log directory: many runs of a tag, and one, "long", of many points."""
+    """Write a log directory: many runs of a tag, and one, "long", of many points."""
     for number in range(runs):
         with SummaryWriter(folder / f"run_{number:03}") as writer:
             for step in range(points):

@@ -19,7 +19,7 @@ FLAGS: Final = (
 
 
 def browser_path() -> str:
-    """The Chromium or Chrome of this machine: ``$CHROMIUM``, or the first that is installed.
+    """Return the Chromium or Chrome of this machine: ``$CHROMIUM``, or the first that is installed.
 
     Raises:
         FileNotFoundError: there is none.

@@ -84,7 +84,7 @@ class Unreliable(io.BytesIO):
 
 
 def random_event(random: Random, begin: float) -> Event:
-    """An event that some writer might write, of any kind and form; as a rule within a second of a time."""
+    """Return an event that some writer might write, of any kind and form; as a rule within a second of a time."""
     time = random.choice([0.0, 1.5, 1.7e9, -1.0, math.nan]) if random.random() < 0.03 else begin
     event = Event(wall_time=time + random.random(), step=_random_step(random))
     match random.choice(["values"] * 8 + ["start", "version", "log", "graph", "run metadata"]):
@@ -158,7 +158,7 @@ def random_file(random: Random, most: int = 12) -> bytes:
 
 
 def damaged(content: bytes, random: Random) -> bytes:
-    """The bytes after one mishap."""
+    """Return the bytes after one mishap."""
     at = random.randint(0, len(content))
     length = random.randint(0, 40)
     match random.randint(0, 6):

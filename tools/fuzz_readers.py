@@ -52,7 +52,7 @@ _PATH: Final = PurePosixPath("events.out.tfevents.1")
 
 
 def read_in_pieces(content: bytes, random: Random) -> EventFile:
-    """Reads a file that arrives piece by piece over a line that fails now and then, in windows of any size."""
+    """Read a file that arrives piece by piece over a line that fails now and then, in windows of any size."""
     arrived = 0
     failing = True
     file = EventFile(_PATH, lambda _: Unreliable(content[:arrived], random, 0.1 if failing else 0.0))
@@ -67,7 +67,7 @@ def read_in_pieces(content: bytes, random: Random) -> EventFile:
 
 
 def fuzz_damaged_file(random: Random) -> None:
-    """A file with a few mishaps, read in pieces, shows what a plain reader finds in it."""
+    """Check that a file with a few mishaps, read in pieces, shows what a plain reader finds in it."""
     content = random_file(random)
     for _ in range(random.choice([0, 1, 1, 2, 4])):
         content = damaged(content, random)
@@ -81,7 +81,7 @@ def fuzz_random_bytes(random: Random) -> None:
 
 
 def fuzz_wire_format(random: Random) -> None:
-    """A record of any protobuf fields shows what protobuf finds in it, or is damage as a whole."""
+    """Check that a record of any protobuf fields shows what protobuf finds in it, or is damage as a whole."""
     wire = Wire(random)
     data = wire.message(FIELDS["event"])
     content = frame(data)
@@ -120,7 +120,9 @@ def fuzz_payloads(random: Random) -> None:
 
 
 def fuzz_runs(random: Random) -> None:
-    """A run whose files grow, are cut, replaced and deleted shows what a first look shows, after each change."""
+    """Check that a run whose files grow, are cut, replaced and deleted shows what a first look shows, after each
+    change.
+    """
     source = MemorySource()
     followed, keeping = Logdir(source), Logdir(source, keep_superseded=True)
     for _ in range(random.randint(1, 6)):
@@ -134,7 +136,7 @@ def fuzz_runs(random: Random) -> None:
 
 
 def fuzz_cache(random: Random) -> None:
-    """What was kept of files that changed since shows what a first look shows."""
+    """Check that what was kept of files that changed since shows what a first look shows."""
     source = MemorySource()
     with tempfile.TemporaryDirectory() as folder, patch("stepscope.summary.logdir._LEAST_CACHED", 1):
         for _ in range(random.randint(2, 4)):
@@ -168,7 +170,7 @@ def _change(source: MemorySource, random: Random) -> None:
 
 
 def seen(snapshot: Snapshot) -> dict[str, Any]:
-    """All that readers can see of a log directory, except payloads."""
+    """Return all that readers can see of a log directory, except payloads."""
     series = [series for run in snapshot.runs.values() for series in run.series.values()]
     return {
         "health": sorted(snapshot.health, key=lambda file: file.path),
@@ -202,7 +204,7 @@ def _plainly_shown(source: MemorySource) -> dict[str, dict[str, list[tuple[int, 
 
 
 def check_same(one: Mapping[str, Any], other: Mapping[str, Any], source: MemorySource) -> None:
-    """Raises `FindingError` where two ways to see the files differ."""
+    """Raise `FindingError` where two ways to see the files differ."""
     for key in sorted({*one, *other}):
         if one.get(key) != other.get(key):
             contents = {str(found.path): source.content(str(found.path)) for found in source.list()}
@@ -220,7 +222,7 @@ SCENARIOS: Final[Mapping[str, Callable[[Random], None]]] = {
 
 
 def run_case(scenario: str, case: int, keep: Path) -> bool:
-    """Runs one case; returns whether all was well, or else says what was not, and leaves the files in ``keep``."""
+    """Run one case; returns whether all was well, or else says what was not, and leaves the files in ``keep``."""
     (keep / "running.txt").write_text(f"--scenario {scenario} --case {case}\n")
     try:
         SCENARIOS[scenario](Random(case))
@@ -236,7 +238,7 @@ def run_case(scenario: str, case: int, keep: Path) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs cases until the time is over; returns 1 if one of them found something."""
+    """Run cases until the time is over; returns 1 if one of them found something."""
     parser = ArgumentParser(prog="python -m tools.fuzz_readers", description="Fuzzes the readers of event files.")
     parser.add_argument("--seconds", type=float, default=60.0, help="for how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the cases' numbers (%(default)s)")

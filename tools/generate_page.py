@@ -28,7 +28,7 @@ _HOW = "by `python -m tools.generate_page`; change them there."
 
 
 def generated() -> dict[Path, str]:
-    """The content of every file, by its path."""
+    """Return the content of every file, by its path."""
     return _settings() | _messages()
 
 

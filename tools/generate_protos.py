@@ -12,7 +12,7 @@ PROTO_FOLDER = Path("stepscope/summary/proto")
 
 
 def generate(output_root: Path) -> list[Path]:
-    """Writes ``*_pb2.py`` and ``*_pb2.pyi`` under ``output_root``, and returns their paths relative to it.
+    """Write ``*_pb2.py`` and ``*_pb2.pyi`` under ``output_root``, and return their paths relative to it.
 
     Raises:
         RuntimeError: the compiler refused a file; its message is on standard error.

@@ -73,7 +73,7 @@ class Reading:
 
 
 def plainly_read(content: bytes) -> Reading:
-    """Reads a whole event file record by record, each of them by protobuf."""
+    """Read a whole event file record by record, each of them by protobuf."""
     reading = Reading()
     at = 0
     while len(content) - at >= HEADER_BYTES:
@@ -145,7 +145,7 @@ def _take_value(reading: Reading, event: Event, value: Summary.Value, place: tup
 
 
 def points_of(file: EventFile) -> dict[str, list[Point]]:
-    """What an `EventFile` holds, as the plain reader would say it."""
+    """Return what an `EventFile` holds, as the plain reader would say it."""
     shown: dict[str, list[Point]] = {}
     for tag, points in file.points.items():
         part = points.part(file.path)
@@ -166,7 +166,7 @@ def damages_of(file: EventFile) -> list[tuple[int, int]]:
 
 
 def check_as_plainly_read(file: EventFile, content: bytes) -> None:
-    """Raises `FindingError` where the file's bytes, read plainly, say something else."""
+    """Raise `FindingError` where the file's bytes, read plainly, say something else."""
     plain = plainly_read(content)
     for name, shown, expected in (
         ("points", points_of(file), plain.points()),
@@ -181,7 +181,7 @@ def check_as_plainly_read(file: EventFile, content: bytes) -> None:
 
 
 def plainly_shown(readings: Sequence[Reading]) -> dict[str, list[tuple[int, str, str]]]:
-    """What a run of several files shows, by tag: step, wall time, number; restarts as the guide states them."""
+    """Return what a run of several files shows, by tag: step, wall time, number; restarts as the guide states them."""
     files = _Files([reading for reading in readings if reading.stream or reading.wall_times])
     kind_of_tag: dict[str, str] = {}
     for reading in files.readings:
@@ -203,7 +203,7 @@ class _Files:
         return one < other and (not self.timed or self._spans[one][1] <= self._spans[other][0])
 
     def restarts(self) -> list[tuple[int, int, int]]:
-        """File, place in its stream and step of every ``SessionLog.START`` that restarts the run."""
+        """Return file, place in its stream and step of every ``SessionLog.START`` that restarts the run."""
         found = []
         for number, reading in enumerate(self.readings):
             begun = any(self.precedes(other, number) and self.readings[other].stream for other in range(number))

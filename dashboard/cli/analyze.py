@@ -71,7 +71,7 @@ class AnalyzeVerb:
     """Prints analyses of traces, and fails if a condition on their figures holds."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the traces, which tables to print, and the condition to fail on."""
+        """Declare the traces, which tables to print, and the condition to fail on."""
         parser.add_argument(
             "trace",
             nargs="+",
@@ -109,7 +109,7 @@ class AnalyzeVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Prints the tables, and on standard error whether the condition holds.
+        """Print the tables, and on standard error whether the condition holds.
 
         Raises:
             UserError: a trace cannot be read, or a table, metric or condition is none.
@@ -151,7 +151,7 @@ class AnalyzeVerb:
 
 
 def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Facts]") -> bool:
-    """Whether several traces are taken as ranks of one job; of a folder, says so on standard error."""
+    """Return whether several traces are taken as ranks of one job; of a folder, says so on standard error."""
     from stepscope.profiler.analysis.report import are_ranks
 
     if len(given) > 1:
@@ -166,7 +166,7 @@ def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Fac
 
 
 def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _About:
-    """What the tables of one trace need to be shown."""
+    """Return what the tables of one trace need to be shown."""
     from stepscope.profiler.analysis.report import CHANGES
 
     notes = {} if facts.trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace: it marks no steps")
@@ -177,12 +177,12 @@ def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _Ab
 
 
 def _without_devices(tables: "Mapping[str, pl.DataFrame]", about: _About) -> "dict[str, pl.DataFrame]":
-    """The digest without the tables that have nothing to say of a trace without devices."""
+    """Return the digest without the tables that have nothing to say of a trace without devices."""
     return {name: frame for name, frame in tables.items() if about.device or name not in _TABLES_OF_DEVICES}
 
 
 def _only(given: str) -> str:
-    """The one trace at a place.
+    """Return the one trace at a place.
 
     Raises:
         UserError: there are several.
@@ -194,14 +194,14 @@ def _only(given: str) -> str:
 
 
 def _is_shared(name: str) -> bool:
-    """Whether a table is of all traces together."""
+    """Return whether a table is of all traces together."""
     from stepscope.profiler.analysis.report import RANK_TABLES
 
     return name in RANK_TABLES
 
 
 def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
-    """The tables to print.
+    """Return the tables to print.
 
     Raises:
         UserError: one is no table, or needs traces that are not there.
@@ -235,7 +235,7 @@ def _table(
 
 
 def _failed(condition: Any, facts: "Facts", before: "Facts | None", ranks: "Mapping[int, Facts]") -> str:
-    """The figures for which the condition holds, as text; empty if it does not hold."""
+    """Return the figures for which the condition holds, as text; empty if it does not hold."""
     from stepscope.profiler.analysis.condition import holds, named
     from stepscope.profiler.analysis.metric_sources import metrics_of
 
@@ -352,7 +352,7 @@ def _print_table(console: Console, name: str, frame: "pl.DataFrame", top: int, a
 
 
 def _columns(rows: "pl.DataFrame", about: "_About") -> list[TextColumn]:
-    """The columns that people see: without what only JSON needs, and without devices where there are none."""
+    """Return the columns that people see: without what only JSON needs, and without devices where there are none."""
     names = [name for name in rows.columns if name not in _HIDDEN and (about.device or name not in _OF_DEVICES)]
     titles = headings(names)
     units = rows["unit"].to_list() if "unit" in rows.columns else [""] * len(rows)
@@ -379,7 +379,7 @@ def _unit(column: str) -> str:
 
 
 def _shown(value: Any, unit: str) -> str:
-    """A cell for people: times, bytes and shares with units that fit their size."""
+    """Return a cell for people: times, bytes and shares with units that fit their size."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, bool):

@@ -8,9 +8,9 @@ class Verb(Protocol):
     """One verb: ``stepscope NAME ...``."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the verb's arguments."""
+        """Declare the verb's arguments."""
         ...
 
     def run(self, arguments: Namespace) -> int:
-        """Does the work and returns the exit code; raises `stepscope.summary.errors.UserError` for a person to read."""
+        """Do the work and return the exit code; raises `stepscope.summary.errors.UserError` for a person to read."""
         ...

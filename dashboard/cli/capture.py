@@ -44,7 +44,7 @@ class CaptureVerb:
     """Captures running programs."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the addresses, the log directory, how long and what to record."""
+        """Declare the addresses, the log directory, how long and what to record."""
         parser.add_argument(
             "addresses",
             nargs="+",
@@ -106,7 +106,7 @@ class CaptureVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Records, and says on standard output what was written where.
+        """Record, and say on standard output what was written where.
 
         Raises:
             UserError: an argument is none, nothing can be written, or a program was not recorded; what others sent is
@@ -134,7 +134,7 @@ class CaptureVerb:
 
 
 def request_of(arguments: Namespace) -> CaptureRequest:
-    """The request that the arguments make. Raises UserError."""
+    """Return the request that the arguments make. Raises UserError."""
     usual = DEFAULT_DURATION_MS if arguments.steps is None else STEPS_WITHIN_MS
     return checked_request(
         CaptureRequest(
@@ -176,7 +176,7 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 def _followed(
     addresses: Sequence[Address], request: CaptureRequest, events: Iterable[CaptureEvent]
 ) -> tuple[list[Capture], list[CaptureError]]:
-    """What became of each address, in their order, with progress on standard error meanwhile."""
+    """Return what became of each address, in their order, with progress on standard error meanwhile."""
     ended: dict[Address, Capture | CaptureError] = {}
     console = Console(stderr=True)
     shown = ("{task.fields[address]}", "{task.description}")
@@ -224,7 +224,7 @@ def _report(capture: Capture) -> list[str]:
 
 
 def steps_text(steps: Sequence[int]) -> str:
-    """The steps of a recording in words: "step 7", "20 steps, 12 to 31"."""
+    """Return the steps of a recording in words: "step 7", "20 steps, 12 to 31"."""
     if not steps:
         return "no steps"
     if len(steps) == 1:

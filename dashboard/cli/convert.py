@@ -21,7 +21,7 @@ class ConvertVerb:
     """Converts a trace."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the trace to read, the file to write and its format."""
+        """Declare the trace to read, the file to write and its format."""
         parser.add_argument(
             "trace",
             metavar="TRACE",
@@ -41,7 +41,7 @@ class ConvertVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Writes the converted trace, and says on standard error what was written and what could not be read.
+        """Write the converted trace, and say on standard error what was written and what could not be read.
 
         Raises:
             UserError: the file is no trace, the format is not known, or the output cannot be written.
@@ -101,7 +101,10 @@ def _encoded(trace: Trace, target: TraceFormat, output: str) -> bytes:
 
 
 def _compressed(pieces: Iterator[bytes], name: str) -> bytes:
-    """The pieces as one file; packed as they come if they are to be gzip, so that they are never all in memory."""
+    """Return the pieces as one file.
+
+    Packed as they come if they are to be gzip, so that they are never all in memory.
+    """
     from stepscope.profiler.traces.compression import zstd_compress
 
     if name.endswith(".zst"):

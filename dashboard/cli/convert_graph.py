@@ -15,11 +15,11 @@ class PbToTextVerb:
     """Writes a graph as text protobuf."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the file to read and the one to write."""
+        """Declare the file to read and the one to write."""
         _add_files(parser, ".pbtxt")
 
     def run(self, arguments: Namespace) -> int:
-        """Writes the text, and says on standard error what was written and what text cannot hold.
+        """Write the text, and say on standard error what was written and what text cannot hold.
 
         Raises:
             UserError: the file holds no graph, or the text cannot be written.
@@ -40,11 +40,11 @@ class TextToPbVerb:
     """Writes a graph as binary protobuf."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the file to read and the one to write."""
+        """Declare the file to read and the one to write."""
         _add_files(parser, ".pb")
 
     def run(self, arguments: Namespace) -> int:
-        """Writes the message, and says on standard error what was written.
+        """Write the message, and say on standard error what was written.
 
         Raises:
             UserError: the file holds no graph, or the message cannot be written.

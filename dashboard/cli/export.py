@@ -63,7 +63,7 @@ class ExportVerb:
     """Writes one kind of data of a log directory."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares what to write, and where to."""
+        """Declare what to write, and where to."""
         add_logdir(parser)
         parser.add_argument(
             "--format",
@@ -101,7 +101,7 @@ class ExportVerb:
         parser.add_argument("--force", action="store_true", help="overwrite files that exist")
 
     def run(self, arguments: Namespace) -> int:
-        """Writes the data, and says on standard error what was written and what was left out.
+        """Write the data, and say on standard error what was written and what was left out.
 
         Raises:
             UserError: options contradict each other, there is no such log directory, run or tag, or the output exists
@@ -127,7 +127,7 @@ class ExportVerb:
 
 
 def _checked_format(arguments: Namespace) -> TableFormat | None:
-    """The format of the table, or None for a folder of images or audio."""
+    """Return the format of the table, or None for a folder of images or audio."""
     for option, kinds in _OPTIONS_OF.items():
         if getattr(arguments, option.lstrip("-")) and arguments.kind not in kinds:
             raise UserError(f"{option} goes with --kind {', '.join(sorted(kinds))}; it is {arguments.kind}")
@@ -145,7 +145,7 @@ def _checked_format(arguments: Namespace) -> TableFormat | None:
 
 
 def _check_output(output: str, *, force: bool) -> None:
-    """Raises UserError before anything is read, rather than after minutes, or over a file of value."""
+    """Raise UserError before anything is read, rather than after minutes, or over a file of value."""
     if output == STANDARD_OUTPUT:
         return
     path = Path(output)
@@ -167,7 +167,9 @@ def _write_file(path: Path, frame: "pl.DataFrame", table_format: TableFormat, *,
 
 @contextlib.contextmanager
 def _created(path: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """A file that appears when it is whole: what fails half-way leaves nothing, and what was there before stays."""
+    """Provide a file that appears when it is whole: what fails half-way leaves nothing, and what was there before
+    stays.
+    """
     if path.exists() and not path.is_file():
         with path.open("wb") as device:
             yield device

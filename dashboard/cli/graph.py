@@ -32,7 +32,7 @@ class GraphVerb:
     """Shows a model's graph, or writes it to where runs are browsed."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the model, and the run that gets its graph."""
+        """Declare the model, and the run that gets its graph."""
         parser.add_argument(
             "model",
             metavar="MODEL",
@@ -53,7 +53,7 @@ class GraphVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Serves the graph, or writes it and says where.
+        """Serve the graph, or write it and say where.
 
         Raises:
             UserError: the file holds no graph, the run's name leads out of the log directory, or it cannot be written.
@@ -76,7 +76,7 @@ class GraphVerb:
 
 
 def _write(event: Event, logdir: str, name: str) -> Folder:
-    """Writes the event into an event file of a run, and gives the run's folder."""
+    """Write the event into an event file of a run, and give the run's folder."""
     try:
         folder = _run_folder(logdir, name)
         writer = EventFileWriter(folder)
@@ -91,7 +91,7 @@ def _write(event: Event, logdir: str, name: str) -> Folder:
 
 
 def _serve(event: Event, name: str, arguments: Namespace, console: Console) -> None:
-    """Serves the graph alone, from a folder that is gone afterwards."""
+    """Serve the graph alone, from a folder that is gone afterwards."""
     with TemporaryDirectory(prefix="stepscope-graph-") as logdir:
         _write(event, logdir, name)
         listener = listen(HOST, arguments.port, console)
@@ -101,7 +101,10 @@ def _serve(event: Event, name: str, arguments: Namespace, console: Console) -> N
 
 
 def _event(model: str, notes: list[str]) -> tuple[Event, GraphDef]:
-    """What is written: a Keras model as its layers, anything else as a graph of operations; see `graph_of_file`."""
+    """Return what is written: a Keras model as its layers, anything else as a graph of operations.
+
+    See `graph_of_file`.
+    """
     try:
         model_json = keras_json_of_file(model)
         if model_json is not None:

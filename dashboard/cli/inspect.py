@@ -16,7 +16,7 @@ class InspectVerb:
     """Prints a digest of the event files of log directories, or of one file."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the log directories or the file, and what to print of them."""
+        """Declare the log directories or the file, and what to print of them."""
         place = parser.add_mutually_exclusive_group(required=True)
         add_logdir(place, required=False)
         place.add_argument("--event_file", "--event-file", metavar="FILE", help="one event file, of any name")
@@ -24,7 +24,7 @@ class InspectVerb:
         parser.add_argument("--json", action="store_true", help="print all of it as JSON")
 
     def run(self, arguments: Namespace) -> int:
-        """Prints the digest.
+        """Print the digest.
 
         Raises:
             UserError: a log directory or the file is not there, or two log directories have the same name.

@@ -41,7 +41,7 @@ class ListRunsVerb:
     """Lists the runs, or the tags of each."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the log directory, and what to list of it in which order."""
+        """Declare the log directory, and what to list of it in which order."""
         add_logdir(parser)
         parser.add_argument("--tags", action="store_true", help="list the tags of each run")
         parser.add_argument(
@@ -54,7 +54,7 @@ class ListRunsVerb:
         add_keep_superseded(parser)
 
     def run(self, arguments: Namespace) -> int:
-        """Prints the list: as a table on a terminal, with tabs between the columns elsewhere.
+        """Print the list: as a table on a terminal, with tabs between the columns elsewhere.
 
         Raises:
             UserError: there is no such log directory, or no such column to sort by.
@@ -84,7 +84,7 @@ def _tag_rows(snapshot: Snapshot) -> list[Row]:
 
 
 def _sort(rows: list[Row], column: str | None, *, reverse: bool) -> None:
-    """Sorts in place; what is not known comes last, either way."""
+    """Sort in place; what is not known comes last, either way."""
     if column is None:
         if reverse:
             rows.reverse()

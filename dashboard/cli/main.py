@@ -33,7 +33,7 @@ class ListedVerb:
     """Its class, as `pkgutil.resolve_name` finds it."""
 
     def load(self) -> Verb:
-        """The verb itself."""
+        """Return the verb itself."""
         verb: Verb = resolve_name(self.path)()
         return verb
 
@@ -114,7 +114,7 @@ DEFAULT_VERB: Final = "serve"
 
 
 def make_parser(asked: str) -> ArgumentParser:
-    """The parser of a command line that begins with a verb; the arguments of the others are not declared."""
+    """Return the parser of a command line that begins with a verb; the arguments of the others are not declared."""
     parser = ArgumentParser(
         prog="stepscope",
         description="Browse training runs: event files, live, in a browser.",
@@ -148,7 +148,7 @@ MEANT: Final = {
 
 
 def with_verb(arguments: Sequence[str]) -> list[str]:
-    """A command line with the verb that is meant where none stands: what is there to be opened is served.
+    """Return a command line with the verb that is meant where none stands: what is there to be opened is served.
 
     Raises:
         UserError: it begins with a word that is no verb, and nothing of that name is there.
@@ -186,7 +186,9 @@ def _no_such_verb(word: str) -> str:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Modules are imported faster without garbage collections, which also need not look through them later on."""
+    """Provide modules are imported faster without garbage collections, which also need not look through them later
+    on.
+    """
     gc.disable()
     try:
         yield
@@ -196,7 +198,7 @@ def _without_collections() -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit code; without a verb it serves."""
+    """Run the command line and return the exit code; without a verb it serves."""
     said = list(sys.argv[1:] if argv is None else argv)
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:

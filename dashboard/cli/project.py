@@ -30,7 +30,7 @@ class ProjectVerb:
     """Shows the points of a file."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the file, and what is beside it."""
+        """Declare the file, and what is beside it."""
         parser.add_argument("file", metavar="FILE", help=FILES)
         parser.add_argument(
             "--metadata",
@@ -48,7 +48,7 @@ class ProjectVerb:
         parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
 
     def run(self, arguments: Namespace) -> int:
-        """Serves the file until Ctrl+C.
+        """Serve the file until Ctrl+C.
 
         Raises:
             UserError: a file is not there, or holds no points.
@@ -72,7 +72,7 @@ class ProjectVerb:
 
 
 def size(text: str) -> tuple[int, int]:
-    """Two numbers with an x between them; raises ArgumentTypeError where it is something else."""
+    """Return two numbers with an x between them; raises ArgumentTypeError where it is something else."""
     match = re.fullmatch(r"(\d{1,9})[x,](\d{1,9})", text)
     if match is None or not int(match[1]) or not int(match[2]):
         raise ArgumentTypeError(f"{text!r} is no size; expected such as 64x64")
@@ -80,7 +80,7 @@ def size(text: str) -> tuple[int, int]:
 
 
 def finder(arguments: Namespace) -> Callable[[], ProjectFile | None]:
-    """Looks for the file, as it is when it is called.
+    """Look for the file, as it is when it is called.
 
     Raises:
         UserError: the metadata or the sprite is not there.
@@ -147,11 +147,11 @@ class FileFollower:
         self._thread = threading.Thread(target=self._follow, name="project", daemon=True)
 
     def start(self) -> None:
-        """Begins to look."""
+        """Begin to look."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends."""
+        """End."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
-    """Declares ``--logdir``, of which the parser gives a list."""
+    """Declare ``--logdir``, of which the parser gives a list."""
     parser.add_argument(
         "--logdir",
         required=required,
@@ -37,14 +37,14 @@ def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
 
 
 def add_keep_superseded(parser: ArgumentParser) -> None:
-    """Declares ``--keep-superseded``."""
+    """Declare ``--keep-superseded``."""
     parser.add_argument(
         "--keep-superseded", action="store_true", help="also take points that a restarted run overwrote"
     )
 
 
 def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Source:
-    """The files of one or several log directories.
+    """Return the files of one or several log directories.
 
     Args:
         given: what the user gave, each as `stepscope.summary.logdir_source.sources_of` takes it.
@@ -81,7 +81,7 @@ def _check_folder(given: str, waiting: Console | None) -> None:
 
 
 def _look_at_folder(given: str, waiting: Console | None) -> None:
-    """Says what a user may have got wrong."""
+    """Say what a user may have got wrong."""
     path = Path(given).expanduser().absolute()
     if path.is_file():
         _look_at_file(given, path)
@@ -113,13 +113,16 @@ def _look_at_file(given: str, path: Path) -> None:
 
 
 def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> Snapshot:
-    """The log directories as they are; raises as `check_logdirs`."""
+    """Return the log directories as they are; raises as `check_logdirs`."""
     return Logdir(check_logdirs(given), keep_superseded=keep_superseded).update()
 
 
 @contextlib.contextmanager
 def standard_output() -> Iterator[BinaryIO]:
-    """Where bytes for a person or a pipe go; a reader that has enough, such as head, ends the output quietly."""
+    """Provide where bytes for a person or a pipe go.
+
+    A reader that has enough, such as head, ends the output quietly.
+    """
     try:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -129,14 +132,14 @@ def standard_output() -> Iterator[BinaryIO]:
 
 
 def printable(text: str) -> str:
-    """Text without control characters, which names of runs and tags may have and terminals obey."""
+    """Return text without control characters, which names of runs and tags may have and terminals obey."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def tell_losses(snapshot: Snapshot) -> None:
-    """Says on standard error what is not in the output."""
+    """Say on standard error what is not in the output."""
     losses = []
     if snapshot.damage_count:
         losses.append(f"{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped")

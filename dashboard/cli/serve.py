@@ -62,7 +62,7 @@ class ServeVerb:
 
     @staticmethod
     def add_server_arguments(parser: ArgumentParser) -> None:
-        """Declares all that is not about what to show."""
+        """Declare all that is not about what to show."""
         parser.add_argument(
             "--port", type=int, default=DEFAULT_PORT, help="port to serve on; if taken, the next free one (%(default)s)"
         )
@@ -139,7 +139,7 @@ class ServeVerb:
 
     @staticmethod
     def run_with(arguments: Namespace, source: Source, console: Console, tab: str = "") -> int:
-        """Serves what is in a source, by the options of `add_server_arguments`; the link leads to a tab, if given."""
+        """Serve what is in a source, by the options of `add_server_arguments`; the link leads to a tab, if given."""
         if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
             raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
         token = token_for(arguments.host, arguments.token, without=arguments.no_token)
@@ -156,14 +156,14 @@ class ServeVerb:
 
 
 def keep_results(live: Live, folder: Path | None) -> None:
-    """Says where results of projections are kept for the next start; in memory alone where that is None."""
+    """Say where results of projections are kept for the next start; in memory alone where that is None."""
     live.shared(ResultFiles, lambda: ResultFiles(folder))
 
 
 def make_live(
     source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None, title: str = ""
 ) -> Live:
-    """The log directory, ready to be followed."""
+    """Return the log directory, ready to be followed."""
     logdir = Logdir(
         source,
         companion_patterns=COMPANION_PATTERNS,
@@ -175,7 +175,7 @@ def make_live(
 
 
 def listen(host: str, port: int, console: Console, *, shared: bool = False) -> socket.socket:
-    """A socket that listens on the port, or on the next free one, which it says.
+    """Return a socket that listens on the port, or on the next free one, which it says.
 
     With ``shared`` the port may be another program's too, if that one has allowed it.
 
@@ -218,12 +218,14 @@ def listen(host: str, port: int, console: Console, *, shared: bool = False) -> s
 
 
 def make_server(live: Live, access: Access = LOCAL, captures: Sequence[Address] = ()) -> DashboardServer:
-    """The web server; ``run(sockets=[...])`` serves until it is told to exit."""
+    """Return the web server; ``run(sockets=[...])`` serves until it is told to exit."""
     return DashboardServer(build_app(live, access=access, captures=captures), live)
 
 
 def token_for(host: str, given: str | None, *, without: bool) -> str:
-    """The token of a server: the one that was given, or one that is made where other machines reach it; "" for none.
+    """Return the token of a server: the one that was given, or one that is made where other machines reach it.
+
+    "" for none.
 
     Raises:
         UserError: the one that was given cannot be used, or none was wanted too.
@@ -239,7 +241,7 @@ def token_for(host: str, given: str | None, *, without: bool) -> str:
 
 
 def frame_origin(text: str) -> str:
-    """Checks an origin for ``--allow-frame``: a scheme, a host, of which the first part may be "*", and maybe a port.
+    """Check an origin for ``--allow-frame``: a scheme, a host, of which the first part may be "*", and maybe a port.
 
     Raises:
         ArgumentTypeError: it is none, or would say more than that to the browser.
@@ -250,7 +252,7 @@ def frame_origin(text: str) -> str:
 
 
 def host_to_allow(text: str) -> str:
-    """Checks a name for ``--allow-host``. Raises ArgumentTypeError: it is none."""
+    """Check a name for ``--allow-host``. Raises ArgumentTypeError: it is none."""
     try:
         return checked_host(text)
     except ValueError as error:
@@ -258,7 +260,7 @@ def host_to_allow(text: str) -> str:
 
 
 def path_prefix(text: str) -> str:
-    """Checks a path for ``--path-prefix``. Raises ArgumentTypeError: it is none."""
+    """Check a path for ``--path-prefix``. Raises ArgumentTypeError: it is none."""
     try:
         return checked_prefix(text)
     except ValueError as error:
@@ -266,7 +268,7 @@ def path_prefix(text: str) -> str:
 
 
 def capture_address(text: str) -> Address:
-    """Checks an address for ``--capture``. Raises ArgumentTypeError: it is none."""
+    """Check an address for ``--capture``. Raises ArgumentTypeError: it is none."""
     try:
         return parse_address(text)
     except UserError as error:
@@ -274,14 +276,14 @@ def capture_address(text: str) -> Address:
 
 
 def page_url(host: str, port: int) -> str:
-    """Where a browser on this machine finds the page."""
+    """Return where a browser on this machine finds the page."""
     if host in (*EVERY_INTERFACE, "127.0.0.1", "::1"):
         return f"http://localhost:{port}/"
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 def announcement(path: str, access: Access, port: int, tab: str = "") -> str:
-    """What a start says, as Rich's markup: the link, and whom the server lets do what."""
+    """Return what a start says, as Rich's markup: the link, and whom the server lets do what."""
     link = page_link(access, port, tab)
     lines = [f"[bold]Stepscope[/] follows {escape(path)}", f"  [bold cyan]{escape(link)}[/]  (Ctrl+C to stop)"]
     if access.bound_host in EVERY_INTERFACE:
@@ -298,7 +300,9 @@ def announcement(path: str, access: Access, port: int, tab: str = "") -> str:
 
 
 def page_link(access: Access, port: int, tab: str = "") -> str:
-    """The address of the page for a browser on this machine: with the token if one is asked for, at a tab if given."""
+    """Return the address of the page for a browser on this machine: with the token if one is asked for, at a tab if
+    given.
+    """
     fields = {TOKEN_FIELD: access.token, "tab": tab}
     query = urlencode({name: value for name, value in fields.items() if value})
     page = page_url(access.bound_host, port) + (f"{access.prefix[1:]}/" if access.prefix else "")
@@ -315,7 +319,7 @@ def serve(
     browse: bool,
     tab: str = "",
 ) -> None:
-    """Serves until Ctrl+C, SIGTERM or SIGHUP.
+    """Serve until Ctrl+C, SIGTERM or SIGHUP.
 
     Args:
         live: the log directory, which is followed from now on.
@@ -345,7 +349,7 @@ def serve(
 
 
 def show_first_pass(live: Live, console: Console) -> None:
-    """A progress bar while the first pass reads, then what was found."""
+    """Show a progress bar while the first pass reads, then what was found."""
     columns: tuple[Any, ...] = (TextColumn("  {task.description}"), BarColumn(), TimeElapsedColumn())
     stopped = threading.Event()
     with Progress(*columns, console=console, transient=True) as progress:
@@ -362,7 +366,7 @@ def show_first_pass(live: Live, console: Console) -> None:
 
 
 def found(snapshot: Snapshot) -> str:
-    """One line on what the first pass read."""
+    """Return one line on what the first pass read."""
     tags = len({tag for run in snapshot.runs.values() for tag in run.series})
     traces = len(trace_sources(snapshot)) if has_traces(snapshot) else 0
     files = sum(not file.is_folder for file in snapshot.health)

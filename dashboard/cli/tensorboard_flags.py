@@ -82,7 +82,7 @@ class Translated:
 
 
 def translated(arguments: Sequence[str]) -> Translated:
-    """A command line of ``serve`` in which options of TensorBoard's stand as what they are here.
+    """Return a command line of ``serve`` in which options of TensorBoard's stand as what they are here.
 
     With ``--inspect`` it is one of the verb of that name.
 

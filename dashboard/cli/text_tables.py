@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 def table_parts(columns: Sequence[TextColumn], width: int) -> list[Part]:
-    """A table as lines; in several parts where a line cannot hold all columns.
+    """Return a table as lines; in several parts where a line cannot hold all columns.
 
     Each part begins with the table's first column. A part of which the first two columns alone are too wide is wider
     than ``width``.
@@ -52,14 +52,14 @@ def table_parts(columns: Sequence[TextColumn], width: int) -> list[Part]:
 
 
 def _title(column: TextColumn) -> list[str]:
-    """The lines of a title: as wide as the cells below, or as its longest word."""
+    """Return the lines of a title: as wide as the cells below, or as its longest word."""
     words = column.title.split() or [""]
     size = max([cell_len(word) for word in words] + [cell_len(cell) for cell in column.cells])
     return textwrap.wrap(column.title, max(1, size), break_long_words=False) or [""]
 
 
 def _parts(least: Sequence[int], width: int) -> list[list[int]]:
-    """Which columns each part has."""
+    """Return which columns each part has."""
     parts = [[0]]
     for column in range(1, len(least)):
         taken = sum(least[each] + GAP for each in parts[-1])
@@ -70,7 +70,7 @@ def _parts(least: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _fitted(part: Sequence[int], wide: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """How wide the columns of a part are: the longest texts are cut first."""
+    """Return how wide the columns of a part are: the longest texts are cut first."""
     sizes = [wide[column] for column in part]
     over = sum(sizes) + GAP * (len(part) - 1) - width
     while over > 0:

@@ -18,7 +18,7 @@ class TimelineVerb:
     """Converts a file with StepStats into a Chrome trace."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the file to convert, the file to write, and what the trace shows."""
+        """Declare the file to convert, the file to write, and what the trace shows."""
         parser.add_argument(
             "step_stats",
             metavar="STEP_STATS_OR_RUN_METADATA",
@@ -50,7 +50,7 @@ class TimelineVerb:
         )
 
     def run(self, arguments: Namespace) -> int:
-        """Writes the trace and says on standard error what was written.
+        """Write the trace and say on standard error what was written.
 
         Raises:
             UserError: the file holds no StepStats, or the trace cannot be written.

@@ -15,14 +15,14 @@ class TraceVerb:
     """Shows traces."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the files, and how to serve."""
+        """Declare the files, and how to serve."""
         parser.add_argument(
             "file", nargs="+", metavar="FILE", help="a trace, of any name; of a folder the traces in it"
         )
         ServeVerb.add_server_arguments(parser)
 
     def run(self, arguments: Namespace) -> int:
-        """Serves the files until Ctrl+C.
+        """Serve the files until Ctrl+C.
 
         Raises:
             UserError: one is no trace, or not there.

@@ -25,7 +25,7 @@ class Axis:
     unit: str = ""
 
     def described(self, settings: CurveSettings) -> AxisAbout:
-        """What the page has to know to draw it."""
+        """Return what the page has to know to draw it."""
         return {
             "kind": self.kind,
             "scale": "time" if self.kind == "wall" else settings.x_scale,
@@ -37,7 +37,7 @@ class Axis:
 
 
 def axis_of(columns: Iterable[Columns], settings: CurveSettings) -> Axis:
-    """The axis that suits all curves of a chart: the unit of relative time follows the longest."""
+    """Return the axis that suits all curves of a chart: the unit of relative time follows the longest."""
     if settings.x_axis != "relative":
         return Axis(settings.x_axis)
     finite = [c.wall_times[np.isfinite(c.wall_times)] for c in columns]
@@ -47,7 +47,7 @@ def axis_of(columns: Iterable[Columns], settings: CurveSettings) -> Axis:
 
 
 def places(columns: Columns, axis: Axis, other: Columns | None) -> NDArray[np.float64]:
-    """Where each point lies, float64[n]; NaN where that is not known.
+    """Return where each point lies, float64[n]; NaN where that is not known.
 
     Steps; units of relative time since the first point; seconds since the epoch; or the value that another scalar of
     the same run has at the same step, else the last that it had before.

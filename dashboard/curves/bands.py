@@ -39,7 +39,7 @@ class GroupCurve:
 def group_curve(
     curves: Sequence[tuple[Floats, Floats]], line: LineStatistic, band: BandStatistic, align: Alignment
 ) -> GroupCurve:
-    """Joins curves into one.
+    """Join curves into one.
 
     "interpolate" evaluates each curve, within its own extent, at the places of all of them by straight lines between
     its points; "bucket" divides the whole extent into 200 equal buckets and takes each curve's mean in each. The line
@@ -63,7 +63,7 @@ def group_curve(
 
 
 def _usable(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The finite points by ascending x; of points at the same x the last."""
+    """Return the finite points by ascending x; of points at the same x the last."""
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
     if len(x) > 1 and not bool((np.diff(x) > 0).all()):

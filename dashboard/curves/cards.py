@@ -12,7 +12,7 @@ from stepscope.dashboard.panels.cards import action, full_width, titled_card
 def curve_card(
     panel: str, key: str, title: str, wide: bool, actions: Sequence[html.Button] = (), tags: Sequence[str] = ()
 ) -> html.Article:
-    """A card, still without its chart.
+    """Return a card, still without its chart.
 
     Args:
         panel: the panel's name.
@@ -35,7 +35,7 @@ def curve_card(
 
 
 def register_curve_cards(app: Dash, panel: str, parameters: CurveParameters) -> None:
-    """Tells the page what its cards have to follow: the view, new data and the scheme."""
+    """Tell the page what its cards have to follow: the view, new data and the scheme."""
     app.clientside_callback(
         ClientsideFunction("stepscope", "curveNews"),
         Output(f"{panel}-drawn", "data"),

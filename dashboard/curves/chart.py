@@ -37,7 +37,7 @@ BAND_NAMES: Final[Mapping[BandStatistic, str]] = {
 
 
 def chart_version(spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None, most: int) -> str:
-    """Equal versions mean equal charts, which need not be sent again."""
+    """Return equal versions mean equal charts, which need not be sent again."""
     tags = {tag for line in spec.lines for tag in (line.tag, line.low_tag, line.high_tag)} | {settings.x_tag}
     versions = [
         (run, tag, series.version, series.superseded)
@@ -53,7 +53,7 @@ def chart_version(spec: ChartSpec, table: RunTable, settings: CurveSettings, win
 def chart(
     spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None, most: int, pack: ColumnPack
 ) -> Drawing:
-    """Draws one chart's lines into the pack.
+    """Draw one chart's lines into the pack.
 
     Args:
         spec: the tags.
@@ -81,7 +81,9 @@ def chart(
 
 
 def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: float) -> dict[str, PointAt]:
-    """The point of each line that is nearest to a place on the axis, among all points of the line; by the line's id.
+    """Return the point of each line that is nearest to a place on the axis, among all points of the line.
+
+    By the line's id.
 
     On an axis of steps "step" is "x".
     """
@@ -126,7 +128,7 @@ def _whole_chart(spec: ChartSpec, table: RunTable, settings: CurveSettings) -> _
 
 
 def _series_of(tag: str, table: RunTable, lost: list[str]) -> list[Series]:
-    """The series of a tag in the shown runs; what of them cannot be read is told in ``lost``."""
+    """Return the series of a tag in the shown runs; what of them cannot be read is told in ``lost``."""
     found: list[Series] = []
     for run in table.shown:
         series = _scalar(table, run, tag)
@@ -146,7 +148,7 @@ def _scalar(table: RunTable, run: str, tag: str) -> Series | None:
 def _lines(
     spec: LineSpec, index: int, series: Sequence[Series], table: RunTable, settings: CurveSettings, axis: Axis
 ) -> list[Line]:
-    """The lines of one tag: a line a group where runs are grouped, with the members if they are asked for."""
+    """Return the lines of one tag: a line a group where runs are grouped, with the members if they are asked for."""
     single = [_run_line(s, table, settings, axis, spec, index) for s in series]
     if not table.groups:
         return single
@@ -194,7 +196,10 @@ def _run_line(series: Series, table: RunTable, settings: CurveSettings, axis: Ax
 
 
 def _told_apart(lines: list[Line]) -> list[Line]:
-    """Several tags of one run, or one group, have colors of their own; dashes would hardly tell six of them apart."""
+    """Return several tags of one run, or one group, have colors of their own.
+
+    Dashes would hardly tell six of them apart.
+    """
     tags = dict.fromkeys(line.about["tag"] for line in lines)
     owners = {line.about["label"] for line in lines if line.about["kind"] != "member"}
     if len(tags) < 2 or len(owners) != 1:
@@ -204,7 +209,7 @@ def _told_apart(lines: list[Line]) -> list[Line]:
 
 
 def _edge(table: RunTable, run: str, tag: str, columns: Columns) -> NDArray[np.float64] | None:
-    """The edge of a band that another scalar of the run is, at the steps of the line."""
+    """Return the edge of a band that another scalar of the run is, at the steps of the line."""
     series = _scalar(table, run, tag) if tag else None
     if series is None:
         return None
@@ -218,7 +223,7 @@ def _shades(color: RunColor) -> Shades:
 
 
 def _marks(drawn: Sequence[DrawnLine]) -> list[tuple[int, float, NotFinite]]:
-    """Where lines are not finite: index of the line, x, and what they are there."""
+    """Return where lines are not finite: index of the line, x, and what they are there."""
     marks: list[tuple[int, float, NotFinite]] = []
     for index, one in enumerate(drawn):
         if one.line.about["kind"] == "group":
@@ -235,7 +240,7 @@ def _marks(drawn: Sequence[DrawnLine]) -> list[tuple[int, float, NotFinite]]:
 
 
 def _best(lines: Sequence[Line], settings: CurveSettings) -> list[tuple[int, float, float]]:
-    """The least or greatest point of each line: index of the line, x and y."""
+    """Return the least or greatest point of each line: index of the line, x and y."""
     if settings.best == "none":
         return []
     found: list[tuple[int, float, float]] = []
@@ -249,7 +254,7 @@ def _best(lines: Sequence[Line], settings: CurveSettings) -> list[tuple[int, flo
 
 
 def _rules(series: Sequence[Series], table: RunTable, axis: Axis) -> list[Rule]:
-    """Where runs were resumed after a restart that overwrote points."""
+    """Return where runs were resumed after a restart that overwrote points."""
     rules: list[Rule] = []
     for one in series:
         for resumed in one.resumptions:
@@ -271,7 +276,10 @@ def _rules(series: Sequence[Series], table: RunTable, axis: Axis) -> list[Rule]:
 
 
 def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int, writers: int = 1) -> str:
-    """What the lines of groups are, and what is not in the picture, in words; empty if nothing has to be said."""
+    """Return what the lines of groups are, and what is not in the picture, in words.
+
+    Empty if nothing has to be said.
+    """
     parts: list[str] = []
     if any(one.line.about["kind"] == "group" for one in drawn):
         parts.append(

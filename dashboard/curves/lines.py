@@ -28,7 +28,7 @@ class Line:
     """More columns for the cursor's table: "step", "seconds", "members"."""
 
     def ordered(self, order: NDArray[np.intp]) -> "Line":
-        """The line with its points in another order."""
+        """Return the line with its points in another order."""
         low, high = (None if edge is None else edge[order] for edge in (self.low, self.high))
         extra = {name: values[order] for name, values in self.extra.items()}
         return Line(self.about, self.x[order], self.y[order], low, high, extra)
@@ -51,7 +51,7 @@ class DrawnLine:
 
 
 def choose(line: Line, window: tuple[float, float] | None, most: int) -> DrawnLine:
-    """Chooses the points that are drawn.
+    """Choose the points that are drawn.
 
     Args:
         line: the line.
@@ -77,13 +77,13 @@ def choose(line: Line, window: tuple[float, float] | None, most: int) -> DrawnLi
 
 
 def nearest_point(places: Floats, x: float) -> int:
-    """Index of the place nearest to ``x``, the first of equals; -1 where none is finite."""
+    """Return index of the place nearest to ``x``, the first of equals; -1 where none is finite."""
     distance = np.abs(places - x)
     return int(np.nanargmin(distance)) if np.isfinite(distance).any() else -1
 
 
 def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> SentLine:
-    """What is sent of a line: what it is, how many points it has, and where its columns are in the pack.
+    """Return what is sent of a line: what it is, how many points it has, and where its columns are in the pack.
 
     "x" and "y" are the points as stored, y being NaN where it is not finite. Where not all points are sent, "smooth" is
     the smoothed line, and "mean" and "count" are the mean and number of the finite points from the one sent before,
@@ -104,7 +104,7 @@ def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> SentLine:
 
 
 def gap_means(y: Floats, chosen: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int32]]:
-    """Mean and number of the finite values from behind each chosen point to the next, with that.
+    """Return mean and number of the finite values from behind each chosen point to the next, with that.
 
     Args:
         y: float64[n].

@@ -80,7 +80,10 @@ def curve_routes(
 
     @routes.post("/first")
     async def first(body: Body) -> Response:
-        """The charts that a page with a view shows first, as ``curves`` gives them; asked for while the page starts."""
+        """Return the charts that a page with a view shows first, as ``curves`` gives them.
+
+        Asked for while the page starts.
+        """
         return await answered("first", body, first_charts)
 
     def first_charts(body: bytes) -> bytes:
@@ -90,7 +93,7 @@ def curve_routes(
 
     @routes.post("/curves")
     async def curves(body: Body) -> Response:
-        """Charts as `stepscope.dashboard.server.binary` writes them, without those that did not change."""
+        """Return charts as `stepscope.dashboard.server.binary` writes them, without those that did not change."""
         return await answered("curves", body, charts_asked_for)
 
     def charts_asked_for(body: bytes) -> bytes:
@@ -99,7 +102,7 @@ def curve_routes(
 
     @routes.post("/values")
     def values(body: Body) -> ValuesAnswer:
-        """What each line of a chart has at one place of its axis, of all its points."""
+        """Return what each line of a chart has at one place of its axis, of all its points."""
         asked = parsed(body, ValuesRequest, "Expected a place on a chart", 400)
         snapshot, view = live.snapshot(), decode(asked.view[:MAX_QUERY])
         settings = parameters.of(view, utc_offset(), asked.key)

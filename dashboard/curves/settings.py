@@ -72,7 +72,7 @@ class CurveParameters:
         )  # fmt: skip
 
     def of(self, view: View, utc_offset: float, key: str = "") -> CurveSettings:
-        """What a view says of the card ``key``.
+        """Return what a view says of the card ``key``.
 
         The axis is steps until a metric is chosen for it.
         """
@@ -96,7 +96,7 @@ class CurveParameters:
 
 
 def own_settings(entries: Sequence[str], key: str) -> Mapping[str, Any]:
-    """What a card is drawn by in place of what all are, from entries such as ``train/loss:log,0.9,inliers``.
+    """Return what a card is drawn by in place of what all are, from entries such as ``train/loss:log,0.9,inliers``.
 
     What stands behind the key is a scale of the vertical axis, a smoothing, and whether that axis fits "all" values or
     the "inliers"; each may be missing.

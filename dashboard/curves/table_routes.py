@@ -37,7 +37,7 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
     def names(
         view: Annotated[str, Query(max_length=MAX_QUERY, description="The page's query string.")] = "",
     ) -> NamesAnswer:
-        """Scalar tags of the shown runs, whatever the tag filter: at most 5,000."""
+        """Return scalar tags of the shown runs, whatever the tag filter: at most 5,000."""
         snapshot = live.snapshot()
         shown = RunTable(snapshot, decode(view)).shown
         tags = dict.fromkeys(s.tag for run in shown for s in snapshot.runs[run].of_kind(SCALARS))
@@ -50,7 +50,7 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
         key: Annotated[str | None, Query(max_length=65_536, description="A card; without one, all of them.")] = None,
         format: TableFormat = "csv",
     ) -> Response:
-        """Every point of the shown runs, of one card or of all tags that pass the filter."""
+        """Return every point of the shown runs, of one card or of all tags that pass the filter."""
         snapshot, seen = live.snapshot(), decode(view)
         runs = RunTable(snapshot, seen)
         if key is None:

@@ -42,12 +42,12 @@ def curve_controls(parameters: CurveParameters, snapshot: Snapshot, view: View) 
 
 
 def labeled(label: str, *controls: Any) -> html.Div:
-    """Controls of one thing with its name before them."""
+    """Return controls of one thing with its name before them."""
     return html.Div([html.Span(label, **{"aria-hidden": "true"}), *controls], className="field")
 
 
 def horizontal_axis(parameters: CurveParameters, snapshot: Snapshot, view: View, panel: str) -> html.Div:
-    """What the horizontal axis is, and its scale."""
+    """Return what the horizontal axis is, and its scale."""
     axes = {"step": "Step", "relative": "Relative", "wall": "Wall", "metric": "Metric"}
     tags = scalar_tags(snapshot)
     metric = dmc.Select(
@@ -71,13 +71,13 @@ def horizontal_axis(parameters: CurveParameters, snapshot: Snapshot, view: View,
 
 
 def example_metric(tags: Sequence[str]) -> str:
-    """The tag that a user most likely wants as a horizontal axis."""
+    """Return the tag that a user most likely wants as a horizontal axis."""
     likely = (tag for word in LIKELY_AXES for tag in tags if word in tag.lower())
     return next(likely, tags[0])
 
 
 def scalar_tags(snapshot: Snapshot) -> list[str]:
-    """Every scalar tag, in order of first appearance."""
+    """Return every scalar tag, in order of first appearance."""
     tags = dict.fromkeys(series.tag for run in snapshot.runs.values() for series in run.of_kind(SCALARS))
     return list(tags)[:MOST_AXIS_TAGS]
 
@@ -107,6 +107,6 @@ def smoothing_slider(parameters: CurveParameters, view: View) -> html.Div:
 
 
 def best_control(parameters: CurveParameters, view: View) -> html.Div:
-    """Which point of each line is marked."""
+    """Return which point of each line is marked."""
     options = {"none": "Off", "min": "Min", "max": "Max"}
     return labeled("Best:", segmented(parameters.best, view, options, "Mark the best value of each line"))

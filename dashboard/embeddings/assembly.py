@@ -42,12 +42,12 @@ class ReadPoints:
 
 
 def all_rows(points: NDArray[np.float32], problems: Sequence[Problem] = ()) -> ReadPoints:
-    """Points of a file of which every row is one."""
+    """Return points of a file of which every row is one."""
     return ReadPoints(points, np.arange(len(points), dtype=np.int64), len(points), problems=tuple(problems))
 
 
 def finite_points(read: ReadPoints, what: str) -> ReadPoints:
-    """The points of which every number is finite.
+    """Return the points of which every number is finite.
 
     Raises:
         EmbeddingUnavailableError: there are none.
@@ -76,7 +76,7 @@ def finite_points(read: ReadPoints, what: str) -> ReadPoints:
 
 
 def dataset_of(read: ReadPoints, *, source_id: str, run: str, label: str, step: int | None) -> Dataset:
-    """The dataset; raises EmbeddingUnavailableError where there is no point."""
+    """Return the dataset; raises EmbeddingUnavailableError where there is no point."""
     read = finite_points(read, label)
     points = np.ascontiguousarray(read.points, np.float32)
     columns = tuple(unnamed_twice(read.columns))
@@ -100,14 +100,14 @@ def dataset_of(read: ReadPoints, *, source_id: str, run: str, label: str, step: 
 
 
 def digest_of(points: NDArray[np.float32]) -> str:
-    """A hash of the points and their shape."""
+    """Return a hash of the points and their shape."""
     digest = hashlib.blake2b(repr(points.shape).encode(), digest_size=16)
     digest.update(points.data)
     return digest.hexdigest()
 
 
 def _remarkable(points: NDArray[np.float32]) -> list[Problem]:
-    """What a projection will not like; none of it is left out."""
+    """Return what a projection will not like; none of it is left out."""
     problems: list[Problem] = []
     if len(points) < 3:
         message = f"There {'is' if len(points) == 1 else 'are'} only {counted(len(points), 'point')}."
@@ -127,7 +127,7 @@ def _remarkable(points: NDArray[np.float32]) -> list[Problem]:
 
 
 def row_hashes(points: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """A number for each row, uint64 [n], that is the same for equal rows, and hardly ever for others."""
+    """Return a number for each row, uint64 [n], that is the same for equal rows, and hardly ever for others."""
     # Multilinear hashing modulo 2**64 with random multipliers.
     multipliers = np.random.default_rng(0).integers(0, 1 << 64, points.shape[1], np.uint64, endpoint=False)
     hashes = np.empty(len(points), np.uint64)

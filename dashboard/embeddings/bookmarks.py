@@ -20,7 +20,7 @@ _MEMORY: Final = 16
 
 
 def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Problem]]:
-    """The bookmarks of a file, and what is wrong with it."""
+    """Return the bookmarks of a file, and what is wrong with it."""
     if len(content) > LARGEST:
         return (), [Problem("bookmarks", f"The bookmarks have {len(content):,} bytes, which is too much.", 1)]
     try:
@@ -46,5 +46,5 @@ def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Pro
 
 
 def bookmarks_json(bookmarks: Iterable[dict[str, Any]]) -> bytes:
-    """Bookmarks as a file that TensorBoard reads."""
+    """Return bookmarks as a file that TensorBoard reads."""
     return orjson.dumps(list(bookmarks), option=orjson.OPT_INDENT_2)

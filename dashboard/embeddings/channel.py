@@ -25,7 +25,7 @@ class Channel:
         """Number of the task that is worked on."""
 
     def start(self) -> None:
-        """Begins to listen."""
+        """Begin to listen."""
         threading.Thread(target=self._listen, name="server", daemon=True).start()
 
     def _listen(self) -> None:
@@ -35,7 +35,7 @@ class Channel:
         os._exit(0)
 
     def next_task(self, seconds: float | None) -> tuple[dict[str, Any], Arrays] | None:
-        """What to do next; None when nothing was said for that long. Words about earlier tasks are left out."""
+        """Return what to do next; None when nothing was said for that long. Words about earlier tasks are left out."""
         while True:
             try:
                 message, arrays = self._said.get(timeout=seconds)
@@ -46,7 +46,7 @@ class Channel:
                 return message, arrays
 
     def words(self, *, wait: bool = False) -> list[dict[str, Any]]:
-        """What the server said about the task meanwhile; with ``wait``, not before it said something."""
+        """Return what the server said about the task meanwhile; with ``wait``, not before it said something."""
         found: list[dict[str, Any]] = []
         while True:
             try:
@@ -57,10 +57,10 @@ class Channel:
                 found.append(message)
 
     def tell(self, say: str, values: Mapping[str, Any] | None = None, arrays: Arrays | None = None) -> None:
-        """Says something about the task."""
+        """Say something about the task."""
         wire.send(self._target, {"say": say, "task": self.task, **(values or {})}, arrays or {})
 
     def tell_count(self, done: int, total: int, phase: str) -> None:
-        """Says how far a task without pictures is."""
+        """Say how far a task without pictures is."""
         told = {"place": 0, "picture": 0, "iteration": done, "total": total, "phase": phase, "loss": None, "notes": []}
         self.tell("progress", told)

@@ -14,7 +14,7 @@ _MISSING: Final = frozenset({"", "nan", "na", "n/a", "null", "none"})
 
 
 def column_of_texts(name: str, texts: Sequence[str]) -> Column:
-    """A column as a file of text has it: of numbers where each value is one or is missing."""
+    """Return a column as a file of text has it: of numbers where each value is one or is missing."""
     numbers = _numbers(texts)
     categories, codes = _categories(texts)
     if numbers is None:
@@ -23,7 +23,7 @@ def column_of_texts(name: str, texts: Sequence[str]) -> Column:
 
 
 def column_of_numbers(name: str, numbers: NDArray[np.float64]) -> Column:
-    """A column of numbers; NaN where there is none."""
+    """Return a column of numbers; NaN where there is none."""
     # As text only where there are few of them.
     different = np.unique(numbers[~np.isnan(numbers)])
     if len(different) > MOST_CATEGORIES:
@@ -33,7 +33,7 @@ def column_of_numbers(name: str, numbers: NDArray[np.float64]) -> Column:
 
 
 def columns_of_table(columns: Iterable[TableColumn]) -> list[Column]:
-    """What a table says of the points."""
+    """Return what a table says of the points."""
     return [
         column_of_numbers(c.name, c.numbers) if c.numbers is not None else column_of_texts(c.name, c.texts or ())
         for c in columns
@@ -41,7 +41,7 @@ def columns_of_table(columns: Iterable[TableColumn]) -> list[Column]:
 
 
 def unnamed_twice(columns: Iterable[Column]) -> list[Column]:
-    """The columns, of which each has a name of its own."""
+    """Return the columns, of which each has a name of its own."""
     found: dict[str, Column] = {}
     for column in columns:
         name = column.name
@@ -52,12 +52,12 @@ def unnamed_twice(columns: Iterable[Column]) -> list[Column]:
 
 
 def number_text(value: float) -> str:
-    """A number as short as it can be: 3 rather than 3.0."""
+    """Return a number as short as it can be: 3 rather than 3.0."""
     return str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else repr(value)
 
 
 def _numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
-    """The texts as numbers; None where one is another text, or none is a number."""
+    """Return the texts as numbers; None where one is another text, or none is a number."""
     numbers = np.full(len(texts), np.nan)
     some = False
     for place, text in enumerate(texts):
@@ -74,7 +74,7 @@ def _numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
 
 
 def _categories(texts: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
-    """The different texts by frequency, then by first appearance; and which of them each is."""
+    """Return the different texts by frequency, then by first appearance; and which of them each is."""
     counts = Counter(texts)
     counts.pop("", None)
     if not 0 < len(counts) <= MOST_CATEGORIES:

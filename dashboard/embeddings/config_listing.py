@@ -43,13 +43,13 @@ def config_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSo
 
 
 def _is_listed(run: ProjectorRun, snapshot: Snapshot) -> bool:
-    """Whether the matrices of the run's checkpoint are listed as those of a file, by its name."""
+    """Return whether the matrices of the run's checkpoint are listed as those of a file, by its name."""
     places = {posixpath.normpath(posixpath.join(run.folder, file.path)) for file in run.checkpoints}
     return any(c.path in places or c.path.removesuffix(".index") in places for c in snapshot.companions)
 
 
 def _entries(run: ProjectorRun) -> Iterator[tuple[str, ConfigOrigin]]:
-    """The embeddings of a configuration; those whose names differ in the step only are one."""
+    """Yield the embeddings of a configuration; those whose names differ in the step only are one."""
     names = {info.tensor_name for info in run.config.embeddings}
     groups: dict[str, list[tuple[int | None, EmbeddingInfo]]] = {}
     for info in run.config.embeddings:
@@ -98,7 +98,7 @@ def _of_entries(run: ProjectorRun, label: str, origin: ConfigOrigin, learned: Le
 
 
 def entry_at(origin: ConfigOrigin, step: int | None) -> EmbeddingInfo:
-    """The entry of a step; the last one of all where steps are those of checkpoints."""
+    """Return the entry of a step; the last one of all where steps are those of checkpoints."""
     return next((info for s, info in reversed(origin.entries) if s == step), origin.entries[-1][1])
 
 

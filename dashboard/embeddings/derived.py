@@ -29,7 +29,7 @@ class DerivedColumns:
         self._kept: OrderedDict[tuple[str, int | None], _Kept] = OrderedDict()
 
     def add(self, dataset: Dataset, column: Column) -> str:
-        """Adds a column, in the place of one of the same name that was added before; returns its name.
+        """Add a column, in the place of one of the same name that was added before; returns its name.
 
         A name that a column of the files has is numbered.
         """
@@ -55,7 +55,7 @@ class DerivedColumns:
         return name
 
     def of(self, dataset: Dataset) -> tuple[Column, ...]:
-        """The columns of a dataset, the oldest first; none where its points are others by now."""
+        """Return the columns of a dataset, the oldest first; none where its points are others by now."""
         with self._lock:
             kept = self._kept.get((dataset.id, dataset.step))
             if kept is None or kept.digest != dataset.digest:
@@ -63,12 +63,12 @@ class DerivedColumns:
             return tuple(kept.columns.values())
 
     def all_of(self, dataset: Dataset) -> tuple[Column, ...]:
-        """The columns of the files, then those that were worked out."""
+        """Return the columns of the files, then those that were worked out."""
         return (*dataset.columns, *self.of(dataset))
 
 
 def column_of_clusters(name: str, labels: NDArray[np.int32], rows: NDArray[np.uint32] | None, count: int) -> Column:
-    """A column of the clusters' numbers.
+    """Return a column of the clusters' numbers.
 
     Args:
         name: the column's.

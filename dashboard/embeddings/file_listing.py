@@ -35,7 +35,7 @@ _OPTIMIZER: Final = re.compile(
 
 
 def is_checkpoint(companion: Companion) -> bool:
-    """Whether a file has a name that files of weights have."""
+    """Return whether a file has a name that files of weights have."""
     return any(companion.relative_path.match(pattern) for pattern in EMBEDDING_PATTERNS)
 
 
@@ -54,13 +54,16 @@ def unlisted_series(snapshot: Snapshot) -> int:
 
 
 def _listed_series(snapshot: Snapshot) -> list[FileSeries]:
-    """Those of which a file was written last first."""
+    """Return those of which a file was written last first."""
     series = file_series(c for c in snapshot.companions if not isinstance(c, ProjectFile) and is_checkpoint(c))
     return sorted(series, key=lambda s: max(file.companion.modified_ns for file in s.files), reverse=True)
 
 
 def _of_series(series: FileSeries, learned: Learned) -> Iterator[EmbeddingSource]:
-    """The matrices of the last file that can be read; one may still be written. If none can, a source that says why."""
+    """Yield the matrices of the last file that can be read; one may still be written.
+
+    If none can, a source that says why.
+    """
     path = readable(PurePosixPath(series.pattern))
     found: _Matrices = _Matrices((), "")
     for file in series.files[::-1][:_MOST_TRIED]:
@@ -87,7 +90,7 @@ def _of_series(series: FileSeries, learned: Learned) -> Iterator[EmbeddingSource
 def sources_of_file(
     companion: Companion, kind: Literal["file", "dropped"], about: FileAbout, learned: Learned
 ) -> Iterator[EmbeddingSource]:
-    """The embeddings of one file that the user gave."""
+    """Yield the embeddings of one file that the user gave."""
     found = _matrices(companion, learned, about)
     name = readable(PurePosixPath(companion.relative_path.name))
     stem = f"|dropped|{name}" if kind == "dropped" else f"{companion.run}|file|{name}"
@@ -144,7 +147,7 @@ def _likeliness(tensor: TensorInfo) -> tuple[bool, bool]:
 
 
 def opener(companion: Companion) -> Callable[[str], BinaryIO]:
-    """Opens a listed file and those in its folder; no link leads out of the log directory.
+    """Open a listed file and those in its folder; no link leads out of the log directory.
 
     A file that the user named or dropped himself may be a link to anywhere.
     """

@@ -46,12 +46,12 @@ class FileAbout:
 
 
 def is_table_name(name: str) -> bool:
-    """Whether a file of this name is read as a table."""
+    """Return whether a file of this name is read as a table."""
     return name.lower().endswith(TABLE_SUFFIXES)
 
 
 def matrices_of_file(open_file: OpenFile, name: str, about: FileAbout) -> list[TensorInfo]:
-    """The matrices of a file; a table is one, of a shape that is not known before it is read.
+    """Return the matrices of a file; a table is one, of a shape that is not known before it is read.
 
     Raises:
         NothingToShowError: it has none.
@@ -75,7 +75,7 @@ def matrices_of_file(open_file: OpenFile, name: str, about: FileAbout) -> list[T
 
 
 def read_file_points(open_file: OpenFile, name: str, tensor: str, about: FileAbout) -> ReadPoints:
-    """The points of one matrix of a file, with what is beside them.
+    """Return the points of one matrix of a file, with what is beside them.
 
     Raises:
         EmbeddingUnavailableError: it cannot be read.

@@ -155,12 +155,12 @@ class Job:
         return pictures + sum(a.nbytes for a in (*self.arrays.values(), *self.saved.values())) + 4_096
 
     def show(self, index: int, coordinates: NDArray[np.float32]) -> None:
-        """Takes a picture as it is now; the version is to be raised before."""
+        """Take a picture as it is now; the version is to be raised before."""
         self.pictures[index].coordinates = coordinates
         self.pictures[index].version = self.version
 
     def told(self, index: int) -> dict[str, Any]:
-        """What a page is told of it, as plain data."""
+        """Return what a page is told of it, as plain data."""
         picture = self.pictures[index] if self.pictures else None
         steps = [each.step for each in self.pictures]
         speed, left = self._speed()
@@ -185,7 +185,7 @@ class Job:
         return {**self.facts, **self.answer, **told}
 
     def _progress(self) -> float | None:
-        """The share that is done of all pictures, where that is known."""
+        """Return the share that is done of all pictures, where that is known."""
         if self.state == "done":
             return 1.0
         share = min(self.iteration / self.total, 1.0) if self.total else None
@@ -194,7 +194,7 @@ class Job:
         return (self.place + share) / len(self.pictures)
 
     def _speed(self) -> tuple[float | None, float | None]:
-        """Updates a second, and seconds that are left."""
+        """Update a second, and seconds that are left."""
         if self.state != "running" or len(self.times) < 2:
             return None, None
         (first, from_iteration), (last, to_iteration) = self.times[0], self.times[-1]
@@ -206,7 +206,7 @@ class Job:
         return round(speed, 2), None if left is None else round(max(left, 0.0), 1)
 
     def result(self) -> Result:
-        """What is kept of it."""
+        """Return what is kept of it."""
         arrays: Arrays = {f"answer.{name}": array for name, array in self.arrays.items()}
         arrays.update(self.saved)
         for index, picture in enumerate(self.pictures):
@@ -230,13 +230,13 @@ class Job:
 
 
 def planned(plan: Plan) -> Job:
-    """A job that nothing was done of yet."""
+    """Return a job that nothing was done of yet."""
     pictures = [JobPicture(picture.step, picture.rows) for picture in plan.pictures]
     return Job(plan, plan.key, pictures, dict(plan.facts), list(plan.notes))
 
 
 def kept(key: str, result: Result, plan: Plan | None) -> Job:
-    """A job as its kept result has it.
+    """Return a job as its kept result has it.
 
     Raises:
         KeyError: the result misses something.

@@ -41,7 +41,7 @@ class Jobs(WorkerPool):
     """All jobs over one log directory; safe to use from many threads."""
 
     def submit(self, plan: Plan) -> tuple[Job, bool]:
-        """The job of a plan, begun now if need be; and whether its result was there already.
+        """Return the job of a plan, begun now if need be; and whether its result was there already.
 
         Raises:
             JobError: too many jobs are waiting.
@@ -67,14 +67,14 @@ class Jobs(WorkerPool):
         return job, found is not None and found.state == "done"
 
     def is_known(self, plan: Plan) -> bool:
-        """Whether a plan is done, or being worked out, so that its job need not be begun."""
+        """Return whether a plan is done, or being worked out, so that its job need not be begun."""
         with self._lock:
             job = self._jobs.get(plan.key)
         job = job or self._from_files(plan.key, plan)
         return job is not None and (job.state == "done" or job.state in UNFINISHED)
 
     def find(self, key: str) -> Job:
-        """A job by its key; raises JobError where there is none any more."""
+        """Return a job by its key; raises JobError where there is none any more."""
         with self._lock:
             job = self._jobs.get(key)
         if job is None:
@@ -91,7 +91,7 @@ class Jobs(WorkerPool):
     def told(
         self, key: str, index: int | None = None
     ) -> tuple[dict[str, Any], NDArray[np.float32] | None, int, NDArray[np.uint32] | None]:
-        """What a page is told of a job; one of its pictures (the last if None), its version, and whose it is.
+        """Return what a page is told of a job; one of its pictures (the last if None), its version, and whose it is.
 
         Raises:
             JobError: there is no such job or picture.
@@ -111,20 +111,23 @@ class Jobs(WorkerPool):
             return header, shown.coordinates, shown.version, shown.rows
 
     def result(self, key: str) -> tuple[dict[str, Any], Arrays]:
-        """What a page is told of a job that makes no picture, and its arrays where it is done; raises JobError."""
+        """Return what a page is told of a job that makes no picture, and its arrays where it is done.
+
+        Raises JobError.
+        """
         job = self.find(key)
         with self._lock:
             return job.told(0), dict(job.arrays) if job.state == "done" else {}
 
     def picture(self, key: str, index: int | None = None) -> Picture:
-        """The picture of a job as it is now; raises JobError where there is none yet."""
+        """Return the picture of a job as it is now; raises JobError where there is none yet."""
         header, coordinates, version, rows = self.told(key, index)
         if coordinates is None:
             raise JobError("The projection has no picture yet. Ask again when it has.")
         return Picture(key, header, coordinates, rows, header["step"], version)
 
     async def wait_beyond(self, key: str, version: int, timeout: float) -> None:
-        """Waits until a job is at another version than ``version``, at most ``timeout`` seconds; holds no thread."""
+        """Wait until a job is at another version than ``version``, at most ``timeout`` seconds; holds no thread."""
         event = asyncio.Event()
         entry = (key, asyncio.get_running_loop(), event)
         with self._lock:
@@ -141,7 +144,7 @@ class Jobs(WorkerPool):
                 self._waiting.discard(entry)
 
     def act(self, key: str, action: Action, iterations: int = 0) -> JobState:
-        """Does something to a job and returns its state then; what makes no difference is left.
+        """Do something to a job and return its state then; what makes no difference is left.
 
         Raises:
             JobError: there is no such job, or nothing of the kind can be done to it.
@@ -222,7 +225,7 @@ class Jobs(WorkerPool):
                 worker.kill()
 
     def _change(self, job: Job, *, perturb: bool = False, iterations: int = 0) -> None:
-        """Perturbs or extends a projection, whatever it is at."""
+        """Perturb or extends a projection, whatever it is at."""
         if not job.pictures or "seed" not in job.facts or job.facts.get("projection") not in ("tsne", "umap"):
             raise JobError("This has no iterations that could be changed.")
         if job.state in ("failed", "cancelled"):

@@ -80,7 +80,7 @@ class ClusterOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def picture_of(
     asked: EmbeddingRequests, job: str, index: int | None = None, components: list[int] | None = None
 ) -> Picture:
-    """The picture of a job, as it is shown: some of its columns, the first three if it is not said which.
+    """Return the picture of a job, as it is shown: some of its columns, the first three if it is not said which.
 
     Raises:
         HTTPException: 404 where there is none; 422 where it has no such columns.
@@ -100,7 +100,7 @@ def picture_of(
 
 
 def listed(components: str | None) -> list[int] | None:
-    """Numbers with commas between them; `HTTPException` 422 where they are none."""
+    """Return numbers with commas between them; `HTTPException` 422 where they are none."""
     if components is None:
         return None
     try:
@@ -110,7 +110,7 @@ def listed(components: str | None) -> list[int] | None:
 
 
 def check_picture(dataset: Dataset, picture: Picture) -> None:
-    """Raises `HTTPException` 422 where a picture is not one of a dataset as it is now."""
+    """Raise `HTTPException` 422 where a picture is not one of a dataset as it is now."""
     if picture.facts.get("id") != dataset.id or picture.step != dataset.step:
         raise HTTPException(422, "The picture is of another embedding. Choose the embedding that it shows.")
     if len(picture.coordinates) != (len(dataset.points) if picture.rows is None else len(picture.rows)):
@@ -118,13 +118,16 @@ def check_picture(dataset: Dataset, picture: Picture) -> None:
 
 
 def chosen_points(points: Points, rows: Rows | None, *, sphere: bool) -> Points:
-    """Some of the points, made ready as the projection had them."""
+    """Return some of the points, made ready as the projection had them."""
     chosen = points if rows is None else np.ascontiguousarray(points[rows])
     return sphered(chosen) if sphere else chosen
 
 
 def plan_quality(asked: EmbeddingRequests, picture: Picture, count: int, column: str | None) -> Plan:
-    """The plan to tell how well the picture of a job keeps the neighbours of its points; raises HTTPException."""
+    """Return the plan to tell how well the picture of a job keeps the neighbours of its points.
+
+    Raises HTTPException.
+    """
     job = picture.job
     facts = picture.facts
     if facts.get("kind") != "project":
@@ -162,7 +165,7 @@ def plan_quality(asked: EmbeddingRequests, picture: Picture, count: int, column:
 
 
 def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
-    """The plan to find clusters, which become a column of the dataset; raises HTTPException."""
+    """Return the plan to find clusters, which become a column of the dataset; raises HTTPException."""
     try:
         settings: ClusterSettings = read_settings(
             KmeansSettings if order.method == "kmeans" else HdbscanSettings, order.settings

@@ -55,7 +55,7 @@ __all__ = [
 
 
 def has_embeddings(snapshot: Snapshot) -> bool:
-    """Whether the snapshot may have an embedding, told without reading."""
+    """Return whether the snapshot may have an embedding, told without reading."""
     # Keras writes an empty configuration where it was told of no embedding.
     return TENSORS in snapshot.kinds or any(
         isinstance(c, ProjectFile) or (c.relative_path.name == CONFIG_PATTERN and c.size) or is_checkpoint(c)
@@ -64,7 +64,8 @@ def has_embeddings(snapshot: Snapshot) -> bool:
 
 
 def embedding_sources(snapshot: Snapshot, learned: Learned | None = None) -> tuple[EmbeddingSource, ...]:
-    """All embeddings of the snapshot: by run in the snapshot's order, configurations first, then tensors, then files.
+    """Return all embeddings of the snapshot: by run in the snapshot's order, configurations first, then tensors, then
+    files.
 
     Args:
         snapshot: of a log directory that lists `EMBEDDING_PATTERNS` and `CONFIG_PATTERN`.
@@ -78,7 +79,7 @@ def embedding_sources(snapshot: Snapshot, learned: Learned | None = None) -> tup
 
 
 def find_embedding_source(snapshot: Snapshot, embedding_id: str, learned: Learned | None = None) -> EmbeddingSource:
-    """The listed embedding with this id.
+    """Return the listed embedding with this id.
 
     Raises:
         EmbeddingUnavailableError: the snapshot lists no such embedding.
@@ -119,7 +120,7 @@ def _of_tensors(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSourc
 
 
 def _shape_of(series: Series) -> tuple[int, int] | None:
-    """The shape of the first tensor that can be read, if it is a matrix of numbers."""
+    """Return the shape of the first tensor that can be read, if it is a matrix of numbers."""
     for index in range(min(len(series), 3)):
         try:
             array = series.read(index).array
@@ -131,7 +132,7 @@ def _shape_of(series: Series) -> tuple[int, int] | None:
 
 
 def open_dataset(source: EmbeddingSource, step: int | None = None) -> Dataset:
-    """Reads an embedding.
+    """Read an embedding.
 
     Args:
         source: which one.
@@ -190,7 +191,7 @@ class _AtStep:
 
 
 def _at_step(source: EmbeddingSource, step: int | None) -> _AtStep:
-    """The source at a step, the last if None, with the version that its files have now."""
+    """Return the source at a step, the last if None, with the version that its files have now."""
     if step is None and source.steps:
         step = source.steps[-1]
     version: Hashable = source.version
@@ -238,9 +239,9 @@ class EmbeddingCache:
         return _found(self.sources(snapshot, dropped), embedding_id)
 
     def get(self, source: EmbeddingSource, step: int | None = None) -> Dataset:
-        """The opened dataset, read now if need be; raises as `open_dataset`."""
+        """Return the opened dataset, read now if need be; raises as `open_dataset`."""
         return self._opened.get(_at_step(source, step))
 
     def peek(self, source: EmbeddingSource, step: int | None = None) -> Dataset | None:
-        """The dataset if it is open."""
+        """Return the dataset if it is open."""
         return self._opened.peek(_at_step(source, step))

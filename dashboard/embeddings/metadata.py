@@ -26,7 +26,7 @@ ONE_COLUMN: Final = "label"
 def read_metadata_file(
     content: bytes, name: str, row_count: int, rows: NDArray[np.int64]
 ) -> tuple[list[Column], list[Problem]]:
-    """The columns of a metadata file, for the points that are shown.
+    """Return the columns of a metadata file, for the points that are shown.
 
     A single column has no header, several have one: TensorBoard's rule, unless the number of lines says otherwise. Of
     lines that are too few the last points have nothing; lines that are too many are left out.
@@ -78,7 +78,7 @@ def _of_lines(
 
 
 def _header(lines: list[list[str]], row_count: int, problems: list[Problem]) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns, and the lines without them."""
+    """Return the names of the columns, and the lines without them."""
     several = len(lines[0]) > 1
     if several and len(lines) == row_count:
         if _looks_like_header(lines):
@@ -96,7 +96,7 @@ def _header(lines: list[list[str]], row_count: int, problems: list[Problem]) -> 
 
 
 def _looks_like_header(lines: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line has a text where the second has a number."""
+    """Return whether the first line has a text where the second has a number."""
     if len(lines) < 2:
         return True
     return any(_is_number(b) and not _is_number(a) for a, b in zip(lines[0], lines[1], strict=False))
@@ -115,7 +115,7 @@ def _names(texts: Sequence[str]) -> list[str]:
 
 
 def length_problems(lines: int, row_count: int) -> list[Problem]:
-    """What is said where there is metadata for more or for fewer points than there are."""
+    """Return what is said where there is metadata for more or for fewer points than there are."""
     if lines == row_count:
         return []
     if lines < row_count:

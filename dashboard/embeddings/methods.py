@@ -72,7 +72,7 @@ SETTINGS: Final[Mapping[Projection, type[Any]]] = {
 
 
 def settings_of(projection: Projection, values: Mapping[str, Any]) -> Settings:
-    """The settings of a projection, those that are not given at their defaults.
+    """Return the settings of a projection, those that are not given at their defaults.
 
     Raises:
         SettingsError: one is unknown, of another type, or out of its range.
@@ -82,7 +82,7 @@ def settings_of(projection: Projection, values: Mapping[str, Any]) -> Settings:
 
 
 def read_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """An instance of a settings dataclass; raises as `settings_of` does."""
+    """Return an instance of a settings dataclass; raises as `settings_of` does."""
     known = [field.name for field in fields(kind)]
     for name in values:
         if name not in known:
@@ -94,7 +94,7 @@ def read_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
 
 
 def pairs_of(settings: Settings, count: int) -> int:
-    """How many pairs of ``count`` points and their neighbors a projection holds."""
+    """Return how many pairs of ``count`` points and their neighbors a projection holds."""
     match settings:
         case TsneSettings():
             return count * neighbours_for(settings.perplexity, count)
@@ -113,7 +113,7 @@ def begin(
     init: NDArray[np.float32] | None = None,
     state: dict[str, NDArray[Any]] | None = None,
 ) -> Run:
-    """Begins a projection, or goes on with one whose state was kept; raises ValueError as the method does."""
+    """Begin a projection, or go on with one whose state was kept; raises ValueError as the method does."""
     chosen = settings_of(method, settings)
     match method:
         case "tsne":
@@ -131,7 +131,7 @@ def begin(
 
 
 def for_next_step(method: Iterative, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with fewer iterations, for a step that begins from the picture of its neighbour."""
+    """Return settings with fewer iterations, for a step that begins from the picture of its neighbour."""
     chosen = settings_of(method, settings)
     match chosen:
         case TsneSettings():

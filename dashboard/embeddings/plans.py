@@ -81,7 +81,7 @@ class PicturePoints:
 
 
 def library_version(name: str) -> str:
-    """The version of an installed library; empty where it is not."""
+    """Return the version of an installed library; empty where it is not."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -89,7 +89,7 @@ def library_version(name: str) -> str:
 
 
 def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
-    """The plan of a projection.
+    """Return the plan of a projection.
 
     Raises:
         HTTPException: 404 or 422 with a sentence, where something is not there or cannot be done.
@@ -155,7 +155,7 @@ def _for_worker(
     holder: str,
     files: PointFiles,
 ) -> Prepared:
-    """Writes the points for a worker, the last step first, and works out the picture to show meanwhile."""
+    """Write the points for a worker, the last step first, and works out the picture to show meanwhile."""
     sequence = list(range(len(wanted) - 1, -1, -1))
     # Sphered by the server, which needs them for the first picture anyway.
     paths = {
@@ -179,7 +179,7 @@ def _for_worker(
 def _points_of_pictures(
     asked: EmbeddingRequests, source: EmbeddingSource, base: Dataset, order: ProjectOrder
 ) -> tuple[list[PicturePoints], tuple[str, ...]]:
-    """The points of every picture, matched by their rows in the files, and what is to be said about them."""
+    """Return the points of every picture, matched by their rows in the files, and what is to be said about them."""
     chosen = asked.rows(base, order.rows)
     if order.steps is None:
         return [_points_of_picture(asked, base, order, base.step, chosen)], ()
@@ -274,7 +274,7 @@ def _opener(
 
 
 def dataset_for_job(asked: EmbeddingRequests, source: EmbeddingSource, step: int | None) -> Dataset:
-    """The points and columns of a source at a step; JobError where they cannot be shown any more."""
+    """Return the points and columns of a source at a step; JobError where they cannot be shown any more."""
     try:
         return asked.cache.get(source, step)
     except (EmbeddingUnavailableError, NoMemoryError) as error:
@@ -289,5 +289,5 @@ def _dimensions(settings: Settings, axes: int) -> int:
 
 
 def hash_of(array: NDArray[Any]) -> str:
-    """A hash of the numbers of an array."""
+    """Return a hash of the numbers of an array."""
     return hashlib.sha256(f"{array.dtype.str} {array.shape} ".encode() + array.tobytes()).hexdigest()[:32]

@@ -21,7 +21,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 def points_name(of: str, *, sphere: bool = False) -> str:
-    """What a file of points is called.
+    """Return what a file of points is called.
 
     Args:
         of: equal for equal points, such as the digest of a dataset.
@@ -31,7 +31,7 @@ def points_name(of: str, *, sphere: bool = False) -> str:
 
 
 def mapped(path: str) -> Points:
-    """The points of a file. What is written to them stays with the process, and has a copy made of the page."""
+    """Return the points of a file. What is written to them stays with the process, and has a copy made of the page."""
     points: Points = np.load(path, mmap_mode="c")
     # Without the subclass, whose every slice is slow to make.
     return np.asarray(points)
@@ -48,7 +48,7 @@ class PointFiles:
         """By path, who holds the file."""
 
     def hold(self, holder: str, name: str, points: Callable[[], Points]) -> str:
-        """The path of the file with points, written now if need be, and held until `release`.
+        """Return the path of the file with points, written now if need be, and held until `release`.
 
         Args:
             holder: who holds it.
@@ -76,7 +76,7 @@ class PointFiles:
         return str(path)
 
     def release(self, holder: str) -> None:
-        """Lets go of all files of a holder; those that nobody holds are deleted."""
+        """Let go of all files of a holder; those that nobody holds are deleted."""
         with self._lock:
             for path, holders in list(self._holders.items()):
                 holders.discard(holder)
@@ -86,7 +86,7 @@ class PointFiles:
                         os.unlink(path)
 
     def shared(self, name: str, points: Points) -> Points:
-        """The same points as a mapped file that others can `hold` by the name, there as long as the points are.
+        """Return the same points as a mapped file that others can `hold` by the name, there as long as the points are.
 
         The points themselves where they are too few to be worth it, or where the file cannot be written.
         """
@@ -103,7 +103,7 @@ class PointFiles:
         return found
 
     def close(self) -> None:
-        """Deletes the folder."""
+        """Delete the folder."""
         with self._lock:
             self._holders.clear()
             if self._folder is not None:

@@ -58,22 +58,22 @@ class WorkerProcess:
         return self._process.pid
 
     def tell(self, message: Mapping[str, Any], arrays: Arrays | None = None) -> None:
-        """Sends a message, in its turn; nothing happens where the worker has ended, which `ended` tells."""
+        """Send a message, in its turn; nothing happens where the worker has ended, which `ended` tells."""
         self._outbox.put((message, arrays or {}))
 
     def close(self) -> None:
-        """Lets it end as soon as it listens."""
+        """Let it end as soon as it listens."""
         self.closed = True
         self._outbox.put(None)
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """End it at once."""
         self.closed = True
         self._process.kill()
         self._outbox.put(None)
 
     def wait(self, seconds: float) -> bool:
-        """Waits for its end; whether it came."""
+        """Wait for its end; whether it came."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -81,7 +81,7 @@ class WorkerProcess:
         return True
 
     def last_words(self) -> str:
-        """The end of what it and its libraries wrote to the standard error."""
+        """Return the end of what it and its libraries wrote to the standard error."""
         try:
             size = self._errors.seek(0, 2)
             self._errors.seek(max(0, size - _TAIL_BYTES))
@@ -90,7 +90,7 @@ class WorkerProcess:
             return ""
 
     def why_ended(self) -> str:
-        """A sentence on how it came to an end that nobody wanted."""
+        """Return a sentence on how it came to an end that nobody wanted."""
         code = self._process.poll()
         if code is None:
             return "The process that worked on this does not answer any more."

@@ -19,7 +19,7 @@ PointReaders = Sequence[Callable[[], Points]]
 
 
 def pca_pictures(readers: PointReaders, components: int) -> tuple[Pictures, dict[str, Any], tuple[str, ...]]:
-    """Pictures on common components, facts about these, and notes.
+    """Return pictures on common components, facts about these, and notes.
 
     Several pictures are fitted together, on some of their points if they are many, so that points keep their places.
     """
@@ -45,18 +45,18 @@ def _facts(found: Pca) -> dict[str, Any]:
 
 
 def random_pictures(readers: PointReaders, dimensions: int, seed: int) -> Pictures:
-    """Pictures on the same random axes."""
+    """Return pictures on the same random axes."""
     return {index: random_projection(read(), dimensions, seed=seed) for index, read in enumerate(readers)}
 
 
 def custom_pictures(
     readers: PointReaders, base: Points, axes: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 ) -> Pictures:
-    """Pictures on axes between the means of points of ``base``, the same for all pictures."""
+    """Return pictures on axes between the means of points of ``base``, the same for all pictures."""
     directions = directions_of(base, [CustomAxis(left, right) for left, right in axes])
     return {index: along(read(), directions) for index, read in enumerate(readers)}
 
 
 def first_picture(points: Points, dimensions: int) -> NDArray[np.float32]:
-    """What an iterative projection begins with, for the page to show meanwhile: the first components."""
+    """Return what an iterative projection begins with, for the page to show meanwhile: the first components."""
     return pca(points, dimensions).coordinates

@@ -72,7 +72,7 @@ class EmbeddingRequests:
         self.jobs: Final = live.shared(Jobs, lambda: Jobs(files, points, is_over=lambda: live.closed))
 
     def sources(self) -> tuple[EmbeddingSource, ...]:
-        """All embeddings: those that were dropped on the page, then those of the log directory."""
+        """Return all embeddings: those that were dropped on the page, then those of the log directory."""
         return self.cache.sources(self._live.snapshot(), self.uploads.sources())
 
     def unlisted(self) -> int:
@@ -80,14 +80,14 @@ class EmbeddingRequests:
         return unlisted_series(self._live.snapshot())
 
     def source(self, embedding_id: str) -> EmbeddingSource:
-        """The listed embedding; `HTTPException` 404 where there is none of that id."""
+        """Return the listed embedding; `HTTPException` 404 where there is none of that id."""
         try:
             return self.cache.find(self._live.snapshot(), embedding_id, self.uploads.sources())
         except EmbeddingUnavailableError as error:
             raise HTTPException(404, str(error)) from error
 
     def dataset(self, embedding_id: str, step: int | None = None) -> Dataset:
-        """Its points and columns, read now if need be.
+        """Return its points and columns, read now if need be.
 
         Raises:
             HTTPException: 404 or 422 where they cannot be shown, 503 where others take the memory that they need.
@@ -95,7 +95,7 @@ class EmbeddingRequests:
         return self.opened(self.source(embedding_id), step)
 
     def opened(self, source: EmbeddingSource, step: int | None) -> Dataset:
-        """The points and columns of a source at a step, the last if None; raises as `dataset`."""
+        """Return the points and columns of a source at a step, the last if None; raises as `dataset`."""
         if step is not None and step not in source.steps:
             raise HTTPException(404, f"{source.label!r} has no step {step}; choose one from the list.")
         try:
@@ -106,21 +106,24 @@ class EmbeddingRequests:
             raise HTTPException(503, f"{source.label} cannot be opened now. {error}") from error
 
     def column(self, dataset: Dataset, name: str) -> Column:
-        """One of its columns, those that were worked out included; `HTTPException` 404 where it has none."""
+        """Return one of its columns, those that were worked out included; `HTTPException` 404 where it has none."""
         for column in self.derived.all_of(dataset):
             if column.name == name:
                 return column
         raise HTTPException(404, f"{dataset.label!r} has no column {name[:200]!r}; choose one from the list.")
 
     def columns_in(self, dataset: Dataset, within: str) -> tuple[Column, ...]:
-        """All columns for "*", else the one of that name."""
+        """Return all columns for "*", else the one of that name."""
         columns = self.derived.all_of(dataset)
         if within == EVERYWHERE and EVERYWHERE not in [column.name for column in columns]:
             return columns
         return (self.column(dataset, within),)
 
     def rows(self, dataset: Dataset, key: str | None) -> Rows | None:
-        """The points of a kept set; None for all. `HTTPException` 404 where there is none, or not of this dataset."""
+        """Return the points of a kept set; None for all.
+
+        `HTTPException` 404 where there is none, or not of this dataset.
+        """
         if key is None:
             return None
         try:
@@ -132,7 +135,7 @@ class EmbeddingRequests:
         return rows
 
     def found(self, dataset: Dataset, where: Where) -> Rows:
-        """The points that a page named, all where it says nothing; `HTTPException` 422 where there are none."""
+        """Return the points that a page named, all where it says nothing; `HTTPException` 422 where there are none."""
         if where.rows is not None:
             wrong = next((row for row in where.rows if not 0 <= row < len(dataset.points)), None)
             if wrong is not None:
@@ -153,12 +156,12 @@ class EmbeddingRequests:
 
 
 def check_row(dataset: Dataset, row: int) -> None:
-    """Raises `HTTPException` 404 where there is no such point."""
+    """Raise `HTTPException` 404 where there is no such point."""
     if not 0 <= row < len(dataset.points):
         raise HTTPException(404, f"There are {len(dataset.points):,} points; there is no number {row}.")
 
 
 def finite(value: Any) -> float | None:
-    """A number for JSON; None where it is NaN or infinite."""
+    """Return a number for JSON; None where it is NaN or infinite."""
     number = float(value)
     return number if np.isfinite(number) else None

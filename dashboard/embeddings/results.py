@@ -45,18 +45,18 @@ class Result:
 
 
 def result_folder() -> Path:
-    """Where a user's results lie on this system: beside the columns of event files."""
+    """Return where a user's results lie on this system: beside the columns of event files."""
     return default_cache_folder().with_name("projections")
 
 
 def key_of(*parts: Any) -> str:
-    """A hash of plain data, 32 hexadecimal digits; equal for equal data, whatever the order of names."""
+    """Return a hash of plain data, 32 hexadecimal digits; equal for equal data, whatever the order of names."""
     text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY)
     return hashlib.sha256(text).hexdigest()[:32]
 
 
 def is_key(text: str) -> bool:
-    """Whether a text could be a key; others never become the name of a file."""
+    """Return whether a text could be a key; others never become the name of a file."""
     return _KEY.fullmatch(text) is not None
 
 
@@ -74,7 +74,7 @@ class ResultFiles:
         self._refused = folder is None
 
     def load(self, key: str) -> Result | None:
-        """What is kept under a key; None where it is nothing that can be used. A damaged file is deleted."""
+        """Return what is kept under a key; None where it is nothing that can be used. A damaged file is deleted."""
         if self.folder is None or not is_key(key):
             return None
         path = self.folder / key
@@ -94,7 +94,7 @@ class ResultFiles:
         return found
 
     def store(self, key: str, result: Result) -> None:
-        """Keeps a result; gives up for good where the folder cannot be written."""
+        """Keep a result; gives up for good where the folder cannot be written."""
         if self._refused or self.folder is None:
             return
         size = sum(array.nbytes for array in result.arrays.values())
@@ -116,7 +116,7 @@ class ResultFiles:
             _log.warning("no projections are kept, as %s cannot be written: %s", self.folder, error)
 
     def _prune(self) -> None:
-        """Deletes what was not used for long, and the oldest beyond a size."""
+        """Delete what was not used for long, and the oldest beyond a size."""
         assert self.folder is not None
         with os.scandir(self.folder) as entries:
             files = sorted(((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries), reverse=True)
@@ -139,7 +139,7 @@ def _encoded(key: str, result: Result) -> bytes:
 
 
 def _decoded(content: bytes, key: str) -> Result:
-    """Raises ValueError and others where the content is damaged or of another version."""
+    """Raise ValueError and others where the content is damaged or of another version."""
     if not content.startswith(_MAGIC):
         raise ValueError("no result of this version")
     body = content[_PREFIX_BYTES:]

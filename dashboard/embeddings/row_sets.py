@@ -29,7 +29,7 @@ class RowSets:
         self._sets: OrderedDict[str, Rows] = OrderedDict()
 
     def keep(self, rows: Rows) -> str:
-        """The key of a set: equal sets have equal keys."""
+        """Return the key of a set: equal sets have equal keys."""
         key = key_of_rows(rows)
         with self._lock:
             self._sets[key] = rows
@@ -40,7 +40,7 @@ class RowSets:
         return key
 
     def get(self, key: str) -> Rows:
-        """The set of a key. Raises RowsError where it is not kept any more."""
+        """Return the set of a key. Raises RowsError where it is not kept any more."""
         with self._lock:
             if key not in self._sets:
                 raise RowsError("This selection is not known any more. Select the points again.")
@@ -49,12 +49,12 @@ class RowSets:
 
 
 def key_of_rows(rows: Rows) -> str:
-    """A hash of the set."""
+    """Return a hash of the set."""
     return hashlib.sha256(rows.astype("<u4").tobytes()).hexdigest()[:32]
 
 
 def checked_rows(rows: NDArray[np.integer], count: int) -> Rows:
-    """Rows in ascending order, each once. Raises RowsError where one is not of ``count`` points."""
+    """Return rows in ascending order, each once. Raises RowsError where one is not of ``count`` points."""
     if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < count:
         wrong = int(rows.min()) if int(rows.min()) < 0 else int(rows.max())
         raise RowsError(f"There are {count:,} points; there is no number {wrong}.")
@@ -62,7 +62,7 @@ def checked_rows(rows: NDArray[np.integer], count: int) -> Rows:
 
 
 def decoded_rows(text: str, count: int) -> Rows:
-    """Rows from base64 of uint32 in little endian; raises RowsError where it is none."""
+    """Return rows from base64 of uint32 in little endian; raises RowsError where it is none."""
     try:
         content = base64.b64decode(text, validate=True)
         numbers = np.frombuffer(content, "<u4")

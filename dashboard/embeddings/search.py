@@ -18,7 +18,7 @@ EVERYWHERE: Final = "*"
 
 
 def search(columns: Sequence[Column], text: str, match: Match, count: int) -> Rows:
-    """The points with the text, or a match of the regular expression, in one of the columns; case is ignored.
+    """Return the points with the text, or a match of the regular expression, in one of the columns; case is ignored.
 
     Args:
         columns: where to look.
@@ -43,7 +43,7 @@ def search(columns: Sequence[Column], text: str, match: Match, count: int) -> Ro
 
 
 def texts_of(column: Column, rows: Rows | np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[str]:
-    """What a column says of some points, as text; "" where it says nothing."""
+    """Return what a column says of some points, as text; "" where it says nothing."""
     if column.texts is not None:
         texts = column.texts
         return [texts[row] for row in rows.tolist()]

@@ -76,7 +76,7 @@ class Learned:
         self._known: OrderedDict[Hashable, Any] = OrderedDict()
 
     def get(self, key: Hashable, read: Callable[[], Any]) -> Any:
-        """What is known under the key, which ``read`` finds out if need be."""
+        """Return what is known under the key, which ``read`` finds out if need be."""
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)

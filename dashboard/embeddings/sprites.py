@@ -18,7 +18,7 @@ _MOST_PIXELS: Final = 16_384 * 16_384
 
 
 def read_sprite(content: bytes, sizes: Sequence[int], row_count: int) -> tuple[Sprite | None, list[Problem]]:
-    """The sprite of an embedding, with what is wrong with it.
+    """Return the sprite of an embedding, with what is wrong with it.
 
     Args:
         content: a PNG, JPEG or the like; the picture of row ``i`` of the file is the ``i``-th from the left and top.

@@ -29,7 +29,7 @@ class Orders:
         self._orders: OrderedDict[tuple[str, str, bool], tuple[Column, Rows]] = OrderedDict()
 
     def of(self, digest: str, column: Column, *, descending: bool) -> Rows:
-        """All points in the order of a column of a dataset with this digest; see `order_of`."""
+        """Return all points in the order of a column of a dataset with this digest; see `order_of`."""
         key = (digest, column.name, descending)
         with self._lock:
             found = self._orders.get(key)
@@ -45,7 +45,9 @@ class Orders:
 
 
 def order_of(column: Column, *, descending: bool) -> Rows:
-    """Places of points by what the column says of them, equal ones by place; those of which it says nothing are last.
+    """Return places of points by what the column says of them, equal ones by place.
+
+    Those of which it says nothing are last.
 
     Texts are ordered without regard to case.
     """
@@ -60,7 +62,7 @@ def order_of(column: Column, *, descending: bool) -> Rows:
 
 
 def table_rows(columns: Sequence[Column], rows: Rows) -> list[dict[str, Any]]:
-    """Points as rows for a page: `ROW`, and what each column says of them; None where it says nothing."""
+    """Return points as rows for a page: `ROW`, and what each column says of them; None where it says nothing."""
     found: list[dict[str, Any]] = [{} for _ in range(len(rows))]
     for column in columns:
         for row, value in zip(found, _values(column, rows), strict=True):
@@ -78,7 +80,7 @@ def _values(column: Column, rows: Rows) -> list[Any]:
 
 
 def text_values(columns: Sequence[Column], row: int) -> dict[str, str]:
-    """What every column says of one point, as text."""
+    """Return what every column says of one point, as text."""
     return {column.name: texts_of(column, np.array([row]))[0] for column in columns}
 
 
@@ -89,7 +91,7 @@ def export_table(
     coordinates: NDArray[np.float32] | None,
     format: Format,
 ) -> bytes:
-    """A file of points: "row" (the number in the embedding's file), the coordinates, and the columns.
+    """Return a file of points: "row" (the number in the embedding's file), the coordinates, and the columns.
 
     Args:
         columns: those of the dataset.

@@ -23,12 +23,12 @@ _WARMED: Final = 1_100
 
 
 def run(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Does one task and tells "done" with its result; raises what goes wrong."""
+    """Do one task and tell "done" with its result; raises what goes wrong."""
     _TASKS[message["do"]](channel, message, arrays)
 
 
 def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Makes the pictures one after the other, each from the one before.
+    """Make the pictures one after the other, each from the one before.
 
     ``message`` has "method", "settings", "pictures" (index and file of points of each, in the order in which
     they are worked out) and "at", how many of them are done. ``arrays`` has the row numbers of each ("rows.<index>"),
@@ -65,7 +65,7 @@ def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 
 def placed(coordinates: NDArray[np.float32], rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The places of the ``wanted`` rows in a picture of ``rows``; those that it does not have get its middle."""
+    """Return the places of the ``wanted`` rows in a picture of ``rows``; those that it does not have get its middle."""
     found = np.empty((len(wanted), coordinates.shape[1]), np.float32)
     found[:] = coordinates.mean(axis=0) if len(coordinates) else 0
     _, ours, theirs = np.intersect1d(rows, wanted, assume_unique=True, return_indices=True)
@@ -121,7 +121,9 @@ def _state_of(run: Run) -> Arrays:
 
 
 def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """How well a picture ("coordinates") keeps the neighbours of the points, with "labels" where they are known."""
+    """Judge how well a picture ("coordinates") keeps the neighbours of the points, with "labels" where they are
+    known.
+    """
     from stepscope.dashboard.projections.quality import quality
 
     found = quality(
@@ -144,7 +146,7 @@ def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 
 def cluster(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Which cluster each point belongs to, of a file of points or of a picture ("coordinates")."""
+    """Find which cluster each point belongs to, of a file of points or of a picture ("coordinates")."""
     from stepscope.dashboard.projections.clusters import hdbscan, kmeans
 
     points = arrays["coordinates"] if "coordinates" in arrays else mapped(message["points"])
@@ -157,12 +159,12 @@ def cluster(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 
 def warm_tsne() -> None:
-    """Loads what t-SNE needs, its compiled loops above all."""
+    """Load what t-SNE needs, its compiled loops above all."""
     _warm("tsne", {"iterations": 2, "exaggeration_iterations": 1, "approximate": True})
 
 
 def warm_every_method() -> None:
-    """Runs every way of projecting and of judging a picture once, so that all their loops are compiled."""
+    """Run every way of projecting and of judging a picture once, so that all their loops are compiled."""
     short = {"iterations": 2, "exaggeration_iterations": 1}
     for dimensions in (2, 3):
         for size in (_WARMED, EXACT_POINTS + 1):

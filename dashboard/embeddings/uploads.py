@@ -43,7 +43,7 @@ class Uploads(DroppedFiles[_Dropped]):
         self._budget: Final = budget or MemoryBudget()
 
     def begin(self, name: str) -> Upload[Sources]:
-        """Begins to take a file with points.
+        """Begin to take a file with points.
 
         Args:
             name: what the user calls it; only its last part is used, and never as a path.
@@ -56,7 +56,7 @@ class Uploads(DroppedFiles[_Dropped]):
         return self._upload(shown, lambda upload: self._add(upload, shown))
 
     def begin_metadata(self, embedding_id: str, name: str) -> Upload[Sources]:
-        """Begins to take the metadata of a dropped file.
+        """Begin to take the metadata of a dropped file.
 
         Raises:
             NoRoomError: too many are on their way.
@@ -67,17 +67,17 @@ class Uploads(DroppedFiles[_Dropped]):
         return self._upload(shown, lambda upload: self._add_metadata(dropped, upload, shown))
 
     def begin_sprite(self, embedding_id: str, name: str, sizes: tuple[int, ...] = ()) -> Upload[Sources]:
-        """Begins to take the sprite of a dropped file; raises as `begin_metadata` does."""
+        """Begin to take the sprite of a dropped file; raises as `begin_metadata` does."""
         dropped = self._of(embedding_id)
         return self._upload(shown_name(name), lambda upload: self._add_sprite(dropped, upload, sizes))
 
     def sources(self) -> Sources:
-        """The embeddings of all dropped files, the last dropped first."""
+        """Return the embeddings of all dropped files, the last dropped first."""
         with self._lock:
             return tuple(source for dropped in reversed(self._dropped.values()) for source in dropped.sources)
 
     def remove(self, embedding_id: str) -> None:
-        """Forgets a dropped file; raises UploadError where there is none."""
+        """Forget a dropped file; raises UploadError where there is none."""
         key = self._of(embedding_id)
         with self._lock:
             self._forget(key)
@@ -113,7 +113,7 @@ class Uploads(DroppedFiles[_Dropped]):
         )
 
     def _listed(self, upload: Upload[Sources], path: Path, key: str, old: _Dropped | None, new: _Dropped) -> Sources:
-        """Lists a file, or in the place of ``old`` what it is with the uploaded one; raises UploadError."""
+        """List a file, or in the place of ``old`` what it is with the uploaded one; raises UploadError."""
         try:
             with self._budget.reading():
                 sources = tuple(sources_of_file(new.companion, "dropped", new.about, Learned()))

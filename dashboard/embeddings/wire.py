@@ -17,7 +17,7 @@ _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 def send(stream: BinaryIO, message: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Writes a message: uint32 length of the JSON in little endian, the JSON, then the bytes of each array.
+    """Write a message: uint32 length of the JSON in little endian, the JSON, then the bytes of each array.
 
     Raises:
         ValueError: an array holds objects.
@@ -37,7 +37,7 @@ def send(stream: BinaryIO, message: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], Arrays] | None:
-    """The next message; None where the other end closed the pipe or is gone.
+    """Return the next message; None where the other end closed the pipe or is gone.
 
     Args:
         stream: one whose ``read`` gives as many bytes as asked for, up to the end.

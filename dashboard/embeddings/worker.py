@@ -18,7 +18,7 @@ NICENESS: Final = 10
 
 
 def serve(channel: Channel) -> None:
-    """Does task after task; returns never but by an error of the pipe."""
+    """Do task after task; returns never but by an error of the pipe."""
     from stepscope.dashboard.embeddings import tasks
 
     channel.tell("ready")
@@ -62,7 +62,7 @@ def _warm(warmer: Callable[[], None]) -> None:
 
 
 def lower_priority() -> None:
-    """Lets the server and everything else on this machine go first."""
+    """Let the server and everything else on this machine go first."""
     import psutil
 
     process = psutil.Process()
@@ -74,7 +74,7 @@ def lower_priority() -> None:
 
 
 def main() -> None:
-    """The whole life of a worker."""
+    """Run a worker for its whole life."""
     # What a library prints must not get between the messages: it goes where errors go.
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -88,7 +88,7 @@ class WorkerPool:
         self._closed = False
 
     def warm(self) -> None:
-        """Sees to it that a worker is there when it is needed."""
+        """See to it that a worker is there when it is needed."""
         with self._lock:
             if not self._workers and not self._closed and not self._is_over():
                 self._start_worker()
@@ -99,7 +99,7 @@ class WorkerPool:
             return [entry.worker.pid for entry in self._workers.values()]
 
     def close(self) -> None:
-        """Ends all workers and wakes whoever waits."""
+        """End all workers and wakes whoever waits."""
         with self._lock:
             self._closed = True
             workers = list(self._workers)
@@ -174,7 +174,7 @@ class WorkerPool:
         return sum(entry.job is not None and entry.job.state != "paused" for entry in self._workers.values())
 
     def _schedule(self) -> None:
-        """Gives waiting jobs to workers, as far as there may be more of them at work."""
+        """Give waiting jobs to workers, as far as there may be more of them at work."""
         while self._queue and self._running() < MOST_RUNNING and not self._closed:
             entry = next((entry for entry in self._workers.values() if entry.job is None), None)
             if entry is None and len(self._workers) > MOST_RUNNING:
@@ -231,7 +231,7 @@ class WorkerPool:
                     loop.call_soon_threadsafe(event.set)
 
     def _forget(self) -> None:
-        """Drops the finished jobs that were asked for longest ago, as far as there are too many."""
+        """Drop the finished jobs that were asked for longest ago, as far as there are too many."""
         loose = [job for job in self._jobs.values() if job.worker is None and job.state not in ("queued", "running")]
         held, count = sum(job.bytes for job in loose), len(loose)
         for job in loose[:-1]:
@@ -261,7 +261,7 @@ class WorkerPool:
         self._schedule()
 
     def _again(self, job: Job) -> None:
-        """Puts a job without a worker back into the queue."""
+        """Put a job without a worker back into the queue."""
         if job.plan is None:
             raise JobError("This was worked out earlier. Start it again from its settings to go on.")
         self._set(job, "queued")
@@ -317,7 +317,7 @@ class WorkerPool:
         self._wake(job.key)
 
     def _done(self, job: Job, message: dict[str, Any], arrays: Arrays) -> Job | None:
-        """Takes the result of a job; gives it back if it is to be kept."""
+        """Take the result of a job; gives it back if it is to be kept."""
         finish = job.plan.finish if job.plan is not None else None
         answer: dict[str, Any] = {k: v for k, v in message.items() if k not in ("say", "task")}
         try:

@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
 
 
 def media_files(chosen: Sequence[Series], unreadable: list[str], *, last: int | None = None) -> Iterator[MediaFile]:
-    """Every picture or clip of some series, read one at a time; of the ``last`` points only, if given.
+    """Yield every picture or clip of some series, read one at a time; of the ``last`` points only, if given.
 
     Why one cannot be read is added to ``unreadable``.
     """
@@ -78,7 +78,7 @@ def media_files(chosen: Sequence[Series], unreadable: list[str], *, last: int | 
 
 
 def chosen_files(snapshot: Snapshot, chosen: Sequence[Wanted], kind: str) -> Iterator[MediaFile]:
-    """The samples asked for, read one at a time, and last, where some cannot be read, `LEFT_OUT`."""
+    """Yield the samples asked for, read one at a time, and last, where some cannot be read, `LEFT_OUT`."""
     left_out: list[str] = []
     for wanted in chosen:
         series = snapshot.series(wanted.run, wanted.tag)
@@ -101,7 +101,7 @@ def chosen_files(snapshot: Snapshot, chosen: Sequence[Wanted], kind: str) -> Ite
 
 
 def zip_stream(files: Iterator[MediaFile], most_bytes: int = LARGEST_ZIP) -> Iterator[bytes]:
-    """A ZIP file, piece by piece: one file is in memory at a time.
+    """Yield a ZIP file, piece by piece: one file is in memory at a time.
 
     Pictures and clips are compressed already, so they are stored. A path that comes again gets a number. What is beyond
     ``most_bytes`` is left out, and `LEFT_OUT` names it.
@@ -148,7 +148,7 @@ class _Pieces(io.RawIOBase):
         return len(piece)
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """Return what was written since the last time."""
         joined = b"".join(self._pieces)
         self._pieces.clear()
         return joined
@@ -160,7 +160,7 @@ def _folder(run: str, tag: str) -> PurePosixPath:
 
 
 def safe_name(name: str) -> str:
-    """A name as a file name that every system takes.
+    """Return a name as a file name that every system takes.
 
     What may not be in one is percent-encoded, as in addresses. A name that is too long is cut, and a checksum tells it
     from others that begin alike.

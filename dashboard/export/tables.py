@@ -23,7 +23,8 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_cell(value: Any) -> Any:
-    """A value for a file that a spreadsheet may open: a text that it would run as a formula gets a quote before it.
+    """Return a value for a file that a spreadsheet may open: a text that it would run as a formula gets a quote before
+    it.
 
     Numbers stay what they are, also those that are texts, such as "-1.5". Texts come from whoever wrote the logs
     (https://owasp.org/www-community/attacks/CSV_Injection).
@@ -52,7 +53,7 @@ def csv_lines(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[
 
 
 def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = False) -> Iterator[bytes]:
-    """A table as CSV: floats also NaN, inf and -inf, null as nothing, lists as JSON, bytes as base64.
+    """Yield a table as CSV: floats also NaN, inf and -inf, null as nothing, lists as JSON, bytes as base64.
 
     Args:
         frame: the table.
@@ -77,7 +78,7 @@ def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = Fal
 
 
 def json_pieces(frame: "pl.DataFrame") -> Iterator[bytes]:
-    """A table as a JSON array of objects, one a line.
+    """Yield a table as a JSON array of objects, one a line.
 
     NaN and the infinities, which JSON has no numbers for, are the strings "NaN", "Infinity" and "-Infinity", as in
     TensorBoard's JSON; bytes are base64, null is null.
@@ -91,7 +92,7 @@ def json_pieces(frame: "pl.DataFrame") -> Iterator[bytes]:
 
 
 def write_table(frame: "pl.DataFrame", table_format: TableFormat, stream: BinaryIO) -> None:
-    """Writes a table in one of the formats, exactly, for programs; raises OSError."""
+    """Write a table in one of the formats, exactly, for programs; raises OSError."""
     if table_format == "parquet":
         frame.write_parquet(stream)
         return
@@ -107,7 +108,7 @@ def _cell(value: Any) -> str | None:
 
 
 def _is_plain(frame: "pl.DataFrame") -> bool:
-    """Whether Polars writes these rows as they are meant here."""
+    """Return whether Polars writes these rows as they are meant here."""
     import polars as pl
 
     return all(

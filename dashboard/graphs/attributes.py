@@ -54,7 +54,7 @@ _KINDS: Final = {
 
 
 def attribute_of(value: AttrValue) -> Attribute:
-    """The attribute in short; one larger than `LARGE` is not decoded."""
+    """Return the attribute in short; one larger than `LARGE` is not decoded."""
     field = value.WhichOneof("value")
     if field is None:
         return Attribute("none", "", 0, False)
@@ -75,7 +75,9 @@ def attribute_of(value: AttrValue) -> Attribute:
 
 
 def whole_text(value: AttrValue, limit: int = LARGEST_WHOLE) -> tuple[str, bool]:
-    """The attribute written out, and whether it was cut: at ``limit`` characters, or 10,000 elements of a tensor."""
+    """Return the attribute written out, and whether it was cut: at ``limit`` characters, or 10,000 elements of a
+    tensor.
+    """
     field = value.WhichOneof("value")
     if field is None:
         return "", False
@@ -151,7 +153,7 @@ def _elements(tensor: TensorProto) -> int:
 
 
 def _tensor_values(tensor: TensorProto, most: int) -> str:
-    """The first values of a tensor; it is decoded without a copy where it is stored as bytes."""
+    """Return the first values of a tensor; it is decoded without a copy where it is stored as bytes."""
     try:
         if tensor.dtype == types_pb2.DT_STRING:
             return ", ".join(_string(text[:LONGEST_TEXT]) for text in strings(tensor).reshape(-1)[:most].tolist())

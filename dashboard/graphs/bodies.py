@@ -56,7 +56,7 @@ class _Parts:
 
 
 def open_calls(model: GraphModel, most_nodes: int = MOST_NODES) -> OpenedGraph:
-    """Copies the bodies of called functions behind their calls, as deep as they go.
+    """Copy the bodies of called functions behind their calls, as deep as they go.
 
     What a call is given goes to its body's arguments, and what it yields comes from the body's results. Recursion and
     what would lead to more than ``most_nodes`` nodes is left closed and told in the model's problems.
@@ -101,7 +101,7 @@ class _Opener:
         self.used: Final[set[str]] = set()
 
     def opened(self, model: GraphModel, around: tuple[str, ...]) -> _Parts:
-        """The graph with bodies; ``around`` names the functions that are being opened."""
+        """Return the graph with bodies; ``around`` names the functions that are being opened."""
         parts = _parts_of(model)
         arguments: dict[int, list[dict[int, int]]] = {}
         results: dict[int, list[dict[int, int]]] = {}
@@ -159,7 +159,7 @@ def _parts_of(model: GraphModel) -> _Parts:
 
 
 def _append(parts: _Parts, body: _Parts, scope: str) -> int:
-    """Adds a copy of the body and returns where it begins."""
+    """Add a copy of the body and return where it begins."""
     offset = len(parts.names)
     parts.names += [f"{scope}/{name}" for name in body.names]
     parts.ops += body.ops
@@ -179,7 +179,7 @@ def _append(parts: _Parts, body: _Parts, scope: str) -> int:
 
 
 def _numbered(body: GraphModel, op: str, offset: int) -> dict[int, int]:
-    """Arguments or results of a body by number."""
+    """Return arguments or results of a body by number."""
     return {int(body.messages[node].attr["index"].i): node + offset for node, o in enumerate(body.ops) if o == op}
 
 
@@ -190,7 +190,7 @@ def _led_on(
     arguments: Mapping[int, list[dict[int, int]]],
     results: Mapping[int, list[dict[int, int]]],
 ) -> NDArray[np.int64]:
-    """Data edges at opened calls go to the arguments and come from the results of their bodies."""
+    """Lead data edges at opened calls to the arguments and from the results of their bodies."""
     calls = np.array(sorted(arguments), np.int64)
     touched = np.zeros(len(edges), np.bool_)
     touched[:own] = np.isin(edges[:own, :2], calls).any(axis=1) & (edges[:own, 4] == 0)
@@ -223,7 +223,7 @@ def _unique(names: list[str]) -> list[str]:
 
 
 def _together(problems: list[Problem]) -> tuple[Problem, ...]:
-    """One problem of each kind."""
+    """Return one problem of each kind."""
     merged: dict[str, Problem] = {}
     for problem in problems:
         known = merged.get(problem.kind)

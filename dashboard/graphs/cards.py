@@ -103,7 +103,7 @@ class Card:
 
 
 def card_of(tree: Tree, entry: int) -> Card:
-    """The card of an entry."""
+    """Return the card of an entry."""
     model = tree.model
     node = int(tree.node[entry])
     children = tree.children(entry)
@@ -148,7 +148,7 @@ def card_of(tree: Tree, entry: int) -> Card:
 
 
 def _edges(tree: Tree, entry: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Edges into and out of an entry: of a node in the order of its inputs and outputs, control edges last."""
+    """Return edges into and out of an entry: of a node in the order of its inputs and outputs, control edges last."""
     model = tree.model
     source, target = tree.leaf_of[model.source], tree.leaf_of[model.target]
     end = int(tree.end[entry])

@@ -80,7 +80,7 @@ class Columns:
             self._pull(self._straighten())
 
     def _begin(self) -> None:
-        """Centres the rows; those without any edge begin where the widest does."""
+        """Centre the rows; those without any edge begin where the widest does."""
         linked = {vertex for link in self.links for vertex in (link.upper, link.lower)}
         rows = list(zip(self.ordered.rows, self._after, strict=True))
         widest = max((after[-1] for _, after in rows if after), default=0.0)
@@ -90,14 +90,14 @@ class Columns:
                 self.x.update({vertex: begin + place for vertex, place in zip(row, after, strict=True)})
 
     def half(self, vertex: int) -> tuple[float, float]:
-        """How far it reaches to the left and to the right of its x."""
+        """Return how far it reaches to the left and to the right of its x."""
         if vertex >= self.nodes:
             return 0.0, 0.0
         size = self.sizes[vertex]
         return size.width / 2, size.width / 2 + size.badge
 
     def offset(self, vertex: int, place: float | None) -> float:
-        """A place on the border of a node from its middle; 0 where it may be chosen."""
+        """Return a place on the border of a node from its middle; 0 where it may be chosen."""
         return 0.0 if place is None or vertex >= self.nodes else place - self.sizes[vertex].width / 2
 
     def _gap(self, left: int, right: int) -> float:
@@ -107,7 +107,7 @@ class Columns:
         return self.measures.port_gap if ports else self.measures.bend_gap
 
     def _separations(self, row: Sequence[int]) -> list[float]:
-        """Least distance of each vertex from the first."""
+        """Return least distance of each vertex from the first."""
         found = [0.0] if row else []
         for left, right in pairwise(row):
             found.append(found[-1] + self.half(left)[1] + self._gap(left, right) + self.half(right)[0])
@@ -162,7 +162,7 @@ class Columns:
         return _weighted_median(near) if near else self.x[vertex]
 
     def _pull(self, kept: set[int]) -> None:
-        """Moves what is not to be kept nearer to its neighbours, as far as there is room."""
+        """Move what is not to be kept nearer to its neighbours, as far as there is room."""
         sides = self._above, self._below
         for row, after in zip(self.ordered.rows, self._after, strict=True):
             for is_kept, places in groupby(range(len(row)), key=lambda place: row[place] in kept):
@@ -177,7 +177,7 @@ class Columns:
                     self.x[row[place]] = min(max(x, low + distance), high - (distances[-1] - distance))
 
     def _straighten(self) -> set[int]:
-        """Gives bends of an edge, and nodes of a chain, one x where there is room; returns them."""
+        """Give bends of an edge, and nodes of a chain, one x where there is room; returns them."""
         follower = self._followers()
         begun = set(follower.values())
         for first in [vertex for vertex in follower if vertex not in begun]:
@@ -199,7 +199,7 @@ class Columns:
         return begun.union(follower)
 
     def _followers(self) -> dict[int, int]:
-        """What comes after each bend of an edge, and after each node of a chain."""
+        """Return what comes after each bend of an edge, and after each node of a chain."""
         self._shift: dict[tuple[int, int], float] = {}
         above: dict[int, set[int]] = {}
         below: dict[int, set[int]] = {}
@@ -219,7 +219,7 @@ class Columns:
         return found
 
     def _align(self, run: Sequence[tuple[int, float]], low: float, high: float) -> None:
-        """Puts a run of vertices, each with its shift, near to what else they are linked to."""
+        """Put a run of vertices, each with its shift, near to what else they are linked to."""
         if len(run) < 2:
             return
         own = {vertex for vertex, _ in run}
@@ -235,7 +235,7 @@ class Columns:
         self.x.update({vertex: x + shift for vertex, shift in run})
 
     def _room(self, vertex: int) -> tuple[float, float]:
-        """Least and greatest x between its neighbours."""
+        """Return least and greatest x between its neighbours."""
         row = self.ordered.rows[self.row_of[vertex]]
         place = self._place_in_row(vertex)
         low, high = float("-inf"), float("inf")
@@ -257,14 +257,17 @@ class Columns:
 
 
 def _only(vertices: set[int], going_on: Mapping[int, set[int]]) -> int | None:
-    """The only vertex, or the only one that has further neighbours."""
+    """Return the only vertex, or the only one that has further neighbours."""
     if len(vertices) > 1:
         vertices = {vertex for vertex in vertices if vertex in going_on}
     return next(iter(vertices)) if len(vertices) == 1 else None
 
 
 def _weighted_median(values: list[tuple[float, float]]) -> float:
-    """Where half of the weight is on either side; in the middle of the two values next to it, if there are two."""
+    """Return where half of the weight is on either side.
+
+    In the middle of the two values next to it, if there are two.
+    """
     values.sort()
     half = sum(weight for _, weight in values) / 2
     passed = 0.0
@@ -278,7 +281,7 @@ def _weighted_median(values: list[tuple[float, float]]) -> float:
 
 
 def nearest(wanted: Sequence[float], weights: Sequence[float], after: Sequence[float]) -> list[float]:
-    """Places as near as possible to those wanted, by weighted squares, that keep their distances.
+    """Return places as near as possible to those wanted, by weighted squares, that keep their distances.
 
     Args:
         wanted: Places.

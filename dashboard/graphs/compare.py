@@ -33,7 +33,7 @@ class Comparison:
 
 
 def compare(before: Tree, after: Tree, limit: int = 5_000) -> Comparison:
-    """Nodes by name, those in the bodies of called functions as "call/node"; answered are paths of entries.
+    """Return nodes by name, those in the bodies of called functions as "call/node"; answered are paths of entries.
 
     What was added or changed is told by its path in ``after``, what was removed by that in ``before``.
     """

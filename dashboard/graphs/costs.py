@@ -61,7 +61,7 @@ class _Names:
         self.by_op: Final = by_op
 
     def node(self, name: str) -> int | None:
-        """The node of this name, of ``name:operation``, or of ``name`` behind a device or a step."""
+        """Return the node of this name, of ``name:operation``, or of ``name`` behind a device or a step."""
         found = self._nodes.get(name)
         if found is None and ":" in name:
             found = self._nodes.get(name.partition(":")[0])
@@ -71,7 +71,7 @@ class _Names:
 
 
 def costs_of_step_stats(tree: Tree, stats: StepStats, devices: Iterable[str] | None = None) -> Costs:
-    """The costs in a profiled step.
+    """Return the costs in a profiled step.
 
     Args:
         tree: The graph.
@@ -104,7 +104,7 @@ def _span_ns(execution: NodeExecStats) -> tuple[int, int]:
 
 
 def costs_of_trace(tree: Tree, trace: Trace) -> Costs:
-    """The costs in a trace of any profiler.
+    """Return the costs in a trace of any profiler.
 
     Slices that name an operation and no node count for its only node if there is but one of it, else by operation.
     """
@@ -169,7 +169,7 @@ class _Table:
         self.matched += 1
 
     def miss(self, name: str, count: int = 1) -> None:
-        """Executions without a node."""
+        """Return executions without a node."""
         self.unmatched += count
         if len(self.names) < MOST_NAMES:
             self.names.setdefault(name)

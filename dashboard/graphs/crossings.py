@@ -18,7 +18,7 @@ MOST_LINKS: Final = 12_000
 
 
 def crossings(rows: Rows, links: Links) -> int:
-    """How many pairs of links cross when each row has this order; links of one vertex do not cross."""
+    """Return how many pairs of links cross when each row has this order; links of one vertex do not cross."""
     place = {vertex: index for row in rows for index, vertex in enumerate(row)}
     row_of = {vertex: number for number, row in enumerate(rows) for vertex in row}
     between: list[list[tuple[int, int]]] = [[] for _ in rows]
@@ -38,7 +38,7 @@ def _inversions(pairs: Iterable[tuple[int, int]]) -> int:
 
 
 def improve(rows: Rows, links: Links) -> list[list[int]]:
-    """The rows in an order of at most as many crossings."""
+    """Return the rows in an order of at most as many crossings."""
     best = [list(row) for row in rows]
     if len(links) > MOST_LINKS:
         return best
@@ -67,7 +67,7 @@ def _neighbours(links: Links) -> tuple[dict[int, list[int]], dict[int, list[int]
 
 
 def _sort_by_medians(rows: list[list[int]], fixed: dict[int, list[int]], down: bool) -> None:
-    """Sorts every row by the median place of neighbours in the row passed before; those without any stay in place."""
+    """Sort every row by the median place of neighbours in the row passed before; those without any stay in place."""
     place: dict[int, int] = {}
     for row in rows if down else reversed(rows):
         wanted = {vertex: _median(sorted(place[other] for other in fixed[vertex])) for vertex in row if vertex in fixed}
@@ -77,7 +77,7 @@ def _sort_by_medians(rows: list[list[int]], fixed: dict[int, list[int]], down: b
 
 
 def _median(places: Sequence[int]) -> float:
-    """The median, of an even number leaning towards the side where the places are closer together."""
+    """Return the median, of an even number leaning towards the side where the places are closer together."""
     middle = len(places) // 2
     if len(places) % 2 or len(places) == 2:
         return (places[middle] + places[~middle]) / 2
@@ -88,7 +88,7 @@ def _median(places: Sequence[int]) -> float:
 
 
 def _exchange(rows: list[list[int]], above: dict[int, list[int]], below: dict[int, list[int]]) -> None:
-    """Exchanges neighbours of a row as long as that removes crossings."""
+    """Exchange neighbours of a row as long as that removes crossings."""
     place = {vertex: index for row in rows for index, vertex in enumerate(row)}
     for row in rows:
         for _ in range(len(row)):
@@ -108,7 +108,7 @@ def _exchange(rows: list[list[int]], above: dict[int, list[int]], below: dict[in
 
 
 def _gain(left: list[int], right: list[int]) -> int:
-    """Crossings fewer when a vertex with these neighbours' places changes places with the one to its right."""
+    """Return crossings fewer when a vertex with these neighbours' places changes places with the one to its right."""
     if not left or not right:
         return 0
     right = sorted(right)
@@ -116,10 +116,10 @@ def _gain(left: list[int], right: list[int]) -> int:
 
 
 def in_order(rows: Rows, key: Sequence[float]) -> list[list[int]]:
-    """Every row sorted by a number of each vertex; equal ones stay as they are."""
+    """Return every row sorted by a number of each vertex; equal ones stay as they are."""
     return [sorted(row, key=key.__getitem__) for row in rows]
 
 
 def links_of(paths: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
-    """What the paths pass from row to row, each once, in order."""
+    """Return what the paths pass from row to row, each once, in order."""
     return list(dict.fromkeys(pair for path in paths for pair in pairwise(path)))

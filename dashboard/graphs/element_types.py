@@ -26,7 +26,7 @@ _MOST_DIMENSIONS: Final = 32
 
 
 def dtype_name(number: int) -> str:
-    """The name as NumPy writes it, such as "float32"; empty for none, with "&" at its end for a reference."""
+    """Return the name as NumPy writes it, such as "float32"; empty for none, with "&" at its end for a reference."""
     base = number - _REFERENCE if number > _REFERENCE else number
     if base == types_pb2.DT_INVALID:
         return ""
@@ -40,12 +40,12 @@ def dtype_name(number: int) -> str:
 
 
 def is_reference(dtype: str) -> bool:
-    """Whether tensors of this type stand for a variable: TensorFlow 1's references, and resource handles."""
+    """Return whether tensors of this type stand for a variable: TensorFlow 1's references, and resource handles."""
     return dtype == "resource" or dtype.endswith("&")
 
 
 def dtype_bits(dtype: str) -> int:
-    """Bits of one element; 0 where elements have no fixed size, as strings and resources."""
+    """Return bits of one element; 0 where elements have no fixed size, as strings and resources."""
     name = dtype.rstrip("&")
     if name in _BITS:
         return _BITS[name]
@@ -57,7 +57,7 @@ def dtype_bits(dtype: str) -> int:
 
 
 def elements_of(shape: Shape | None) -> int | None:
-    """How many elements a tensor of this shape has; None where a size is not known."""
+    """Return how many elements a tensor of this shape has; None where a size is not known."""
     if shape is None:
         return None
     count = 1
@@ -69,20 +69,23 @@ def elements_of(shape: Shape | None) -> int | None:
 
 
 def tensor_bytes(shape: Shape | None, dtype: str) -> int | None:
-    """Bytes of a tensor; None where its shape or its type is not known."""
+    """Return bytes of a tensor; None where its shape or its type is not known."""
     elements, bits = elements_of(shape), dtype_bits(dtype)
     return (elements * bits + 7) // 8 if elements is not None and bits else None
 
 
 def shape_of(proto: TensorShapeProto) -> Shape | None:
-    """The sizes in the message; None where not even their number is known."""
+    """Return the sizes in the message; None where not even their number is known."""
     if proto.unknown_rank or len(proto.dim) > _MOST_DIMENSIONS:
         return None
     return tuple([size if size >= 0 else -1 for size in (dim.size for dim in proto.dim)])
 
 
 def shape_text(shape: Shape | None, dtype: str) -> str:
-    """A tensor in a word or two: "float32 32×128", "int64 scalar", "float32 ?×10"; empty where nothing is known."""
+    """Return a tensor in a word or two: "float32 32×128", "int64 scalar", "float32 ?×10".
+
+    Empty where nothing is known.
+    """
     if shape is None:
         return dtype
     sizes = "×".join("?" if size < 0 else str(size) for size in shape) or "scalar"

@@ -75,7 +75,7 @@ class _Folding:
         self._targets: Final = Neighbours(model.source, model.target, count)
 
     def parts(self) -> dict[int, Part]:
-        """What may be folded, by operation and inputs."""
+        """Return what may be folded, by operation and inputs."""
         parts: dict[int, Part] = {}
         later: list[int] = []
         assignments: list[int] = []
@@ -118,7 +118,7 @@ class _Folding:
                 parts.update(dict.fromkeys(found, Part.INITIALISER))
 
     def _only_for(self, assignment: int, inputs: list[int], parts: dict[int, Part]) -> list[int] | None:
-        """All that is upstream of ``inputs``; None if some of it is computed for anything else too."""
+        """Return all that is upstream of ``inputs``; None if some of it is computed for anything else too."""
         found: dict[int, None] = {}
         waiting = list(inputs)
         while waiting:
@@ -135,7 +135,7 @@ class _Folding:
         return list(found)
 
     def hosts(self, parts: dict[int, Part]) -> dict[int, tuple[int, ...]]:
-        """The hosts of each, through other auxiliary nodes; without those that find none."""
+        """Return the hosts of each, through other auxiliary nodes; without those that find none."""
         found: dict[int, tuple[int, ...]] = {}
         open_: set[int] = set()
         for first in parts:
@@ -163,7 +163,7 @@ class _Folding:
         return found
 
     def _next(self, node: int, parts: dict[int, Part]) -> tuple[list[int], list[int]]:
-        """Hosts that the node has itself, and the auxiliary nodes whose hosts are its own too."""
+        """Host that the node has itself, and the auxiliary nodes whose hosts are its own too."""
         part = parts[node]
         if part is Part.ASSIGNMENT or (part is Part.READ and not self._targets[node]):
             variable = self._inputs[node][0]
@@ -184,7 +184,7 @@ class _Folding:
     def holds(
         self, node: int, hosts: tuple[int, ...], all_hosts: dict[int, tuple[int, ...]], parts: dict[int, Part]
     ) -> bool:
-        """Whether nothing is lost where the node is shown at its hosts only."""
+        """Return whether nothing is lost where the node is shown at its hosts only."""
         if len(hosts) == 1:
             return True
         if len(hosts) > MOST_HOSTS or (not hosts and parts[node] is not Part.NOTHING):

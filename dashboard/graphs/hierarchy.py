@@ -34,7 +34,7 @@ class Groups:
     by_path: dict[str, int] = field(default_factory=lambda: {"": 0})
 
     def add(self, path: str, label: str, parent: int, node: int, kind: Kind) -> int:
-        """Adds an entry under a path that is free, made so with a number if need be."""
+        """Add an entry under a path that is free, made so with a number if need be."""
         unique, count = path, 1
         while unique in self.by_path:
             count += 1
@@ -52,7 +52,7 @@ class Groups:
 
 
 def grouped(names: Sequence[str], opened: frozenset[int], bare: frozenset[int]) -> tuple[Groups, list[int]]:
-    """The scopes of names, and each node's entry.
+    """Return the scopes of names, and each node's entry.
 
     A node whose name is also a scope is called "(name)" inside it, as in TensorBoard. A call of a function with its
     body behind it (``opened``) is a group of the kind "function"; one of which all edges lead into the body (``bare``)
@@ -82,7 +82,7 @@ def grouped(names: Sequence[str], opened: frozenset[int], bare: frozenset[int]) 
 
 
 def _scope_of(name: str) -> str:
-    """All but the last part of a name, at most `_DEEPEST` parts."""
+    """Return all but the last part of a name, at most `_DEEPEST` parts."""
     scope = name.rpartition("/")[0]
     return scope if scope.count("/") < _DEEPEST else "/".join(scope.split("/", _DEEPEST)[:_DEEPEST])
 
@@ -107,7 +107,7 @@ def _scope(groups: Groups, path: str, calls: dict[str, int]) -> int:
 def sibling_edges(
     parents: NDArray[np.int64], source: NDArray[np.int64], target: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Where edges between entries cross their closest common group, without repetitions.
+    """Return where edges between entries cross their closest common group, without repetitions.
 
     Returns:
         The group, and the two children of it that the edge connects; ordered by group. Edges within one entry and
@@ -137,7 +137,9 @@ def sibling_edges(
 def structure_classes(
     groups: Groups, ops: Sequence[str], edges: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 ) -> list[int]:
-    """Equal numbers for alike subtrees: operations by kind, groups by the classes of members and of their edges."""
+    """Return equal numbers for alike subtrees: operations by kind, groups by the classes of members and of their
+    edges.
+    """
     numbers: dict[object, int] = {}
     classes = [0] * len(groups.paths)
     inside: dict[int, list[tuple[int, int]]] = {}
@@ -156,7 +158,7 @@ def structure_classes(
 
 
 def fold_series(groups: Groups, classes: list[int], skipped: Sequence[bool]) -> None:
-    """Puts runs of `LEAST_SERIES` or more alike siblings, numbered without a gap, into entries of the kind "series".
+    """Put runs of `LEAST_SERIES` or more alike siblings, numbered without a gap, into entries of the kind "series".
 
     A member without a number counts as number 0, as in TensorBoard. ``classes`` grows with the entries; ``skipped``
     are entries that no series takes.
@@ -188,7 +190,7 @@ def fold_series(groups: Groups, classes: list[int], skipped: Sequence[bool]) -> 
 
 
 def fold_crowds(groups: Groups, classes: list[int], most: int = CROWD, part: int = CROWD_PART) -> None:
-    """Puts the members of groups with more than ``most`` into entries of the kind "series", ``part`` in each.
+    """Put the members of groups with more than ``most`` into entries of the kind "series", ``part`` in each.
 
     They stay in their order, and there are as many levels as it takes. ``classes`` grows with the entries; those of
     crowds are alike to nothing.

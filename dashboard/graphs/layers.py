@@ -64,7 +64,7 @@ class Ordered:
 
 
 def order(flat: Flat) -> Ordered:
-    """Rows and order of a level; the same for the same level."""
+    """Return rows and order of a level; the same for the same level."""
     layer, count = _layers(flat, _feedback(flat))
     bends = _Bends(flat, layer)
     rows = _ordered(bends.layer, count, bends.links)
@@ -78,7 +78,9 @@ def order(flat: Flat) -> Ordered:
 
 
 def _feedback(flat: Flat) -> set[int]:
-    """Edges without which there is no cycle: those known to lead back, and others only if there are more cycles."""
+    """Return edges without which there is no cycle: those known to lead back, and others only if there are more
+    cycles.
+    """
     import igraph
 
     graph = igraph.Graph(n=flat.count, edges=list(flat.pairs), directed=True)
@@ -95,7 +97,10 @@ def _feedback(flat: Flat) -> set[int]:
 
 
 def _layers(flat: Flat, feedback: set[int]) -> tuple[list[int], int]:
-    """The row of each vertex: 0 for upper ports, then nodes, and the last for lower ports; and how many there are."""
+    """Return the row of each vertex: 0 for upper ports, then nodes, and the last for lower ports.
+
+    And how many there are.
+    """
     nodes = len(flat.widths)
     above: list[list[int]] = [[] for _ in range(nodes)]
     below: list[list[int]] = [[] for _ in range(nodes)]
@@ -116,7 +121,7 @@ def _layers(flat: Flat, feedback: set[int]) -> tuple[list[int], int]:
 
 
 def _topological(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> list[int]:
-    """Nodes so that sources come before targets; of those that could be next, the one with the lowest number."""
+    """Return nodes so that sources come before targets; of those that could be next, the one with the lowest number."""
     waits = [len(sources) for sources in above]
     ready = [node for node, number in enumerate(waits) if number == 0]
     found = []
@@ -131,7 +136,10 @@ def _topological(above: Sequence[Sequence[int]], below: Sequence[Sequence[int]])
 
 
 def _wrapped(flat: Flat, layer: list[int]) -> tuple[list[int], int]:
-    """The rows numbered from 0 without gaps, those that are too wide as several of about one width; and how many."""
+    """Return the rows numbered from 0 without gaps, those that are too wide as several of about one width.
+
+    And how many.
+    """
     members: dict[int, list[int]] = {}
     for node, number in enumerate(layer):
         members.setdefault(number, []).append(node)
@@ -180,7 +188,7 @@ class _Bends:
         self.links = links_of(self._downwards())
 
     def _long(self) -> set[int]:
-        """Edges over several rows, the shortest first as long as there are not too many bends."""
+        """Return edges over several rows, the shortest first as long as there are not too many bends."""
         spans = [abs(self.layer[source] - self.layer[target]) for source, target in self._pairs]
         most, found = MOST_BENDS, set()
         for index in sorted(range(len(spans)), key=spans.__getitem__):
@@ -198,12 +206,12 @@ class _Bends:
         return self._shared[key]
 
     def _downwards(self) -> list[list[int]]:
-        """The paths that links between neighbouring rows are made of."""
+        """Return the paths that links between neighbouring rows are made of."""
         found = [path[::-1] if back else path for path, back in zip(self.paths, self.back, strict=True)]
         return [path for path in found if self.layer[path[0]] + len(path) - 1 == self.layer[path[-1]]]
 
     def turn(self, index: int, rows: list[list[int]]) -> None:
-        """Gives an edge that leads back its bends beside its source and its target."""
+        """Give an edge that leads back its bends beside its source and its target."""
         path = self.paths[index]
         source, target = path[0], path[-1]
         if self.layer[source] == self.layer[target]:
@@ -214,7 +222,7 @@ class _Bends:
         self.paths[index] = [source, first, *path[1:-1], last, target]
 
     def _beside(self, rows: list[list[int]], vertex: int, towards: int) -> int:
-        """A new bend next to a vertex: on its left if ``towards`` is rather there, else on its right."""
+        """Return a new bend next to a vertex: on its left if ``towards`` is rather there, else on its right."""
         row = rows[self.layer[vertex]]
         place = row.index(vertex)
         left = False
@@ -231,7 +239,7 @@ class _Bends:
 
 
 def _ordered(layer: Sequence[int], count: int, links: Sequence[Pair]) -> list[list[int]]:
-    """The vertices and bends of each row, from left to right."""
+    """Return the vertices and bends of each row, from left to right."""
     rows: list[list[int]] = [[] for _ in range(count)]
     for vertex, row in enumerate(layer):
         rows[row].append(vertex)

@@ -47,7 +47,7 @@ class Placed:
 def place(
     scene: Scene, measure: Measure = text_width, cache: LayoutCache | None = None, measures: Measures = MEASURES
 ) -> Placed:
-    """Places for everything in a scene; the same for the same scene."""
+    """Return places for everything in a scene; the same for the same scene."""
     work = _Work(scene, measure, LayoutCache() if cache is None else cache, measures)
     return work.placed()
 
@@ -73,7 +73,10 @@ class _Work:
         self.paths = [self._path(edge.source, edge.target) for edge in scene.edges]
 
     def _path(self, source_id: str, target_id: str) -> list[tuple[int, Crossing]]:
-        """What an edge is in each group on its way; nothing for one that is not drawn or leads to its own source."""
+        """Return what an edge is in each group on its way.
+
+        Nothing for one that is not drawn or leads to its own source.
+        """
         source, target = self.number.get(source_id), self.number.get(target_id)
         if source is None or target is None or source == target:
             return []
@@ -87,7 +90,7 @@ class _Work:
         return path
 
     def placed(self) -> Placed:
-        """The scene with places."""
+        """Return the scene with places."""
         opened: dict[int, Ports] = {}
         levels: dict[int, Assembled] = {}
         # Parents come before children.
@@ -164,7 +167,7 @@ def _loop(box: Box, measures: Measures) -> Points:
 
 
 def key_of(scene: Scene) -> str:
-    """A name of what a scene shows."""
+    """Return a name of what a scene shows."""
     digest = blake2b(digest_size=12)
     for node in scene.nodes:
         digest.update(repr((node.id, node.label, node.expanded, node.aside, node.aux)).encode())

@@ -49,14 +49,14 @@ class LayoutCache:
     """Levels that were laid out, by their content; the least recently used are forgotten. For any thread."""
 
     def __init__(self, most: int = 400_000) -> None:
-        """Remembers levels of about so many nodes and edges in total."""
+        """Remember levels of about so many nodes and edges in total."""
         self._most: Final = most
         self._held = 0
         self._lock: Final = Lock()
         self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
 
     def get(self, key: Hashable, weight: int, make: Callable[[], T]) -> T:
-        """What ``make`` returned for this key; two threads may both make it."""
+        """Return what ``make`` returned for this key; two threads may both make it."""
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
@@ -77,7 +77,7 @@ class LayoutCache:
 
 
 def place_level(level: Level, measures: Measures, cache: LayoutCache) -> Settled:
-    """Places of a level."""
+    """Return places of a level."""
     weight = len(level.sizes) + len(level.edges) + 1
     return cache.get((level, measures), weight, lambda: _place(level, measures, cache))
 
@@ -130,7 +130,7 @@ class _Part:
 
 
 def _connected(level: Level) -> list[list[int]]:
-    """The nodes of each part, in their order."""
+    """Return the nodes of each part, in their order."""
     nodes = len(level.sizes)
     leader = list(range(nodes))
 
@@ -245,7 +245,10 @@ _Crossing: TypeAlias = tuple[int, int]
 def _outer_edges(
     level: Level, parts: Sequence[_Part], settled: Sequence[Settled]
 ) -> tuple[list[LevelEdge], dict[_Crossing, int]]:
-    """Edges between the ports of the whole level and the parts; and which of them goes to each port of a part."""
+    """Return edges between the ports of the whole level and the parts.
+
+    And which of them goes to each port of a part.
+    """
     nodes = len(level.sizes)
     found: list[LevelEdge] = []
     through: dict[_Crossing, int] = {}

@@ -47,7 +47,7 @@ class Measures:
     """Edges keep so far from a node's corners."""
 
     def as_json(self) -> dict[str, Any]:
-        """All of them by name."""
+        """Return all of them by name."""
         return asdict(self)
 
 

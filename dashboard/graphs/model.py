@@ -48,7 +48,7 @@ class Problems:
         self.kinds: list[ProblemKind] = []
 
     def add(self, kind: ProblemKind, example: str, node: int | None = None, count: int = 1) -> None:
-        """Counts one; ``node`` is the one concerned, where there is one."""
+        """Count one; ``node`` is the one concerned, where there is one."""
         self._counts[kind] = self._counts.get(kind, 0) + count
         examples = self._examples.setdefault(kind, [])
         if len(examples) < MOST_EXAMPLES and example not in examples:
@@ -58,14 +58,14 @@ class Problems:
             self.kinds.append(kind)
 
     def found(self) -> tuple[Problem, ...]:
-        """All of them, by kind."""
+        """Return all of them, by kind."""
         return tuple(
             Problem(kind, _SENTENCES[kind], count, tuple(self._examples[kind])) for kind, count in self._counts.items()
         )
 
 
 def model_of(graph_def: GraphDef) -> GraphModel:
-    """The graph as columns; whatever is wrong with it is told in ``problems``, and nothing raises."""
+    """Return the graph as columns; whatever is wrong with it is told in ``problems``, and nothing raises."""
     library = graph_def.library.function
     known = frozenset(function.signature.name for function in library)
     functions: dict[str, GraphModel] = {}
@@ -174,7 +174,7 @@ def _edges(
 
 
 def _names(nodes: Iterable[NodeDef], problems: Problems) -> tuple[list[str], dict[str, int]]:
-    """Unique names, and the node that inputs mean by a name: the first of those that have it."""
+    """Return unique names, and the node that inputs mean by a name: the first of those that have it."""
     index: dict[str, int] = {}
     names: list[str] = []
     taken: set[str] = set()
@@ -216,7 +216,7 @@ def _pass_results_on(
     shapes: dict[tuple[int, int], Shape | None],
     dtypes: dict[tuple[int, int], str],
 ) -> None:
-    """A function's results are what they are given, and so is what leaves the call."""
+    """Pass a function's results on as what leaves its call."""
     results = {number for number, node in enumerate(nodes) if node.op == RESULT}
     if not results:
         return

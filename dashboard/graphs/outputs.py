@@ -47,13 +47,13 @@ _RESOURCES: Final = frozenset({"VarHandleOp", "IteratorV2", "OneShotIterator", "
 
 
 def output_slot(op: str, output: str, index: int) -> int:
-    """The number of output ``index`` of those called ``output``; of an unknown operation, ``index`` itself."""
+    """Return the number of output ``index`` of those called ``output``; of an unknown operation, ``index`` itself."""
     names = _OUTPUT_NAMES.get(op) or _OUTPUT_NAMES.get(op.rstrip("0123456789").removesuffix("V"), ())
     return names.index(output) if output in names else index
 
 
 def output_shapes(node: NodeDef) -> list[Shape | None]:
-    """The shapes of the first outputs, as far as the node tells them."""
+    """Return the shapes of the first outputs, as far as the node tells them."""
     attributes = node.attr
     if "_output_shapes" in attributes:
         return [shape_of(shape) for shape in attributes["_output_shapes"].list.shape]
@@ -69,7 +69,7 @@ def output_shapes(node: NodeDef) -> list[Shape | None]:
 
 
 def output_dtypes(node: NodeDef) -> list[str]:
-    """The element types of the first outputs, as far as the node tells them."""
+    """Return the element types of the first outputs, as far as the node tells them."""
     op, attributes = node.op, node.attr
     if op in _BOOLEAN:
         return ["bool"]

@@ -56,13 +56,13 @@ def settle(
     margins: Margins,
     measures: Measures,
 ) -> Settled:
-    """Places of an ordered level."""
+    """Return places of an ordered level."""
     columns = Columns(flat, ordered, sizes, edges, measures)
     return _Lines(columns, flat, margins).settled()
 
 
 def simplified(points: Iterable[Point]) -> Points:
-    """A line without points that are on the way between their neighbours; numbers to a tenth of a pixel."""
+    """Return a line without points that are on the way between their neighbours; numbers to a tenth of a pixel."""
     kept: list[Point] = []
     for point in points:
         while kept and _on_the_way(kept[-2] if len(kept) > 1 else kept[-1], kept[-1], point):
@@ -72,12 +72,12 @@ def simplified(points: Iterable[Point]) -> Points:
 
 
 def moved(points: Points, x: float, y: float) -> Points:
-    """A line that begins so much further to the right and below."""
+    """Return a line that begins so much further to the right and below."""
     return tuple(number + (y if index % 2 else x) for index, number in enumerate(points))
 
 
 def joined(points: Points) -> Points:
-    """A line put together from several, without points that it does not need."""
+    """Return a line put together from several, without points that it does not need."""
     return simplified(zip(points[::2], points[1::2], strict=True))
 
 
@@ -133,7 +133,7 @@ class _Lines:
         return found
 
     def _towards(self, vertex: int, other: int, other_place: float | None) -> float:
-        """The x on a node's border from which a line to another vertex is straight, as far as there is one."""
+        """Return the x on a node's border from which a line to another vertex is straight, as far as there is one."""
         c = self.columns
         if other >= c.nodes or other_place is not None:
             return c.x[other] + c.offset(other, other_place)
@@ -153,7 +153,7 @@ class _Lines:
         return self.columns.x[node] - max(reach, 0.0), self.columns.x[node] + max(reach, 0.0)
 
     def _spread(self, node: int, towards: Mapping[int, float]) -> dict[int, float]:
-        """The x of each edge on one border of a node, in the order of where they lead."""
+        """Return the x of each edge on one border of a node, in the order of where they lead."""
         low, high = self._reach(node)
         names = sorted(towards, key=lambda other: (towards[other], other))
         step = min(self.columns.measures.bend_gap, (high - low) / max(len(names) - 1, 1))
@@ -201,7 +201,7 @@ class _Lines:
         return found
 
     def _surround_columns(self) -> None:
-        """How far to the right everything moves, and the level's width."""
+        """Return how far to the right everything moves, and the level's width."""
         c = self.columns
         reach = [(c.x[v] - c.half(v)[0], c.x[v] + c.half(v)[1]) for v in c.x]
         low, high = min((left for left, _ in reach), default=0.0), max((right for _, right in reach), default=0.0)
@@ -212,7 +212,7 @@ class _Lines:
     # Lines.
 
     def settled(self) -> Settled:
-        """The level with places."""
+        """Return the level with places."""
         c = self.columns
         places = [(c.x[node] + self.shift - size.width / 2, self._extent(node)[0]) for node, size in enumerate(c.sizes)]
         routes = [
@@ -236,7 +236,7 @@ class _Lines:
         return [(x + self.shift, y) for x, y in found]
 
     def _extent(self, vertex: int) -> tuple[float, float]:
-        """Where a node begins and ends, from above; a bend as its row does; a port is on the level's border."""
+        """Return where a node begins and ends, from above; a bend as its row does; a port is on the level's border."""
         c = self.columns
         row = c.row_of[vertex]
         if c.nodes <= vertex < c.vertices:

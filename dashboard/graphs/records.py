@@ -84,7 +84,7 @@ class GraphModel:
         return len(self.names)
 
     def attributes(self, node: int) -> Mapping[str, Attribute]:
-        """The node's attributes in short, by name; large ones are only measured.
+        """Return the node's attributes in short, by name; large ones are only measured.
 
         Raises:
             IndexError: there is no such node.
@@ -93,7 +93,7 @@ class GraphModel:
         return {name: attribute_of(stored[name]) for name in sorted(stored)}
 
     def attribute_text(self, node: int, name: str, limit: int = LARGEST_WHOLE) -> tuple[str, bool]:
-        """One attribute written out, and whether it was cut, as `attributes.whole_text`.
+        """Return one attribute written out, and whether it was cut, as `attributes.whole_text`.
 
         Raises:
             IndexError: there is no such node.

@@ -33,7 +33,7 @@ class Crossing:
 
 
 def crossings_of(source: int, target: int, parents: Sequence[int]) -> Iterator[tuple[int, Crossing]]:
-    """The groups that an edge passes from its source to its target, and what it is in each.
+    """Yield the groups that an edge passes from its source to its target, and what it is in each.
 
     An edge between a group and something in it begins or ends at the group's border, from within.
 
@@ -71,12 +71,12 @@ class Ports:
     bottoms: dict[int, int]
 
     def top(self, neighbour: int) -> float | None:
-        """Where the port is on the upper border; None where no edge from there goes on inside."""
+        """Return where the port is on the upper border; None where no edge from there goes on inside."""
         number = self.tops.get(neighbour)
         return None if number is None else self.settled.tops[number]
 
     def bottom(self, neighbour: int) -> float | None:
-        """Where the port is on the lower border, likewise."""
+        """Return where the port is on the lower border, likewise."""
         number = self.bottoms.get(neighbour)
         return None if number is None else self.settled.bottoms[number]
 
@@ -100,7 +100,7 @@ def assemble(
     opened: dict[int, Ports],
     margins: Margins,
 ) -> Assembled:
-    """The level of a group, whose expanded children are laid out already.
+    """Return the level of a group, whose expanded children are laid out already.
 
     Args:
         children: What is directly in it.
@@ -136,7 +136,10 @@ def assemble(
 
 
 def _ends(crossing: Crossing, opened: dict[int, Ports]) -> tuple[float | None, float | None]:
-    """Where an edge leaves a child's lower border and enters a child's upper one; None where that may be chosen."""
+    """Return where an edge leaves a child's lower border and enters a child's upper one.
+
+    None where that may be chosen.
+    """
     source = opened.get(crossing.one if crossing.kind == "across" else crossing.child)
     target = opened.get(crossing.child)
     out = source.bottom(crossing.child if crossing.kind == "across" else crossing.one) if source else None
@@ -153,7 +156,7 @@ def _ends(crossing: Crossing, opened: dict[int, Ports]) -> tuple[float | None, f
 def _merged(
     kind: Literal["in", "out"], ends: dict[Crossing, tuple[float | None, float | None]], number: dict[int, int]
 ) -> dict[int, int]:
-    """The port of each neighbour; those whose edges go to the same places inside have the same."""
+    """Return the port of each neighbour; those whose edges go to the same places inside have the same."""
     inside: dict[int, set[tuple[int, float | None]]] = {}
     for crossing, (out, into) in ends.items():
         if crossing.kind == kind:

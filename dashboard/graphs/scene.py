@@ -87,7 +87,7 @@ def scene_of(
     aside: frozenset[str] = frozenset(),
     back: frozenset[str] = frozenset(),
 ) -> Scene:
-    """What is visible when ``expanded`` groups are open; unknown paths in any of the sets are passed over.
+    """Return what is visible when ``expanded`` groups are open; unknown paths in any of the sets are passed over.
 
     A group is open only if all groups around it are.
 
@@ -104,7 +104,8 @@ def scene_of(
 
 
 def first_look(tree: Tree) -> frozenset[str]:
-    """The groups that are open when a graph is seen for the first time: level by level, while what is visible is few.
+    """Return the groups that are open when a graph is seen for the first time: level by level, while what is visible is
+    few.
 
     What lies in a single group at the top is visible in any case.
     """
@@ -137,7 +138,7 @@ class _View:
         self._open: set[int] = set()
 
     def open_groups(self) -> None:
-        """Walks down from the whole graph through the open groups."""
+        """Walk down from the whole graph through the open groups."""
         tree = self._tree
         stack = list(reversed(tree.children(0)))
         while stack:
@@ -165,12 +166,12 @@ class _View:
         return len(self.shown) - len(self._open)
 
     def closed_groups(self) -> list[int]:
-        """Visible groups in their place that can be opened."""
+        """Return visible groups in their place that can be opened."""
         shut = self._open | self._placed_aside
         return [entry for entry in self.shown if self._tree.is_group(entry) and entry not in shut]
 
     def _belongs_nowhere(self, entry: int) -> bool:
-        """Whether an auxiliary entry has no host, as the initialisation of all variables."""
+        """Return whether an auxiliary entry has no host, as the initialisation of all variables."""
         end = int(self._tree.end[entry])
         return not any(self._tree.hosts.get(inside) for inside in range(entry, end))
 
@@ -190,13 +191,13 @@ class _View:
         return stands
 
     def _stays(self, aux: int) -> bool:
-        """Whether an auxiliary entry was brought back, by itself or in a group."""
+        """Return whether an auxiliary entry was brought back, by itself or in a group."""
         if not self._back:
             return False
         return aux in self._back
 
     def node_of(self, entry: int) -> SceneNode:
-        """The visible entry as it is drawn."""
+        """Return the visible entry as it is drawn."""
         tree = self._tree
         parent = int(tree.parent[entry])
         flops = float(tree.flops[entry])
@@ -227,7 +228,10 @@ class _View:
         return tuple([tree.paths[member] for member in tree.children(entry)[:MOST_MEMBERS]])
 
     def _folded_into(self, entry: int) -> tuple[str, ...]:
-        """What lies elsewhere and belongs to something inside; of an open group, what belongs to the group itself."""
+        """Return what lies elsewhere and belongs to something inside.
+
+        Of an open group, what belongs to the group itself.
+        """
         tree = self._tree
         end = int(tree.end[entry])
         if entry in self._open:
@@ -246,7 +250,7 @@ def _entries(tree: Tree, paths: Iterable[str]) -> set[int]:
 
 
 def _brought_back(tree: Tree, paths: Iterable[str]) -> set[int]:
-    """The entries, with what is inside them and, of auxiliary ones, the auxiliary groups around them."""
+    """Return the entries, with what is inside them and, of auxiliary ones, the auxiliary groups around them."""
     back: set[int] = set()
     for entry in _entries(tree, paths):
         back.update(range(entry, int(tree.end[entry])) if tree.auxiliary[entry] else (entry,))
@@ -255,7 +259,7 @@ def _brought_back(tree: Tree, paths: Iterable[str]) -> set[int]:
 
 
 def _common(codes: NDArray[np.int32], names: tuple[str, ...]) -> str:
-    """The name that all codes mean, those without one (code 0) left out."""
+    """Return the name that all codes mean, those without one (code 0) left out."""
     stated = codes[codes > 0]
     if not len(stated):
         return ""
@@ -263,7 +267,7 @@ def _common(codes: NDArray[np.int32], names: tuple[str, ...]) -> str:
 
 
 def _edges(tree: Tree, stands: NDArray[np.int64]) -> tuple[SceneEdge, ...]:
-    """Edges between visible entries, one for all from one to the other."""
+    """Return edges between visible entries, one for all from one to the other."""
     model = tree.model
     source = stands[tree.leaf_of[model.source]]
     target = stands[tree.leaf_of[model.target]]

@@ -43,7 +43,7 @@ class Search:
 
 
 def search(tree: Tree, text: str, match: Match, places: Iterable[Place], limit: int) -> Search:
-    """Entries with the text, or with a match of the regular expression; capital letters make no difference.
+    """Return entries with the text, or with a match of the regular expression; capital letters make no difference.
 
     Names of groups are their paths. Attributes are searched as "name=value", but for those larger than 1 KiB.
 
@@ -76,7 +76,7 @@ def _hits(pattern: Pattern, candidates: list[str]) -> list[int]:
 
 
 def _search_attributes(tree: Tree, pattern: Pattern, hits: dict[int, Place]) -> bool:
-    """Adds what is found in attributes; whether all were searched before the time was up."""
+    """Add what is found in attributes; whether all were searched before the time was up."""
     end = monotonic() + LONGEST_SEARCH
     for node, message in enumerate(tree.model.messages):
         entry = int(tree.leaf_of[node])

@@ -59,17 +59,17 @@ class GraphSource:
 
 
 def has_graphs(snapshot: Snapshot) -> bool:
-    """Whether the snapshot may have a graph, told without reading."""
+    """Return whether the snapshot may have a graph, told without reading."""
     return not snapshot.kinds.isdisjoint(_KINDS)
 
 
 def graph_sources(snapshot: Snapshot) -> tuple[GraphSource, ...]:
-    """All graphs of the snapshot, by run: that of the run first, then by tag."""
+    """Return all graphs of the snapshot, by run: that of the run first, then by tag."""
     return tuple(source for run in snapshot.runs for source in _of_run(snapshot, run))
 
 
 def find_graph_source(snapshot: Snapshot, graph_id: str) -> GraphSource:
-    """The listed graph with this id.
+    """Return the listed graph with this id.
 
     Raises:
         GraphUnavailableError: the snapshot lists no such graph.
@@ -108,7 +108,7 @@ def _of_run(snapshot: Snapshot, run: str) -> Iterator[GraphSource]:
 
 
 def read_graph(source: GraphSource) -> GraphDef:
-    """The graph as it is stored; of a Keras model, its layers; of a traced function, its graphs as one.
+    """Return the graph as it is stored; of a Keras model, its layers; of a traced function, its graphs as one.
 
     Raises:
         GraphUnavailableError: it vanished, is damaged, or holds no graph.
@@ -145,7 +145,7 @@ class OpenGraph:
         self._lock = Lock()
 
     def tree(self, function: str | None = None, most_nodes: int = MOST_NODES) -> Tree:
-        """The tree of the graph, or of the body of one of its functions.
+        """Return the tree of the graph, or of the body of one of its functions.
 
         Raises:
             GraphUnavailableError: it has no such function.
@@ -163,7 +163,7 @@ class OpenGraph:
 
 
 def open_graph(source: GraphSource) -> OpenGraph:
-    """Reads a graph; raises as `read_graph` does."""
+    """Read a graph; raises as `read_graph` does."""
     return OpenGraph(source, read_graph(source))
 
 
@@ -191,7 +191,7 @@ class GraphCache(OpenedCache[GraphSource, OpenGraph]):
         self._functions: OrderedDict[tuple[str, int], tuple[str, ...]] = OrderedDict()
 
     def functions(self, source: GraphSource) -> tuple[str, ...]:
-        """Names of the graph's functions, without opening it for good; none where it cannot be read."""
+        """Return names of the graph's functions, without opening it for good; none where it cannot be read."""
         key = (source.id, source.version)
         with self._lock:
             known = self._functions.get(key)
@@ -204,6 +204,6 @@ class GraphCache(OpenedCache[GraphSource, OpenGraph]):
         return known
 
     def lists(self, source: GraphSource) -> bool:
-        """Whether `functions` knows the answer already."""
+        """Return whether `functions` knows the answer already."""
         with self._lock:
             return (source.id, source.version) in self._functions

@@ -86,7 +86,7 @@ class Tree:
         return len(self.paths)
 
     def children(self, entry: int) -> list[int]:
-        """Its members, in the order of the graph."""
+        """Return its members, in the order of the graph."""
         found, child, end = [], entry + 1, int(self.end[entry])
         while child < end:
             found.append(child)
@@ -94,7 +94,7 @@ class Tree:
         return found
 
     def ancestors(self, entry: int) -> list[int]:
-        """The groups around it, from the inside out, without the whole graph."""
+        """Return the groups around it, from the inside out, without the whole graph."""
         found = []
         parent = int(self.parent[entry])
         while parent > 0:
@@ -103,11 +103,14 @@ class Tree:
         return found
 
     def is_group(self, entry: int) -> bool:
-        """Whether it can be expanded."""
+        """Return whether it can be expanded."""
         return int(self.end[entry]) > entry + 1
 
     def op(self, entry: int) -> str:
-        """The operation of a node or a call; of a series of equal operations, that of its members; else empty."""
+        """Return the operation of a node or a call.
+
+        Of a series of equal operations, that of its members; else empty.
+        """
         node = int(self.node[entry])
         if node < 0 and self.kinds[entry] == "series":
             ops = {self.model.ops[n] if (n := int(self.node[m])) >= 0 else "" for m in self.children(entry)}
@@ -115,12 +118,12 @@ class Tree:
         return self.model.ops[node] if node >= 0 else ""
 
     def nodes_in(self, entry: int) -> NDArray[np.int64]:
-        """The nodes of the model inside the entry, itself included."""
+        """Return the nodes of the model inside the entry, itself included."""
         nodes = self.node[entry : self.end[entry]]
         return nodes[nodes >= 0]
 
     def op_histogram(self, entry: int) -> dict[str, int]:
-        """How many nodes of each operation are inside, the most frequent first."""
+        """Return how many nodes of each operation are inside, the most frequent first."""
         codes = np.bincount(self._op_codes[self.nodes_in(entry)], minlength=len(self._op_names))
         order = np.argsort(-codes, kind="stable")
         return {self._op_names[code]: int(codes[code]) for code in order.tolist() if codes[code]}
@@ -162,7 +165,7 @@ class Tree:
         return rows[:, 0], rows[:, 1]
 
     def outermost(self, entry: int) -> int:
-        """The largest wholly auxiliary entry around an auxiliary one."""
+        """Return the largest wholly auxiliary entry around an auxiliary one."""
         parent = int(self.parent[entry])
         while parent > 0 and self.auxiliary[parent]:
             entry, parent = parent, int(self.parent[parent])
@@ -186,11 +189,11 @@ class Tree:
         return of_edge.astype(np.int64), first.astype(np.int64), sizes
 
     def tensor_text(self, edge: int) -> str:
-        """Element type and shape of what an edge hands on; empty where nothing is known."""
+        """Return element type and shape of what an edge hands on; empty where nothing is known."""
         return self.output_text(int(self.model.source[edge]), int(self.model.source_slot[edge]))
 
     def output_text(self, node: int, slot: int) -> str:
-        """Element type and shape of an output of a node, as "float32 32×128"; empty where nothing is known."""
+        """Return element type and shape of an output of a node, as "float32 32×128"; empty where nothing is known."""
         return shape_text(self.model.shapes.get((node, slot)), self.model.dtypes.get((node, slot), ""))
 
     def summed(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -205,7 +208,7 @@ def _codes(values: Sequence[str], names: Sequence[str]) -> NDArray[np.int32]:
 
 
 def tree_of(model: GraphModel, most_nodes: int = MOST_NODES) -> Tree:
-    """The tree of a graph; calls of functions have their bodies inside, up to ``most_nodes`` nodes in all."""
+    """Return the tree of a graph; calls of functions have their bodies inside, up to ``most_nodes`` nodes in all."""
     opened = open_calls(model, most_nodes)
     full = opened.model
     touched = np.zeros(len(full), np.bool_)
@@ -229,7 +232,7 @@ def tree_of(model: GraphModel, most_nodes: int = MOST_NODES) -> Tree:
 def _crossings(
     groups: Groups, model: GraphModel, entries: list[int], hosts: Mapping[int, tuple[int, ...]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Edges between entries that are not auxiliary, as `hierarchy.sibling_edges` of groups as they are now."""
+    """Return edges between entries that are not auxiliary, as `hierarchy.sibling_edges` of groups as they are now."""
     of_node = np.array(entries, np.int64)
     source, target = of_node[model.source], of_node[model.target]
     folded = np.zeros(len(groups.paths), np.bool_)
@@ -244,7 +247,7 @@ def _high_degrees(
     hosts: Mapping[int, tuple[int, ...]],
     model: GraphModel,
 ) -> NDArray[np.bool_]:
-    """Members of groups whose degree is far above their siblings' (TensorBoard's ``extractHighInOrOutDegree``).
+    """Return members of groups whose degree is far above their siblings' (TensorBoard's ``extractHighInOrOutDegree``).
 
     With the quartiles of the degrees among siblings, more than Q3 + (Q3 - Q1) different inputs or more than
     Q3 + 4 (Q3 - Q1) different outputs are too many, if they are at least `LEAST_DEGREE`. Of "NoOp" nodes that nothing
@@ -283,7 +286,7 @@ def _numbered(
     hosts: Mapping[int, tuple[int, ...]],
     high: NDArray[np.bool_],
 ) -> Tree:
-    """Gives entries their final numbers, in preorder, and sums over them."""
+    """Give entries their final numbers, in preorder, and sums over them."""
     order, new, end = _preorder(groups)
     full = opened.model
     parents = np.array(groups.parents, np.int64)[order]
@@ -329,7 +332,7 @@ def _numbered(
 
 
 def _preorder(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Old numbers in the new order, new numbers by old, and where each entry ends."""
+    """Return old numbers in the new order, new numbers by old, and where each entry ends."""
     order: list[int] = []
     stack = [0]
     while stack:

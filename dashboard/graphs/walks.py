@@ -41,7 +41,7 @@ class Links:
         self._start: Final = np.concatenate(([0], np.cumsum(np.bincount(near[taken], minlength=len(model)))))
 
     def next(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the edges of nodes lead, and which of the nodes each comes from."""
+        """Return where the edges of nodes lead, and which of the nodes each comes from."""
         counts = self._start[nodes + 1] - self._start[nodes]
         steps = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         return self._far[np.repeat(self._start[nodes], counts) + steps], np.repeat(nodes, counts)
@@ -63,7 +63,9 @@ class Links:
 
 
 def trace(tree: Tree, entry: int, way: Way, *, control: bool = True) -> Walk:
-    """All that an entry depends on (``inputs``) or that depends on it (``outputs``), without what is inside of it."""
+    """Return all that an entry depends on (``inputs``) or that depends on it (``outputs``), without what is inside of
+    it.
+    """
     start = tree.nodes_in(entry)
     reached = Links(tree, way, control=control).reached(start)
     reached[start] = False
@@ -71,7 +73,10 @@ def trace(tree: Tree, entry: int, way: Way, *, control: bool = True) -> Walk:
 
 
 def path(tree: Tree, start: int, end: int, *, control: bool = True) -> Walk:
-    """All nodes on ways along the edges from one entry to another, and one shortest way; empty if there is none."""
+    """Return all nodes on ways along the edges from one entry to another, and one shortest way.
+
+    Empty if there is none.
+    """
     first, last = tree.nodes_in(start), tree.nodes_in(end)
     outputs = Links(tree, "outputs", control=control)
     previous = outputs.previous(first)

@@ -107,7 +107,7 @@ def _constant_elements(model: GraphModel, node: int) -> int:
 
 
 def _trained(model: GraphModel) -> set[int]:
-    """The variables that optimizer steps change: their first inputs, through arguments of functions."""
+    """Return the variables that optimizer steps change: their first inputs, through arguments of functions."""
     steps = np.array([_APPLY.fullmatch(op) is not None for op in model.ops], np.bool_)
     if not steps.any():
         return set()
@@ -164,7 +164,7 @@ def _formula(op: str) -> _Formula | None:
 
 
 def _inputs(model: GraphModel, nodes: Sequence[int]) -> dict[int, dict[int, Shape | None]]:
-    """The shapes of the nodes' inputs, by input."""
+    """Return the shapes of the nodes' inputs, by input."""
     wanted = np.zeros(len(model), np.bool_)
     wanted[np.array(nodes, np.int64)] = True
     edges = np.flatnonzero(wanted[model.target] & ~model.control)
@@ -187,7 +187,7 @@ def _product(model: GraphModel, node: int, inputs: Mapping[int, Shape | None]) -
 
 
 def _convolution(model: GraphModel, node: int, inputs: Mapping[int, Shape | None]) -> float | None:
-    """Two for each element of the output and each weight that it is made from."""
+    """Return two for each element of the output and each weight that it is made from."""
     elements, kernel = elements_of(model.shapes.get((node, 0))), inputs.get(1)
     weights = elements_of(kernel)
     if elements is None or not kernel or not weights:

@@ -45,17 +45,17 @@ class ServerError(UserError):
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Gives an IPython shell the magic ``%stepscope``."""
+    """Give an IPython shell the magic ``%stepscope``."""
     shell.register_magic_function(stepscope_magic, magic_kind="line", magic_name="stepscope")
 
 
 def stepscope_magic(line: str) -> None:
-    """Shows the dashboard: ``%stepscope --logdir DIR``, with the options of ``stepscope serve``, and ``--height N``."""
+    """Show the dashboard: ``%stepscope --logdir DIR``, with the options of ``stepscope serve``, and ``--height N``."""
     start(line)
 
 
 def start(line: str, *, echo: Callable[[str], None] = print) -> None:
-    """Starts a dashboard, or takes the one that runs with the same arguments in the same folder, and shows it.
+    """Start a dashboard, or take the one that runs with the same arguments in the same folder, and shows it.
 
     Args:
         line: what would be given to ``stepscope serve`` on a command line, and ``--height`` in pixels.
@@ -75,7 +75,7 @@ def start(line: str, *, echo: Callable[[str], None] = print) -> None:
 
 
 def list() -> None:
-    """Prints the dashboards that notebooks of this user started and that still run."""
+    """Print the dashboards that notebooks of this user started and that still run."""
     servers = running_servers()
     for server in servers:
         print(f"port {server.port}: {shlex.join(server.arguments)} in {server.folder} (process {server.pid})")
@@ -84,7 +84,7 @@ def list() -> None:
 
 
 def display(port: int | None = None, height: int = DEFAULT_HEIGHT) -> None:
-    """Shows a running dashboard once more.
+    """Show a running dashboard once more.
 
     Args:
         port: which; None for the one that was started last.
@@ -99,7 +99,7 @@ def display(port: int | None = None, height: int = DEFAULT_HEIGHT) -> None:
 
 
 def parse_line(line: str) -> tuple[tuple[str, ...], int]:
-    """The arguments for ``stepscope serve``, and the height in pixels.
+    """Return the arguments for ``stepscope serve``, and the height in pixels.
 
     Raises:
         UserError: quotes do not match, or the height is no number of pixels.
@@ -123,7 +123,7 @@ def parse_line(line: str) -> tuple[tuple[str, ...], int]:
 
 
 def find_or_launch(arguments: tuple[str, ...]) -> tuple[RunningServer, bool]:
-    """The server that runs with these arguments in this folder, or a new one; and whether it ran before.
+    """Return the server that runs with these arguments in this folder, or a new one; and whether it ran before.
 
     Raises:
         ServerError: it does not start.
@@ -136,7 +136,7 @@ def find_or_launch(arguments: tuple[str, ...]) -> tuple[RunningServer, bool]:
 
 
 def launch(arguments: tuple[str, ...], folder: str) -> RunningServer:
-    """Starts a server and waits until it answers.
+    """Start a server and wait until it answers.
 
     Raises:
         ServerError: it ends, or does not answer in three minutes; the message has what it said.
@@ -162,7 +162,7 @@ def launch(arguments: tuple[str, ...], folder: str) -> RunningServer:
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:
-    """Ends a server that was started here; nothing if it has ended."""
+    """End a server that was started here; nothing if it has ended."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):
             process.stdin.close()
@@ -175,14 +175,14 @@ def stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def place_of_notebook() -> Place:
-    """Where the notebook's pages come from."""
+    """Return where the notebook's pages come from."""
     if "google.colab" in sys.modules:
         return "colab"
     return "hub" if os.environ.get("JUPYTERHUB_SERVICE_PREFIX") else "local"
 
 
 def show(server: RunningServer, height: int, echo: Callable[[str], None]) -> None:
-    """Puts the dashboard into the notebook, or says how to reach it where the browser cannot."""
+    """Put the dashboard into the notebook, or say how to reach it where the browser cannot."""
     place = place_of_notebook()
     match place:
         case "colab":
@@ -202,13 +202,13 @@ def show(server: RunningServer, height: int, echo: Callable[[str], None]) -> Non
 
 
 def forwarded(server: RunningServer) -> str:
-    """The page's address for a machine that the server's port was forwarded to."""
+    """Return the page's address for a machine that the server's port was forwarded to."""
     parts = urlsplit(server.url)
     return urlunsplit(("http", f"localhost:{server.port}", parts.path, parts.query, ""))
 
 
 def iframe(url: str, height: int) -> str:
-    """The frame as HTML; light or dark as the system says."""
+    """Return the frame as HTML; light or dark as the system says."""
     return (
         f'<iframe src="{html.escape(url)}" title="Stepscope" allow="clipboard-write" '
         f'style="width: 100%; height: {height}px; border: 1px solid #8884; border-radius: 6px"></iframe>'

@@ -29,7 +29,7 @@ class RunningServer:
     """The working directory, which relative paths in ``arguments`` begin at."""
 
     def answers(self) -> bool:
-        """Whether the process lives and something listens on the port."""
+        """Return whether the process lives and something listens on the port."""
         try:
             os.kill(self.pid, 0)
             with socket.create_connection((self.host, self.port), timeout=_CONNECT_SECONDS):
@@ -39,7 +39,7 @@ class RunningServer:
 
 
 def registry_folder() -> Path:
-    """Where the files are: made with rights for nobody but the user.
+    """Return where the files are: made with rights for nobody but the user.
 
     Raises:
         UserError: the folder is there and belongs to somebody else.
@@ -55,7 +55,7 @@ def registry_folder() -> Path:
 
 
 def remember(server: RunningServer) -> None:
-    """Writes a server's file, readable by the user only; it is whole or not there."""
+    """Write a server's file, readable by the user only; it is whole or not there."""
     folder = registry_folder()
     handle, written = tempfile.mkstemp(dir=folder)
     with os.fdopen(handle, "wb") as file:
@@ -64,12 +64,12 @@ def remember(server: RunningServer) -> None:
 
 
 def forget(pid: int) -> None:
-    """Removes a server's file, if there is one."""
+    """Remove a server's file, if there is one."""
     (registry_folder() / f"{pid}.json").unlink(missing_ok=True)
 
 
 def running_servers() -> tuple[RunningServer, ...]:
-    """The servers that answer, by process number; files of others, and files that are none, are removed."""
+    """Return the servers that answer, by process number; files of others, and files that are none, are removed."""
     found = []
     for path in sorted(registry_folder().glob("*.json")):
         try:

@@ -12,7 +12,7 @@ from stepscope.dashboard.cli.main import main
 
 
 def end_with_input() -> None:
-    """Waits for the end of the standard input, then interrupts this process as Ctrl+C does."""
+    """Wait for the end of the standard input, then interrupts this process as Ctrl+C does."""
     while os.read(sys.stdin.fileno(), 4096):
         pass
     os.kill(os.getpid(), signal.SIGINT)

@@ -33,23 +33,25 @@ class BundleError(Exception):
 
 
 def folder_of(variant: str, root: Path = ROOT) -> Path:
-    """Where a variant's bundle lies: the entry ``VARIANT.js``, its chunks, and each of them compressed."""
+    """Return where a variant's bundle lies: the entry ``VARIANT.js``, its chunks, and each of them compressed."""
     return root / "web" / f"{variant}_bundle"
 
 
 def modules(root: Path = ROOT) -> list[Path]:
-    """The modules of the page without their tests; none where the package was installed without them."""
+    """Return the modules of the page without their tests; none where the package was installed without them."""
     return sorted(path for path in _sources(root, "*.ts") if not path.name.endswith(".test.ts"))
 
 
 def styles(root: Path = ROOT) -> list[Path]:
-    """The style sheets, in the order in which they apply: by name, so that the page's own come before the panels'."""
+    """Return the style sheets, in the order in which they apply: by name, so that the page's own come before the
+    panels'.
+    """
     found = (path for path in _sources(root, "*.css") if not path.parent.name.endswith("_bundle"))
     return sorted(found, key=lambda path: path.name)
 
 
 def icons(root: Path = ROOT) -> dict[str, Path]:
-    """The icons by name."""
+    """Return the icons by name."""
     files = {path.stem: path for path in root.glob("web/icons/*.svg")}
     return files | {path.parent.parent.name: path for path in root.glob("panels/*/web/icon.svg")}
 
@@ -60,13 +62,13 @@ def _sources(root: Path, pattern: str) -> Iterator[Path]:
 
 
 def is_current(variant: str, root: Path = ROOT) -> bool:
-    """Whether the bundle is that of the modules and styles as they are; without modules any bundle is."""
+    """Return whether the bundle is that of the modules and styles as they are; without modules any bundle is."""
     stamp = folder_of(variant, root) / _STAMP
     return stamp.is_file() and (not modules(root) or stamp.read_text("ascii") == _digest(root))
 
 
 def entry_of(variant: str, root: Path = ROOT) -> str:
-    """The module that starts the page: it knows its panels by their folders, in a folder of ``web``."""
+    """Return the module that starts the page: it knows its panels by their folders, in a folder of ``web``."""
     folders = [path.parent for path in sorted(root.glob("panels/*/web/index.ts"))]
     lines = [f'import "../../{(folder / "index.ts").relative_to(root).as_posix()}";' for folder in folders]
     lines.append('import { start } from "../page/start.ts";')
@@ -126,7 +128,7 @@ def make(variant: str, root: Path = ROOT) -> None:
 
 
 def _icon_properties(root: Path) -> str:
-    """Properties ``--icon-NAME`` of the page; an ``icon.svg`` is that of its panel."""
+    """Return properties ``--icon-NAME`` of the page; an ``icon.svg`` is that of its panel."""
     properties = (
         f"""--icon-{name}: url("data:image/svg+xml,{quote(path.read_text("utf-8").strip(), safe=" =:/'")}");"""
         for name, path in sorted(icons(root).items())
@@ -151,7 +153,7 @@ def _digest(root: Path) -> str:
 
 
 def deno() -> str:
-    """The path of Deno: that of the package ``deno``, else the one on the path.
+    """Return the path of Deno: that of the package ``deno``, else the one on the path.
 
     Raises:
         BundleError: it is in neither place.

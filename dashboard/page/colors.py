@@ -16,7 +16,7 @@ class RunColor:
     dark: str
 
     def on(self, scheme: Scheme) -> str:
-        """The shade for a scheme."""
+        """Return the shade for a scheme."""
         return self.light if scheme == "light" else self.dark
 
 
@@ -59,14 +59,14 @@ RING: Final = 10
 
 
 def color_at(place: int, name: str) -> RunColor:
-    """The color at a place of the palette; behind its end, one by the hash of the name."""
+    """Return the color at a place of the palette; behind its end, one by the hash of the name."""
     if place < len(PALETTE):
         return PALETTE[place]
     return PALETTE[zlib.crc32(name.encode("utf-8", "surrogatepass")) % len(PALETTE)]
 
 
 def assign_colors(names: Iterable[str], first: int = 0) -> Mapping[str, RunColor]:
-    """Gives every name a color: those of the palette in its order, from the place ``first`` on.
+    """Give every name a color: those of the palette in its order, from the place ``first`` on.
 
     Names come in order of their first appearance, so that later ones never change earlier ones.
     """

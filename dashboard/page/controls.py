@@ -11,7 +11,7 @@ from stepscope.dashboard.page.state import Setting, View
 
 
 def setting_id(name: str) -> dict[str, str]:
-    """Id of a control whose ``value`` is the URL parameter ``name``.
+    """Return id of a control whose ``value`` is the URL parameter ``name``.
 
     Dash cannot take a dot in an id of this form, so it stands as a colon there; ``web/page/view.ts`` turns it back.
     """
@@ -19,33 +19,33 @@ def setting_id(name: str) -> dict[str, str]:
 
 
 def toggle_id(name: str) -> dict[str, str]:
-    """Id of a control whose ``checked`` is the URL parameter ``name``: on or off."""
+    """Return id of a control whose ``checked`` is the URL parameter ``name``: on or off."""
     return {"type": "toggle", "name": name.replace(".", ":")}
 
 
 def view_input(panel: str) -> Input:
-    """Fires a panel's callback with the query string that `state.decode` reads, while the panel is open."""
+    """Fire a panel's callback with the query string that `state.decode` reads, while the panel is open."""
     return Input({"type": "panel-view", "panel": panel}, "data")
 
 
 def revision_input(panel: str) -> Input:
-    """Fires a panel's callback with a number that grows with new data, while the panel is open."""
+    """Fire a panel's callback with a number that grows with new data, while the panel is open."""
     return Input({"type": "panel-revision", "panel": panel}, "data")
 
 
 def scheme_input(panel: str) -> Input:
-    """Fires a panel's callback with "light" or "dark", while the panel is open."""
+    """Fire a panel's callback with "light" or "dark", while the panel is open."""
     return Input({"type": "panel-scheme", "panel": panel}, "data")
 
 
 def panel_stores(panel: str, query: str, revision: int | None, scheme: str | None) -> list[dcc.Store]:
-    """What the inputs above listen to; the page puts it beside the open panel and keeps it up to date."""
+    """Return what the inputs above listen to; the page puts it beside the open panel and keeps it up to date."""
     values = {"panel-view": query, "panel-revision": revision, "panel-scheme": scheme}
     return [dcc.Store(id={"type": kind, "panel": panel}, data=value) for kind, value in values.items()]
 
 
 def segmented(setting: Setting[str], view: View, options: dict[str, str], label: str) -> dmc.SegmentedControl:
-    """A row of choices, ``options`` as value -> label."""
+    """Return a row of choices, ``options`` as value -> label."""
     return dmc.SegmentedControl(
         id=setting_id(setting.name),
         value=setting.of(view),
@@ -56,7 +56,9 @@ def segmented(setting: Setting[str], view: View, options: dict[str, str], label:
 
 
 def side_scroll(row: Any, class_name: str = "") -> html.Div:
-    """A row of choices that may be wider than the page: it scrolls, by arrows at its ends too (``toolbars.ts``)."""
+    """Return a row of choices that may be wider than the page: it scrolls, by arrows at its ends too
+    (``toolbars.ts``).
+    """
 
     def arrow(end: str, icon_name: str) -> html.Button:
         return html.Button(
@@ -70,12 +72,12 @@ def side_scroll(row: Any, class_name: str = "") -> html.Div:
 
 
 def switch(setting: Setting[bool], view: View, label: str) -> dmc.Switch:
-    """A switch."""
+    """Return a switch."""
     return dmc.Switch(id=toggle_id(setting.name), checked=setting.of(view), label=label, size="xs")
 
 
 def short_select(setting: Setting[str], view: View, options: Mapping[str, str], label: str, **more: Any) -> dmc.Select:
-    """A list of a few choices, ``options`` as value -> label."""
+    """Return a list of a few choices, ``options`` as value -> label."""
     return dmc.Select(
         id=setting_id(setting.name),
         value=setting.of(view),
@@ -96,7 +98,7 @@ def long_select(
     nothing: str = "Nothing of that name",
     **more: Any,
 ) -> dmc.Select:
-    """A list of many long names that is searched; ``nothing`` is said where none is found."""
+    """Return a list of many long names that is searched; ``nothing`` is said where none is found."""
     return dmc.Select(
         id=setting_id(setting.name),
         value=value,
@@ -113,7 +115,7 @@ def long_select(
 
 
 def number_slider(setting: Setting[float], view: View, label: str, step: float) -> dmc.Slider:
-    """A slider for a number from its least to its largest."""
+    """Return a slider for a number from its least to its largest."""
     assert setting.limits is not None
     least, most = setting.limits
     return dmc.Slider(
@@ -132,7 +134,7 @@ def number_slider(setting: Setting[float], view: View, label: str, step: float) 
 
 
 def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.TextInput:
-    """A field for a regular expression; the page and panels write what is wrong with it into ``error``."""
+    """Return a field for a regular expression; the page and panels write what is wrong with it into ``error``."""
     return dmc.TextInput(
         id=setting_id(name),
         value=value,
@@ -148,5 +150,5 @@ def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.Te
 
 
 def tag_filter_input(view: View) -> dmc.TextInput:
-    """The field for the tags that every panel of cards shows."""
+    """Return the field for the tags that every panel of cards shows."""
     return pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression")

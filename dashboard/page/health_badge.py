@@ -23,12 +23,12 @@ READING_ID = "reading"
 
 
 def is_bad(file: FileHealth) -> bool:
-    """Whether something of the file was lost, or all of it cannot be read."""
+    """Return whether something of the file was lost, or all of it cannot be read."""
     return bool(file.damage_count or file.error)
 
 
 def is_read(file: FileHealth) -> bool:
-    """Whether the file was gone through as far as it goes."""
+    """Return whether the file was gone through as far as it goes."""
     return file.bytes_read >= file.size or file.waiting or is_bad(file)
 
 
@@ -49,7 +49,7 @@ class Progress:
 
 
 def progress(snapshot: Snapshot) -> Progress | None:
-    """How far the first pass is; None when it has ended."""
+    """Return how far the first pass is; None when it has ended."""
     if not snapshot.loading:
         return None
     files = [file for file in snapshot.health if not file.is_folder]
@@ -61,7 +61,7 @@ def progress(snapshot: Snapshot) -> Progress | None:
 
 
 def reading_texts(at: Progress) -> tuple[str, str]:
-    """The progress in words: files, and bytes."""
+    """Return the progress in words: files, and bytes."""
     return (
         f"reading: {count(at.files_read)} of {counted(at.files, 'file')}",
         f"{file_size(at.bytes_read)} of {file_size(at.bytes)}",
@@ -69,7 +69,7 @@ def reading_texts(at: Progress) -> tuple[str, str]:
 
 
 def reading_bar(at: Progress) -> list[Any]:
-    """The progress in the header: a bar along its lower edge, and the words where there is room."""
+    """Return the progress in the header: a bar along its lower edge, and the words where there is room."""
     files, amount = reading_texts(at)
     return [
         html.Div(
@@ -91,7 +91,7 @@ def reading_bar(at: Progress) -> list[Any]:
 
 
 def register_progress(app: Dash, live: Live) -> None:
-    """Adds the callback that keeps the header's bar up to date; the bar is there whichever panel is open."""
+    """Add the callback that keeps the header's bar up to date; the bar is there whichever panel is open."""
 
     @app.callback(
         Output(READING_ID, "children"),
@@ -110,13 +110,13 @@ def register_progress(app: Dash, live: Live) -> None:
 
 
 def writers_text(at_once: Mapping[str, int]) -> str:
-    """The runs that several writers wrote to at once, and how many, in words; there is at least one."""
+    """Return the runs that several writers wrote to at once, and how many, in words; there is at least one."""
     up_to = "up to " if len(set(at_once.values())) > 1 else ""
     return f"{up_to}{count(max(at_once.values()))} writers at once in {counted(len(at_once), 'run')}"
 
 
 def file_entry(file: FileHealth) -> html.Li:
-    """One file: what is wrong with it, and where."""
+    """Return one file: what is wrong with it, and where."""
     facts: list[Any] = []
     if file.error:
         verb = "listed" if file.is_folder else "opened"
@@ -140,7 +140,7 @@ def file_entry(file: FileHealth) -> html.Li:
 
 
 def health_badge(snapshot: Snapshot) -> Any:
-    """The badge and its popover; nothing where all is well."""
+    """Return the badge and its popover; nothing where all is well."""
     every = [file for file in snapshot.health if is_bad(file)]
     bad, folders = [file for file in every if not file.is_folder], [file for file in every if file.is_folder]
     superseded, writers = snapshot.superseded, snapshot.written_at_once

@@ -7,7 +7,7 @@ from dash import html
 
 
 def icon(name: str, size: int = 16) -> html.Span:
-    """The icon ``name``, ``size`` pixels square; hidden from screen readers, so its control needs a label."""
+    """Return the icon ``name``, ``size`` pixels square; hidden from screen readers, so its control needs a label."""
     return html.Span(
         className="icon",
         style={"--icon": f"var(--icon-{name})", "--size": f"{size}px"},

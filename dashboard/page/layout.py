@@ -87,7 +87,7 @@ def run_buttons() -> html.Div:
 
 
 def run_tools() -> html.Div:
-    """What opens beside the run list: ``runs/web/settings.ts`` fills it, and says in the buttons what is set."""
+    """Return what opens beside the run list: ``runs/web/settings.ts`` fills it, and says in the buttons what is set."""
     return html.Div(
         [
             _opener("runs-group", "group", "Group", "Group runs, and how groups are drawn"),
@@ -116,7 +116,7 @@ def _opener(name: str, icon_name: str, text: str, title: str) -> html.Button:
 
 
 def run_list() -> dag.AgGrid:
-    """The table of runs; ``runs/web/table.ts`` gives it its columns and rows."""
+    """Return the table of runs; ``runs/web/table.ts`` gives it its columns and rows."""
     return dag.AgGrid(
         id="runs-grid",
         rowData=[],
@@ -129,7 +129,7 @@ def run_list() -> dag.AgGrid:
 
 
 def run_search() -> html.Div:
-    """The search over runs, and the button that explains it."""
+    """Return the search over runs, and the button that explains it."""
     return html.Div(
         [
             pattern_input("run_filter", "", "Search runs", "Search runs by regular expression or condition"),
@@ -146,7 +146,7 @@ def run_search() -> html.Div:
 
 
 def sidebar() -> html.Aside:
-    """The table of runs with its search, tools, counts and legend."""
+    """Return the table of runs with its search, tools, counts and legend."""
     return html.Aside(
         [
             html.Div(
@@ -167,7 +167,7 @@ def sidebar() -> html.Aside:
 
 
 def theme_button() -> html.Button:
-    """Opens the choice of light, as the system, dark; ``web/page/theme.ts`` says in it what is chosen."""
+    """Open the choice of light, as the system, dark; ``web/page/theme.ts`` says in it what is chosen."""
     return html.Button(
         [icon(name, 15) for name in ("sun", "auto", "moon")],
         id="theme-button",
@@ -225,7 +225,7 @@ def header() -> html.Header:
 
 
 def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.Store]:
-    """What the page remembers; see `stepscope.dashboard.page.state` for "view"."""
+    """Return what the page remembers; see `stepscope.dashboard.page.state` for "view"."""
     declared: Declared = {
         "panels": [
             {
@@ -253,7 +253,7 @@ def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.
 
 
 def page(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> dmc.MantineProvider:
-    """The whole page, before any data.
+    """Return the whole page, before any data.
 
     Args:
         settings: what the page itself keeps in the URL; panels bring their own.
@@ -280,7 +280,7 @@ def page(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> dmc.Mantine
 
 
 def tab_list(panels: Sequence[Tab]) -> dmc.TabsList:
-    """One tab for every panel given; before the first of a group, the tab that stands for it in little room."""
+    """Return one tab for every panel given; before the first of a group, the tab that stands for it in little room."""
     members = Counter(panel.group for panel in panels)
     begun = {""}
     tabs: list[Any] = []
@@ -301,7 +301,7 @@ def tab_list(panels: Sequence[Tab]) -> dmc.TabsList:
 
 
 def _group_tab(title: str, members: Sequence[str]) -> html.Button:
-    """Says the open member, else the group, in the room of the longest of them: ``web/page/tabs.ts``."""
+    """Say the open member, else the group, in the room of the longest of them: ``web/page/tabs.ts``."""
     return html.Button(
         [html.Span([html.Span(text) for text in (title, *members)], className="tab-names"), icon("chevron", 12)],
         className="tab-group",
@@ -313,7 +313,7 @@ def _group_tab(title: str, members: Sequence[str]) -> html.Button:
 
 
 def mounted(panel: Tab) -> list[Component]:
-    """Says on the page which panel is in it, and whether the list of runs has a place beside it."""
+    """Say on the page which panel is in it, and whether the list of runs has a place beside it."""
     return [
         html.Div(
             className="mounted" if panel.follows_runs else "mounted without-runs",

@@ -50,7 +50,7 @@ class Rendered:
 
 
 def sanitise(html: str) -> str:
-    """Leaves only what `_TAGS` and `_ATTRIBUTES` name; links open in a new tab, pictures are embedded ones."""
+    """Leave only what `_TAGS` and `_ATTRIBUTES` name; links open in a new tab, pictures are embedded ones."""
     return nh3.clean(
         html,
         tags=_TAGS,
@@ -72,7 +72,7 @@ def _kept_attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def markdown_html(source: str) -> str:
-    """One text as Markdown (CommonMark with tables and strikethrough).
+    """Return one text as Markdown (CommonMark with tables and strikethrough).
 
     Of HTML in it the tags that TensorBoard knows are obeyed, and all others shown as they are written. A picture that
     is somewhere else becomes a link to it, or is shown as written, because the page loads nothing from other hosts.
@@ -82,12 +82,12 @@ def markdown_html(source: str) -> str:
 
 
 def plain_html(source: str) -> str:
-    """One text as it is."""
+    """Return one text as it is."""
     return f"<pre>{escape(source)}</pre>"
 
 
 def text_html(strings: NDArray[np.object_], *, markdown: bool) -> Rendered:
-    """One text, or a table of them: a row for each element of a vector, rows and columns for a matrix.
+    """Return one text, or a table of them: a row for each element of a vector, rows and columns for a matrix.
 
     Args:
         strings: `str` objects of any shape; of more than two axes the first matrix is shown.
@@ -149,7 +149,7 @@ def _parser() -> MarkdownIt:
 
 
 def _written_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """A block of HTML, if it begins with a tag that is obeyed; otherwise it is Markdown like any other."""
+    """Return a block of HTML, if it begins with a tag that is obeyed; otherwise it is Markdown like any other."""
     line = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
     # A tag may go on in the next line.
     return bool(_WRITTEN_TAG.match(f"{line}>")) and html_block(state, first, last, silent)
@@ -162,7 +162,7 @@ def _written_inline(state: StateInline, silent: bool) -> bool:
 def _written_html(
     _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, _env: EnvType
 ) -> str:
-    """A block of HTML, in which everything but tags that are obeyed is text."""
+    """Return a block of HTML, in which everything but tags that are obeyed is text."""
     content = tokens[index].content
     tags = list(_WRITTEN_TAG.finditer(content))
     begins = [0, *(tag.end() for tag in tags)]
@@ -181,7 +181,7 @@ def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options:
 
 
 def raw_text(strings: NDArray[np.object_]) -> str:
-    """What the copy button copies: the text, or the table with tabs between columns."""
+    """Return what the copy button copies: the text, or the table with tabs between columns."""
     if strings.ndim < 2:
         return "\n".join(str(element) for element in strings.reshape(-1).tolist())
     rows: list[Any] = strings.reshape(-1, strings.shape[-1]).tolist()

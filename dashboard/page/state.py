@@ -41,7 +41,7 @@ class Setting(Generic[T]):
     """How the user likes things to look, whatever the data: the browser remembers it for the next visit."""
 
     def of(self, view: "View") -> T:
-        """The value in ``view``; the default where it is absent or not understood."""
+        """Return the value in ``view``; the default where it is absent or not understood."""
         raw = view.settings.get(self.name)
         if raw is None:
             return self.default
@@ -52,7 +52,7 @@ class Setting(Generic[T]):
 
 
 def number(name: str, default: float, low: float, high: float) -> Setting[float]:
-    """A setting that is a number from ``low`` to ``high``."""
+    """Return a setting that is a number from ``low`` to ``high``."""
 
     def parse(raw: Sequence[str]) -> float:
         value = float(raw[-1])
@@ -66,7 +66,7 @@ def number(name: str, default: float, low: float, high: float) -> Setting[float]
 
 
 def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
-    """A setting that is one of ``options``."""
+    """Return a setting that is one of ``options``."""
 
     def parse(raw: Sequence[str]) -> str:
         if raw[-1] not in options:
@@ -77,12 +77,15 @@ def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
 
 
 def data_choice(name: str, options: Sequence[str]) -> Setting[str]:
-    """A choice that belongs to the data looked at, so that the browser does not remember it; the first by default."""
+    """Return a choice that belongs to the data looked at, so that the browser does not remember it.
+
+    The first by default.
+    """
     return replace(choice(name, options[0], options), personal=False)
 
 
 def flag(name: str, default: bool) -> Setting[bool]:
-    """A setting that is on or off."""
+    """Return a setting that is on or off."""
 
     def parse(raw: Sequence[str]) -> bool:
         if raw[-1] not in ("on", "off"):
@@ -93,12 +96,12 @@ def flag(name: str, default: bool) -> Setting[bool]:
 
 
 def text(name: str, default: str) -> Setting[str]:
-    """A setting that is any text."""
+    """Return a setting that is any text."""
     return Setting(name, default, lambda raw: raw[-1], lambda value: (value,))
 
 
 def names(name: str) -> Setting[tuple[str, ...]]:
-    """A setting that is any number of names, none by default."""
+    """Return a setting that is any number of names, none by default."""
     return Setting(name, (), tuple, tuple, kind="names")
 
 
@@ -119,7 +122,7 @@ class View:
     """Values of the settings by name, as they stand in the URL."""
 
     def checked_runs(self, run_names: Iterable[str]) -> frozenset[str]:
-        """Runs that are switched on, whether or not they pass the filter.
+        """Run that are switched on, whether or not they pass the filter.
 
         Args:
             run_names: all runs, in order of their first event.
@@ -137,12 +140,15 @@ class View:
         return frozenset((base | set(self.show)) - set(self.hide)) & frozenset(ordered)
 
     def shown_tags(self, tags: Iterable[str]) -> list[str]:
-        """Tags that pass the tag filter, in the order given."""
+        """Return tags that pass the tag filter, in the order given."""
         return matching(self.tag_filter, tags)
 
 
 def pattern_error(pattern: str, candidates: Iterable[str] = ()) -> str:
-    """Why ``pattern`` is no regular expression, or cannot be searched for in ``candidates``; empty if it can be."""
+    """Return why ``pattern`` is no regular expression, or cannot be searched for in ``candidates``.
+
+    Empty if it can be.
+    """
     try:
         Pattern(pattern).matches(candidates)
     except PatternError as error:
@@ -151,7 +157,10 @@ def pattern_error(pattern: str, candidates: Iterable[str] = ()) -> str:
 
 
 def matching(pattern: str, candidates: Iterable[str]) -> list[str]:
-    """The candidates in which the pattern is found, ignoring case; all of them where it cannot be searched with."""
+    """Return the candidates in which the pattern is found, ignoring case.
+
+    All of them where it cannot be searched with.
+    """
     ordered = list(candidates)
     if not pattern:
         return ordered
@@ -162,7 +171,7 @@ def matching(pattern: str, candidates: Iterable[str]) -> list[str]:
 
 
 def decode(query: str, settings: Iterable[Setting[Any]] = ()) -> View:
-    """Reads a query string, with or without "?". What is unknown or invalid is left out: a URL never fails.
+    """Read a query string, with or without "?". What is unknown or invalid is left out: a URL never fails.
 
     Args:
         query: the URL's query.
@@ -186,7 +195,7 @@ def decode(query: str, settings: Iterable[Setting[Any]] = ()) -> View:
 
 
 def encode(view: View, settings: Iterable[Setting[Any]] = ()) -> str:
-    """Writes a view as a query string without "?"; what has its default value is left out."""
+    """Write a view as a query string without "?"; what has its default value is left out."""
     defaults = {setting.name: setting.format(setting.default) for setting in settings}
     pairs: list[tuple[str, str]] = []
     if view.tab:

@@ -39,12 +39,12 @@ _INK: Final[dict[Scheme, dict[str, str]]] = {
 
 
 def ink(scheme: Scheme) -> dict[str, str]:
-    """Colors of a chart's furniture: text, grid, zero, axis, surface."""
+    """Return colors of a chart's furniture: text, grid, zero, axis, surface."""
     return _INK[scheme]
 
 
 def axis(scheme: Scheme) -> dict[str, Any]:
-    """How every axis looks."""
+    """Return how every axis looks."""
     colors = ink(scheme)
     return {
         "gridcolor": colors["grid"],
@@ -63,7 +63,7 @@ def axis(scheme: Scheme) -> dict[str, Any]:
 
 
 def chart_layout(scheme: Scheme) -> dict[str, Any]:
-    """The layout that every chart starts from; plain, for a figure dict."""
+    """Return the layout that every chart starts from; plain, for a figure dict."""
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",

@@ -53,16 +53,19 @@ class Panel(ABC):
 
     @abstractmethod
     def has_data(self, snapshot: Snapshot) -> bool:
-        """Whether the tab is shown."""
+        """Return whether the tab is shown."""
 
     @abstractmethod
     def layout(self, snapshot: Snapshot, view: View) -> Any:
-        """The tab's content, with its controls set as ``view`` says; called when the tab opens, reads no payloads."""
+        """Return the tab's content, with its controls set as ``view`` says.
+
+        Called when the tab opens, reads no payloads.
+        """
 
     @abstractmethod
     def register(self, app: Dash, live: Live) -> None:
-        """Adds the panel's callbacks."""
+        """Add the panel's callbacks."""
 
     def router(self, live: Live) -> APIRouter | None:
-        """The panel's own HTTP routes, mounted under ``/api/<name>``, if it has any."""
+        """Return the panel's own HTTP routes, mounted under ``/api/<name>``, if it has any."""
         return None

@@ -69,7 +69,7 @@ class Draw:
         return self.table.colors
 
     def series_of_tag(self, tag: str, kind: str) -> list[Series]:
-        """The series of a tag in the shown runs."""
+        """Return the series of a tag in the shown runs."""
         found = (self.snapshot.series(run, tag) for run in self.shown_runs)
         return [series for series in found if series is not None and series.kind == kind]
 
@@ -135,7 +135,7 @@ class CardGrid:
         return self.parameters.settings
 
     def data_id(self, key: str) -> dict[str, str]:
-        """Id of the component that a card is drawn into."""
+        """Return id of the component that a card is drawn into."""
         return {"type": f"{self.panel}-data", "key": key}
 
     @property
@@ -144,7 +144,7 @@ class CardGrid:
         return {"type": f"{self.panel}-data", "key": ALL}
 
     def groups(self, snapshot: Snapshot, view: View) -> list[Group]:
-        """The sections of cards that the view asks for."""
+        """Return the sections of cards that the view asks for."""
         kept = self.parameters
         fold = cast(Fold, kept.fold.of(view))
         return arrange(
@@ -160,11 +160,11 @@ class CardGrid:
         )
 
     def first_keys(self, snapshot: Snapshot, view: View) -> list[str]:
-        """The cards that are mounted, in order."""
+        """Return the cards that are mounted, in order."""
         return [key for group in self.groups(snapshot, view) for key in group.mounted()]
 
     def layout(self, snapshot: Snapshot, view: View) -> list[Any]:
-        """The grid and its stores."""
+        """Return the grid and its stores."""
         groups = self.groups(snapshot, view)
         return [
             dcc.Store(id=f"{self.panel}-arranged", data=mounted_as(groups, self._notice(groups, view), 0)),
@@ -197,7 +197,7 @@ class CardGrid:
         ]
 
     def register(self, app: Dash, live: Live) -> None:
-        """Adds the callbacks that mount and draw the cards."""
+        """Add the callbacks that mount and draw the cards."""
         self._register_arrange(app, live)
         if self.draw is not None and self.depends is not None:
             self._register_draw(app, live, self.draw, self.depends)
@@ -216,7 +216,7 @@ class CardGrid:
             )
 
     def _notice(self, groups: Sequence[Group], view: View) -> tuple[str, ...]:
-        """Why there are no cards, and what to do about it; empty where there are some."""
+        """Return why there are no cards, and what to do about it; empty where there are some."""
         if groups:
             return ()
         if view.tag_filter:
@@ -236,7 +236,7 @@ class CardGrid:
         return frozenset(self.parameters.wide.of(view)), RunTable(snapshot, view).colors
 
     def _section_id(self, name: Any) -> dict[str, Any]:
-        """Id of the part of the page with an outermost section."""
+        """Return id of the part of the page with an outermost section."""
         return {"type": "card-section", "panel": self.panel, "name": name}
 
     def _section(self, group: Group, wide: frozenset[str], colors: Mapping[str, RunColor]) -> html.Section:
@@ -346,18 +346,18 @@ class CardGrid:
 
 
 def column_style(groups: Iterable[Group]) -> dict[str, Any]:
-    """Tells the style how many cards the largest section has: more columns would stay empty."""
+    """Tell the style how many cards the largest section has: more columns would stay empty."""
     return {"--most": max((len(group.keys) for one in groups for group in one.all()), default=1)}
 
 
 def section_title(group: Group) -> list[Any]:
-    """What a section is called; what the sections around it say already is dim."""
+    """Return what a section is called; what the sections around it say already is dim."""
     around = group.name.removesuffix(group.label)
     return [html.Span(around, className="dim"), group.label] if around not in ("", group.name) else [group.label]
 
 
 def mounted_as(groups: Sequence[Group], notice: Sequence[str], mount: int) -> dict[str, Any]:
-    """What is mounted, and when it was: the same cards mounted once more are empty once more."""
+    """Return what is mounted, and when it was: the same cards mounted once more are empty once more."""
     return {
         "mount": mount,
         "notice": list(notice),
@@ -366,7 +366,7 @@ def mounted_as(groups: Sequence[Group], notice: Sequence[str], mount: int) -> di
 
 
 def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
-    """Series of one kind of the shown runs whose tags pass the filter: by `tag_order`, then by run."""
+    """Return series of one kind of the shown runs whose tags pass the filter: by `tag_order`, then by run."""
     by_tag: dict[str, list[Series]] = {}
     for run in RunTable(snapshot, view).shown:
         for series in snapshot.runs[run].of_kind(kind):
@@ -375,12 +375,12 @@ def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
 
 
 def tag_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[Place, str]]:
-    """A card for every tag, whichever shown runs have it, in the sections of its name."""
+    """Return a card for every tag, whichever shown runs have it, in the sections of its name."""
     return [(OfTag(tag), tag) for tag in dict.fromkeys(s.tag for s in shown_series(snapshot, view, kind))]
 
 
 def pair_key(tag: str, run: str) -> str:
-    """Key of a card for one tag of one run."""
+    """Return key of a card for one tag of one run."""
     return json.dumps([tag, run], ensure_ascii=False)
 
 
@@ -391,17 +391,17 @@ def pair_of(key: str) -> tuple[str, str]:
 
 
 def pair_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[Place, str]]:
-    """A card for every tag of every shown run, in the sections of the tag's name."""
+    """Return a card for every tag of every shown run, in the sections of the tag's name."""
     return [(OfTag(s.tag), pair_key(s.tag, s.run)) for s in shown_series(snapshot, view, kind)]
 
 
 def action(name: str, title: str) -> html.Button:
-    """A button of a card's head, with the icon ``name``; the page acts on its class ``act-<name>``."""
+    """Return a button of a card's head, with the icon ``name``; the page acts on its class ``act-<name>``."""
     return html.Button(icon(name, 14), className=f"icon-button act-{name}", title=title)
 
 
 def full_width() -> html.Button:
-    """The button that gives a card a row of its own."""
+    """Return the button that gives a card a row of its own."""
     return action("wide", "Full width")
 
 
@@ -417,7 +417,7 @@ def titled_card(
     actions: Sequence[html.Button] = (),
     tags: Sequence[str] = (),
 ) -> html.Article:
-    """A card: title, what is said about it, buttons, the run where it shows one only, and its body.
+    """Return a card: title, what is said about it, buttons, the run where it shows one only, and its body.
 
     ``actions`` are the buttons; without any there is the one for the full width. ``tags`` are those that the title
     ``tag`` is made of, where there are several.
@@ -433,7 +433,7 @@ def titled_card(
 
 
 def _tag_label(tag: str) -> list[Any]:
-    """A tag with its prefix less loud."""
+    """Return a tag with its prefix less loud."""
     shown = shown_tag(tag)
     head, slash, rest = shown.partition("/")
     return [html.Span(head + slash, className="dim"), rest] if slash and rest else [shown]
@@ -444,7 +444,7 @@ def _joined(labels: Sequence[list[Any]]) -> list[Any]:
 
 
 def run_label(run: str, color: RunColor) -> html.Span:
-    """A run's name with its color; the page puts what the run is called in its place."""
+    """Return a run's name with its color; the page puts what the run is called in its place."""
     dot = html.I(className="run-dot", style={"--light": color.light, "--dark": color.dark})
     return html.Span(
         [dot, html.Bdi(run)],

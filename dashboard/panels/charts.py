@@ -18,7 +18,9 @@ class Chart:
     """What was left out of the picture; empty if nothing was."""
 
     def with_meta(self, **meta: Any) -> dict[str, Any]:
-        """The figure, its layout's ``meta`` carrying the note for the card's head and whatever else the page reads."""
+        """Return the figure, its layout's ``meta`` carrying the note for the card's head and whatever else the page
+        reads.
+        """
         layout = self.figure["layout"] | {"meta": {"note": self.note, **meta}}
         return self.figure | {"layout": layout}
 
@@ -36,11 +38,13 @@ BLANK: Final[dict[str, Any]] = {
 
 
 def chart_body(data_id: dict[str, str]) -> html.Div:
-    """The body of a card that is a chart, still without its figure."""
+    """Return the body of a card that is a chart, still without its figure."""
     graph = dcc.Graph(id=data_id, figure=BLANK, config=GRAPH_CONFIG, style={"height": "100%"})
     return html.Div(graph, className="chart")
 
 
 def utc_offset() -> float:
-    """Seconds to add to a wall time so that Plotly, which knows no time zones, prints the server's local time."""
+    """Return seconds to add to a wall time so that Plotly, which knows no time zones, prints the server's local
+    time.
+    """
     return float(time.localtime().tm_gmtoff)

@@ -75,13 +75,13 @@ class Group:
         return len(self.keys) + sum(group.count for group in self.groups)
 
     def all(self) -> Iterator["Group"]:
-        """It and the sections within."""
+        """Return it and the sections within."""
         yield self
         for group in self.groups:
             yield from group.all()
 
     def mounted(self) -> Iterator[str]:
-        """Keys of the cards that are mounted, in order."""
+        """Yield keys of the cards that are mounted, in order."""
         if self.open:
             yield from self.on_page
             for group in self.groups:
@@ -133,7 +133,7 @@ def _in_order(cards: Sequence[_Card]) -> list[_Card]:
 
 
 def arrange(cards: Iterable[tuple[Place, str]], by: Arrangement) -> list[Group]:
-    """Joins cards into sections: named ones as they come, then those of tags.
+    """Join cards into sections: named ones as they come, then those of tags.
 
     Sections are open from the top until `MOST_CARDS` cards are, whatever the user did about others. Of sections that
     hold others only those open by themselves that people look at first, or the first of all: a model's many layers
@@ -158,7 +158,7 @@ def arrange(cards: Iterable[tuple[Place, str]], by: Arrangement) -> list[Group]:
 
 
 def _outermost(named: dict[str, _Node], root: _Node) -> list[_Node]:
-    """All outermost sections; what tags have in common with a named one, or with `OTHER`, goes there."""
+    """Return all outermost sections; what tags have in common with a named one, or with `OTHER`, goes there."""
     of_tags = {node.name: node for node in root.inner.values()}
     if root.cards and OTHER in named | of_tags:
         (named.get(OTHER) or of_tags[OTHER]).cards += root.cards
@@ -184,7 +184,7 @@ class _Opening:
         self._untouched = True
 
     def groups(self, nodes: Iterable[_Node], around: str, seen: bool = True) -> Iterator[Group]:
-        """The sections within one, given whether that is open unless the user closed it."""
+        """Yield the sections within one, given whether that is open unless the user closed it."""
         for node in sorted(nodes, key=lambda node: self._sections.get(node.name, len(self._sections))):
             label = label_within(around, node.name)
             by_itself = seen and self._opens(node, label)
@@ -221,7 +221,7 @@ def card_places(groups: Iterable[Group], around: tuple[str, ...] = ()) -> Iterat
 
 
 def parse_pages(raw: Sequence[str]) -> dict[str, int]:
-    """Reads "section:2"; what is not of that form is left out."""
+    """Read "section:2"; what is not of that form is left out."""
     pages: dict[str, int] = {}
     for entry in raw:
         name, colon, number = entry.rpartition(":")
@@ -231,7 +231,7 @@ def parse_pages(raw: Sequence[str]) -> dict[str, int]:
 
 
 def structure(group: Group) -> dict[str, Any]:
-    """What is mounted of a section, small enough to travel: when it is unchanged the cards stay as they are."""
+    """Return what is mounted of a section, small enough to travel: when it is unchanged the cards stay as they are."""
     told: dict[str, Any] = {"name": group.name, "label": group.label, "count": group.count}
     if group.open:
         told |= {"cards": list(group.on_page), "groups": [structure(inner) for inner in group.groups]}
@@ -239,7 +239,7 @@ def structure(group: Group) -> dict[str, Any]:
 
 
 def still_fits(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether what is mounted serves the new structure: closing a section only hides its cards."""
+    """Return whether what is mounted serves the new structure: closing a section only hides its cards."""
     if any(old[part] != new[part] for part in ("name", "label", "count")):
         return False
     if "cards" not in new:
@@ -250,5 +250,5 @@ def still_fits(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def mounted_keys(told: Mapping[str, Any]) -> list[str]:
-    """Keys of the cards of a `structure`."""
+    """Return keys of the cards of a `structure`."""
     return [*told.get("cards", ()), *(key for inner in told.get("groups", ()) for key in mounted_keys(inner))]

@@ -28,14 +28,16 @@ class StepData(TypedDict):
 
 
 def pick(total: int, most: int) -> NDArray[np.int64]:
-    """Indices of at most ``most`` of ``total`` points, evenly spread, the first and the last always among them."""
+    """Return indices of at most ``most`` of ``total`` points, evenly spread, the first and the last always among
+    them.
+    """
     if total <= most:
         return np.arange(total)
     return np.linspace(0, total - 1, most).round().astype(np.int64)
 
 
 def chosen_steps(entries: Iterable[str]) -> dict[str, int]:
-    """Reads "KEY:STEP"; what is not of that form is left out."""
+    """Read "KEY:STEP"; what is not of that form is left out."""
     chosen: dict[str, int] = {}
     for entry in entries:
         key, colon, step = entry.rpartition(":")
@@ -46,7 +48,7 @@ def chosen_steps(entries: Iterable[str]) -> dict[str, int]:
 
 
 def index_at(steps: NDArray[np.int64], step: int | None) -> int | None:
-    """The point at a step, or the nearest one before it; None where all are later.
+    """Return the point at a step, or the nearest one before it; None where all are later.
 
     Of several at one step it is the last. Steps need not be in order.
 
@@ -64,7 +66,8 @@ def index_at(steps: NDArray[np.int64], step: int | None) -> int | None:
 def slider(
     series: Sequence[Series], within: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
 ) -> StepData:
-    """What a slider over all steps of some series needs: steps, wall times, and seconds since the run's first point.
+    """Return what a slider over all steps of some series needs: steps, wall times, and seconds since the run's first
+    point.
 
     A step that several series have is described by the first of them. Beyond `MOST_POSITIONS` steps, so many of them
     are offered, evenly spread; ``of`` says how many there are.

@@ -27,13 +27,13 @@ _NUMBER: Final = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?", re.IGNORECASE)
 
 
 def shown_tag(tag: str) -> str:
-    """The tag as its card calls it: without the end that PyTorch's writers, and ours, give to texts."""
+    """Return the tag as its card calls it: without the end that PyTorch's writers, and ours, give to texts."""
     return tag.removesuffix("/text_summary") or tag or NO_TAG
 
 
 @lru_cache(maxsize=65_536)
 def section_path(tag: str) -> tuple[str, ...]:
-    """The sections that a tag lies in, outermost first, each by its whole name.
+    """Return the sections that a tag lies in, outermost first, each by its whole name.
 
     Names are divided at "/", and at "." between words; not within numbers such as that of "mAP_0.5".
 
@@ -57,7 +57,7 @@ def _sections(tag: str) -> Iterator[str]:
 
 
 def _dots(part: str) -> Iterator[int]:
-    """Where the dots are that divide a part of a name."""
+    """Yield where the dots are that divide a part of a name."""
     if _NUMBER.fullmatch(part):
         return
     start = 0
@@ -71,24 +71,24 @@ def _dots(part: str) -> Iterator[int]:
 
 
 def importance(name: str) -> int:
-    """How soon people look for a name: the place in `LOOKED_AT_FIRST` of its first word there, or `REST`."""
+    """Return how soon people look for a name: the place in `LOOKED_AT_FIRST` of its first word there, or `REST`."""
     words = {word.lower() for word in _WORD.findall(name)}
     return next((place for place, known in enumerate(LOOKED_AT_FIRST) if words & known), REST)
 
 
 @lru_cache(maxsize=65_536)
 def tag_order(tag: str) -> tuple[Any, ...]:
-    """Sorts tags: section by section, what people look at first before the rest, numbers by their values."""
+    """Sort tags: section by section, what people look at first before the rest, numbers by their values."""
     path = (*section_path(tag), shown_tag(tag))
     labels = [label_within(outer, name) for outer, name in zip(("", *path), path, strict=False)]
     return tuple((importance(label), natural(label)) for label in labels)
 
 
 def label_within(outer: str, name: str) -> str:
-    """A section's name without that of the section around it."""
+    """Return a section's name without that of the section around it."""
     return name[len(outer) :].lstrip("/.") or name if outer else name
 
 
 def natural(text: str) -> tuple[Any, ...]:
-    """Sorts texts with their numbers by value: "layer2" before "layer10"."""
+    """Sort texts with their numbers by value: "layer2" before "layer10"."""
     return tuple(int(part) if at % 2 else part.casefold() for at, part in enumerate(re.split(r"([0-9]{1,300})", text)))

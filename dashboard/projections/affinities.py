@@ -45,7 +45,7 @@ Steps = Generator[tuple[int, int], None, Affinities]
 
 
 def affinity_steps(graph: NeighbourGraph, perplexity: float, workers: Workers, *, cosine: bool = False) -> Steps:
-    """Affinities of a graph, in pieces: after each, how many rows are done and how many there are.
+    """Yield affinities of a graph, in pieces: after each, how many rows are done and how many there are.
 
     Args:
         graph: nearest neighbours, whose arrays become those of the affinities, so that there are never both; nobody
@@ -88,7 +88,7 @@ def _widths_of(squares: NDArray[np.float32], goal: float, workers: Workers) -> N
 
 
 def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float) -> Affinities:
-    """Weights that draw points of one label together and let others go, as TensorBoard's t-SNE does.
+    """Return weights that draw points of one label together and let others go, as TensorBoard's t-SNE does.
 
     With o = percent / 100, n points, s of a point's own label and m of other labels (points without one left out), a
     weight is multiplied by 1/n where either point has no label, by 1/n + o/s where both have the same, and by
@@ -114,7 +114,7 @@ def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float)
 
 @kernel(error_model="numpy")
 def _widths(squares: NDArray[np.float32], goal: float, begin: int, end: int) -> None:
-    """Turns squared distances into weights with the sum 1 and the wanted entropy, in nats, by halving."""
+    """Turn squared distances into weights with the sum 1 and the wanted entropy, in nats, by halving."""
     count = squares.shape[1]
     exponents = np.empty(count)
     for i in range(begin, end):
@@ -148,7 +148,7 @@ def _widths(squares: NDArray[np.float32], goal: float, begin: int, end: int) -> 
 
 @kernel()
 def _place(row: NDArray[np.int32], wanted: int) -> int:
-    """Where a row has a number, or -1. All are looked at, which the compiler does many at once."""
+    """Return where a row has a number, or -1. All are looked at, which the compiler does many at once."""
     place = -1
     for k in range(len(row)):
         place = max(place, k if row[k] == wanted else -1)
@@ -157,7 +157,7 @@ def _place(row: NDArray[np.int32], wanted: int) -> int:
 
 @kernel()
 def _count(rows: NDArray[np.int32], sizes: NDArray[np.int64], begin: int, end: int) -> None:
-    """Adds to ``sizes[1 + j]`` how many of these points have j as neighbour without being its own."""
+    """Add to ``sizes[1 + j]`` how many of these points have j as neighbour without being its own."""
     for i in range(begin, end):
         for k in range(rows.shape[1]):
             j = rows[i, k]
@@ -175,7 +175,7 @@ def _merge(
     begin: int,
     end: int,
 ) -> None:
-    """Makes the weights symmetric in their place; those of points that are neighbours one way go to the others too."""
+    """Make the weights symmetric in their place; those of points that are neighbours one way go to the others too."""
     half = 0.5 / len(rows)
     for i in range(begin, end):
         for k in range(rows.shape[1]):
@@ -195,7 +195,7 @@ def _merge(
 
 @kernel()
 def _insert(values: NDArray[Any], others: NDArray[Any], starts: NDArray[np.int64], own: int) -> None:
-    """Puts the others of each row, which begin at ``starts``, after its ``own`` values, of which the array is full."""
+    """Put the others of each row, which begin at ``starts``, after its ``own`` values, of which the array is full."""
     for i in range(len(starts) - 2, -1, -1):
         at = own * (i + 1) + starts[i + 1]
         for other in range(starts[i + 1] - 1, starts[i] - 1, -1):
@@ -217,7 +217,7 @@ def _supervised(
     unlabelled: float,
     out: NDArray[np.float32],
 ) -> float:
-    """Weights times their factors, and the sum of them."""
+    """Return weights times their factors, and the sum of them."""
     total = 0.0
     for i in range(len(labels)):
         own = labels[i]

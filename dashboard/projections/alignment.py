@@ -11,7 +11,7 @@ def aligned(
     scale: bool = False,
     matches: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
 ) -> NDArray[np.float32]:
-    """The moving picture, moved, turned and mirrored so that its points are as near to the fixed ones as can be.
+    """Return the moving picture, moved, turned and mirrored so that its points are as near to the fixed ones as can be.
 
     Orthogonal Procrustes: ``R = U V'`` of the singular values ``(M - m)' (F - f) = U S V'`` makes
     ``|(M - m) R - (F - f)|`` least; the result is ``s (M - m) R + f``, with ``s = sum(S) / |M - m|^2`` if the picture

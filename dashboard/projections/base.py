@@ -32,19 +32,19 @@ class Run(Protocol):
     """One projection under way. It is not shared between threads."""
 
     def advance(self, seconds: float) -> Progress:
-        """Works for about ``seconds`` (one iteration at least) and tells how far it is."""
+        """Work for about ``seconds`` (one iteration at least) and tell how far it is."""
         ...
 
     def perturb(self) -> None:
-        """Moves every point a little at random, to get it out of a poor place."""
+        """Move every point a little at random, to get it out of a poor place."""
         ...
 
     def extend(self, iterations: int) -> None:
-        """Adds so many iterations after the end."""
+        """Add so many iterations after the end."""
         ...
 
     def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
-        """What starting again at this place needs, as arrays.
+        """Return what starting again at this place needs, as arrays.
 
         Where all of it has more than ``most_bytes``, what can be worked out again is left out.
         """

@@ -17,7 +17,9 @@ _HARMLESS: Final = 1e12
 def row_blocks(
     count: int, width: int, *, begin: int = 0, values: int = _VALUES, fewest: int = _FEWEST_ROWS
 ) -> Iterator[slice]:
-    """Slices that cover ``count`` rows from ``begin``, each of about ``values`` numbers, or of ``fewest`` rows."""
+    """Yield slices that cover ``count`` rows from ``begin``, each of about ``values`` numbers, or of ``fewest``
+    rows.
+    """
     rows = max(values // max(width, 1), fewest)
     for start in range(begin, begin + count, rows):
         yield slice(start, min(start + rows, begin + count))
@@ -29,7 +31,8 @@ def as_float32(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def bounded(points: Points) -> Points:
-    """The points, or, where some are so large that their squares overflow, all of them divided by a power of two.
+    """Return the points, or, where some are so large that their squares overflow, all of them divided by a power of
+    two.
 
     For what does not depend on the scale of the points: neighbours, clusters.
     """
@@ -40,7 +43,7 @@ def bounded(points: Points) -> Points:
 
 
 def largest_of(points: Points) -> float:
-    """The largest absolute value, 0 where there is none."""
+    """Return the largest absolute value, 0 where there is none."""
     if points.size == 0:
         return 0.0
     return max(float(np.max(points)), -float(np.min(points)))

@@ -26,7 +26,7 @@ _STARTS: Final = 4
 
 
 def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
-    """What is done otherwise than by the book for points of such a shape, in sentences for a person."""
+    """Return what is done otherwise than by the book for points of such a shape, in sentences for a person."""
     said = []
     if dimensions > WIDEST[method]:
         said.append(f"The {dimensions} dimensions were reduced to {WIDEST[method]} by PCA first.")
@@ -46,7 +46,7 @@ def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
 
 
 def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
-    """Clusters around ``count`` centres, so that squared distances from them are small.
+    """Return clusters around ``count`` centres, so that squared distances from them are small.
 
     Lloyd's algorithm from k-means++, the best of 4 beginnings; on batches (Sculley 2010) for more than 20,000 points.
 
@@ -83,7 +83,7 @@ def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
 def hdbscan(
     points: Points, minimum_size: int = 15, minimum_samples: int | None = None, *, seed: int = 0
 ) -> NDArray[np.int32]:
-    """Clusters of any form and number: where points are dense.
+    """Return clusters of any form and number: where points are dense.
 
     Campello, Moulavi, Sander 2013, "Density-Based Clustering Based on Hierarchical Density Estimates".
 
@@ -128,7 +128,7 @@ def _dense(points: Points, minimum_size: int, minimum_samples: int | None) -> ND
 
 
 def _different(points: Points, most: int) -> int:
-    """How many different points there are; at most ``most``."""
+    """Return how many different points there are; at most ``most``."""
     seen: set[bytes] = set()
     for point in points:
         # -0 and 0 are the same.
@@ -139,7 +139,7 @@ def _different(points: Points, most: int) -> int:
 
 
 def _by_size(found: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Clusters numbered by their size, the largest 0; of equal ones the one of the first point first."""
+    """Return clusters numbered by their size, the largest 0; of equal ones the one of the first point first."""
     labels = np.full(len(found), -1, np.int32)
     inside = np.flatnonzero(found >= 0)
     if len(inside):

@@ -35,7 +35,7 @@ class Direction:
 
 
 def directions_of(points: Points, axes: Sequence[CustomAxis]) -> list[Direction]:
-    """The directions of axes, from the left end to the right one, their 0 halfway between. Not made orthogonal.
+    """Return the directions of axes, from the left end to the right one, their 0 halfway between. Not made orthogonal.
 
     A single axis is joined by a second: the direction at a right angle to it along which the points vary most.
     Source: the Embedding Projector's "Custom" (tensorboard/plugins/projector/vz_projector/
@@ -68,7 +68,9 @@ def _between(left: NDArray[np.float64], right: NDArray[np.float64]) -> Direction
 
 
 def _most_varied_besides(points: Points, taken: Direction) -> Direction:
-    """The first principal component of what a direction leaves of the points, or of some of them if they are many."""
+    """Return the first principal component of what a direction leaves of the points, or of some of them if they are
+    many.
+    """
     chosen = np.linspace(0, len(points) - 1, min(len(points), MOST_FITTED)).round().astype(np.int64)
     some = points[chosen]
     left = some - along(some, [taken]) * taken.unit.astype(np.float32)

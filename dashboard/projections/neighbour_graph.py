@@ -49,7 +49,7 @@ Steps = Generator[tuple[int, int], None, NeighbourGraph]
 def neighbour_graph(
     points: Points, count: int, metric: Metric = "euclidean", *, approximate: bool | None = None, seed: int = 0
 ) -> NeighbourGraph:
-    """The ``count`` nearest other points of every point.
+    """Return the ``count`` nearest other points of every point.
 
     Args:
         points: float32 ``[n, d]``.
@@ -111,7 +111,7 @@ class _Search:
     def among(
         self, queries: NDArray[np.int32], batches: Batches, centre: NDArray[np.float32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The nearest neighbours of some points among others.
+        """Return the nearest neighbours of some points among others.
 
         Args:
             queries: int32 ``[q]``, rows.
@@ -163,7 +163,7 @@ class _Search:
         return taken
 
     def _terms(self, candidates: NDArray[np.floating[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """What is added to a candidate's product, and what that is multiplied by: less is nearer."""
+        """Return what is added to a candidate's product, and what that is multiplied by: less is nearer."""
         match self.metric:
             case "euclidean":
                 return np.einsum("ij,ij->i", candidates, candidates), np.full(len(candidates), -2, candidates.dtype)
@@ -175,7 +175,7 @@ class _Search:
                 assert_never(self.metric)
 
     def _keep(self, *arrays: NDArray[Any]) -> None:
-        """Puts what is near enough into the heaps, by the arrays that `keep` takes."""
+        """Put what is near enough into the heaps, by the arrays that `keep` takes."""
         keep_rows: Callable[..., None] = keep
         self.workers.over(len(arrays[0]), lambda begin, end: keep_rows(*arrays, begin, end), least=16)
 
@@ -201,7 +201,10 @@ def _exactly(search: _Search, queries: NDArray[np.int32]) -> tuple[NDArray[np.in
 
 
 def _approximate(search: _Search, lists: int, seed: int) -> Steps:
-    """Points are put into the list of the nearest of some centres; for a list's points those around are searched."""
+    """Yield points are put into the list of the nearest of some centres.
+
+    For a list's points those around are searched.
+    """
     points, n = search.points, len(search.points)
     rows, distances = np.empty((n, search.count), np.int32), np.empty((n, search.count), np.float32)
     # For inner products the lists are by direction as for cosines: large products are usually in such a direction.
@@ -239,7 +242,7 @@ def _cut(ids: NDArray[np.int32]) -> Iterable[NDArray[np.int32]]:
 def _enough(
     order: NDArray[np.int32], bounds: NDArray[np.int64], near: NDArray[np.intp], probed: int, count: int
 ) -> NDArray[np.int32]:
-    """The rows in the lists around one; more lists than usual where these have fewer rows than are sought."""
+    """Return the rows in the lists around one; more lists than usual where these have fewer rows than are sought."""
     sizes = np.cumsum(bounds[near + 1] - bounds[near])
     lists = max(probed, int(np.searchsorted(sizes, count + 1)) + 1)
     return np.concatenate([order[bounds[other] : bounds[other + 1]] for other in near[:lists]])
@@ -271,7 +274,7 @@ def _centres(
 def _assigned(
     points: Points, centres: NDArray[np.float32], spherical: bool
 ) -> Generator[tuple[int, int], None, NDArray[np.int32]]:
-    """The list of each point."""
+    """Yield the list of each point."""
     labels = np.empty(len(points), np.int32)
     for begin in range(0, len(points), 4 * _CANDIDATES):
         block = points[begin : begin + 4 * _CANDIDATES]
@@ -283,7 +286,7 @@ def _assigned(
 
 
 def _closest(points: Points, centres: NDArray[np.float32]) -> NDArray[np.int32]:
-    """The nearest centre of each point."""
+    """Return the nearest centre of each point."""
     middle = centres.mean(axis=0)
     shifted = centres - middle
     squares = np.einsum("ij,ij->i", shifted, shifted)
@@ -296,7 +299,7 @@ def _closest(points: Points, centres: NDArray[np.float32]) -> NDArray[np.int32]:
 
 
 def _nearest_centres(centres: NDArray[np.float32]) -> NDArray[np.intp]:
-    """All centres in the order of their distance from each, itself first."""
+    """Return all centres in the order of their distance from each, itself first."""
     shifted = centres - centres.mean(axis=0)
     squares = np.einsum("ij,ij->i", shifted, shifted)
     distances = squares - 2 * shifted @ shifted.T
@@ -306,7 +309,10 @@ def _nearest_centres(centres: NDArray[np.float32]) -> NDArray[np.intp]:
 
 
 def _recall(found: NDArray[np.float32], true: NDArray[np.float32], metric: Metric) -> float:
-    """The share of what was found that is as near as the farthest true neighbour; equal distances are as good."""
+    """Return the share of what was found that is as near as the farthest true neighbour.
+
+    Equal distances are as good.
+    """
     limit, slack = true[:, -1:], np.abs(true[:, -1:]) * np.float32(1e-5)
     return float((found >= limit - slack).mean() if metric == "inner" else (found <= limit + slack).mean())
 

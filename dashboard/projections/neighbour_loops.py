@@ -16,7 +16,7 @@ METRICS: Final[dict[Metric, int]] = {"euclidean": 0, "cosine": 1, "inner": 2}
 
 @kernel()
 def _put(values: NDArray[Any], rows: NDArray[np.int32], value: np.floating[Any], row: np.int32) -> None:
-    """Replaces the largest of a heap."""
+    """Replace the largest of a heap."""
     at, size = 0, len(values)
     while True:
         child = 2 * at + 1
@@ -43,7 +43,7 @@ def keep(
     begin: int,
     end: int,
 ) -> None:
-    """Puts candidates that are nearer than the farthest kept one in its place; values are heaps, the farthest first."""
+    """Put candidates that are nearer than the farthest kept one in its place; values are heaps, the farthest first."""
     for i in range(begin, end):
         worst = values[i, 0]
         for j in range(len(ids)):
@@ -117,7 +117,7 @@ def measure(
 
 @kernel()
 def add_rows(points: Points, labels: NDArray[np.int32], sums: NDArray[np.float32]) -> None:
-    """Adds each row to the sum that its label names."""
+    """Add each row to the sum that its label names."""
     for i in range(len(points)):
         for k in range(points.shape[1]):
             sums[labels[i], k] += points[i, k]

@@ -25,7 +25,7 @@ class Neighbours:
 def neighbours_of(
     points: NDArray[np.float32], of: int | NDArray[np.float32], count: int, metric: Metric = "cosine"
 ) -> Neighbours:
-    """The ``count`` points nearest to a point or a vector, compared with every one.
+    """Return the ``count`` points nearest to a point or a vector, compared with every one.
 
     Args:
         points: float32 ``[n, d]``, C-contiguous.

@@ -45,7 +45,7 @@ class Pca:
 
 
 def pca(points: Points, components: int = 10, *, seed: int = 0) -> Pca:
-    """Principal components, from the eigenvectors of the covariance matrix.
+    """Return principal components, from the eigenvectors of the covariance matrix.
 
     ``C = (X - m)' (X - m) / (n - 1) = A' diag(variances) A`` and ``coordinates = (X - m) A'``. The products are summed
     in float64 over blocks of rows, so the data are neither copied nor squared in float32. With more columns than rows
@@ -86,7 +86,7 @@ def pca(points: Points, components: int = 10, *, seed: int = 0) -> Pca:
 
 
 def mean_of(points: Points) -> NDArray[np.float64]:
-    """Mean of each column, summed in float64; zeros of no points."""
+    """Return mean of each column, summed in float64; zeros of no points."""
     n, d = points.shape
     sums = _by_parts(n, lambda begin, end: points[begin:end].sum(axis=0, dtype=np.float64))
     return np.sum(sums, axis=0) / n if sums else np.zeros(d)
@@ -106,7 +106,7 @@ def projected(points: Points, mean: NDArray[np.float64], axes: NDArray[np.float6
 
 
 def _by_parts(count: int, work: Callable[[int, int], T]) -> list[T]:
-    """Results of a few parts of the rows, the same parts on any number of cores."""
+    """Return results of a few parts of the rows, the same parts on any number of cores."""
     return Workers().over(count, work, least=max(-(-count // _PARTS), _FEWEST_ROWS))
 
 
@@ -149,7 +149,10 @@ def _by_rows(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
 
 
 def _leading(products: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The k largest eigenvalues, the largest first, and their vectors as columns; what is in ``products`` is lost."""
+    """Return the k largest eigenvalues, the largest first, and their vectors as columns.
+
+    What is in ``products`` is lost.
+    """
     # A server that projects nothing starts sooner without.
     from scipy.linalg import eigh
 
@@ -177,7 +180,7 @@ def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) 
 def _without_noise(
     sums: NDArray[np.float64], axes: NDArray[np.float64], squared_mean: float, components: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums and axes of as many components as were asked for; zero where there is nothing but rounding."""
+    """Sum and axes of as many components as were asked for; zero where there is nothing but rounding."""
     k, d = axes.shape
     kept_sums, kept_axes = np.zeros(components), np.zeros((components, d))
     if k:

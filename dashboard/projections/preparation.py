@@ -11,7 +11,7 @@ _ROUNDING = 1e-7
 
 
 def sphered(points: Points) -> Points:
-    """The points on a sphere around their centroid, as the Embedding Projector's "Spherize data" puts them.
+    """Return the points on a sphere around their centroid, as the Embedding Projector's "Spherize data" puts them.
 
     ``x' = (x - c) / |x - c|`` with the centroid ``c``; a row at the centroid stays there, at zero.
     Source: tensorboard/plugins/projector/vz_projector/data.ts, ``DataSet.normalize``.
@@ -41,7 +41,7 @@ def sphered(points: Points) -> Points:
 
 
 def reduced(points: Points, most_dimensions: int, *, seed: int = 0) -> Points:
-    """The points with at most so many dimensions, by PCA; the points themselves where they have no more.
+    """Return the points with at most so many dimensions, by PCA; the points themselves where they have no more.
 
     Args:
         points: float32[n, d].

@@ -55,7 +55,7 @@ def quality(
     seed: int = 0,
     told: Callable[[int, int], None] | None = None,
 ) -> Quality:
-    """Compares the ``count`` nearest neighbours of points in the data and in the picture.
+    """Compare the ``count`` nearest neighbours of points in the data and in the picture.
 
     ``T = 1 - 2 / (m k (2 n - 3 k - 1)) sum_i sum_j max(0, r(i, j) - k)`` over the k neighbours j of each rated point i
     in the picture, with the rank r of j by its distance from i in the data; m points are rated. Continuity is the same
@@ -212,7 +212,7 @@ def _ranks(distances: NDArray[np.float32], own: NDArray[np.int64], others: NDArr
 
 @kernel()
 def _nearest_of(distances: NDArray[Any], own: NDArray[Any], found: NDArray[Any]) -> None:
-    """The k smallest of each row but its own, the smallest first; equal ones by column."""
+    """Return the k smallest of each row but its own, the smallest first; equal ones by column."""
     k = found.shape[1]
     best = np.empty(k, distances.dtype)
     for row in range(len(own)):

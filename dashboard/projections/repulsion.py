@@ -22,7 +22,7 @@ class Repulsion(Protocol):
     """Computes forces, and what it needs for that again and again it keeps."""
 
     def __call__(self, picture: Picture, forces: Picture) -> float:
-        """Writes each point's force and returns Z."""
+        """Write each point's force and return Z."""
         ...
 
 

@@ -40,7 +40,7 @@ class Grid:
         self._kernel = np.empty(0, np.float32)
 
     def __call__(self, picture: Picture, forces: Picture) -> float:
-        """Writes each point's force and returns Z."""
+        """Write each point's force and return Z."""
         low = picture.min(axis=1)
         step, nodes = _spacing(float((picture.max(axis=1) - low).max()))
         # Twice as wide as the picture, so that the ends do not feel each other around the edge.
@@ -63,7 +63,7 @@ class Grid:
 
 
 def _spacing(span: float) -> tuple[float, int]:
-    """How far apart nodes are, and how many there are along a side, for a picture of some width.
+    """Return how far apart nodes are, and how many there are along a side, for a picture of some width.
 
     Both are rounded, so that one kernel serves many pictures of those that grow.
     """
@@ -74,7 +74,7 @@ def _spacing(span: float) -> tuple[float, int]:
 
 
 def transformed_kernel(size: int, step: float) -> NDArray[np.float32]:
-    """The real transform of 1 / (1 + distance^2) on a ring of nodes, divided by the splines' of both ends."""
+    """Return the real transform of 1 / (1 + distance^2) on a ring of nodes, divided by the splines' of both ends."""
     nodes = np.arange(size)
     squares = ((np.minimum(nodes, size - nodes) * step) ** 2).astype(np.float32)
     kernel: NDArray[np.float32] = scipy.fft.rfft2(1 / (1 + squares[:, None] + squares)).real
@@ -84,7 +84,7 @@ def transformed_kernel(size: int, step: float) -> NDArray[np.float32]:
 
 @kernel(fastmath=True)
 def _weights(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
-    """What the cubic B-splines of four nodes are at t between the second and the third."""
+    """Return what the cubic B-splines of four nodes are at t between the second and the third."""
     a = np.float32(1) - t
     sixth, half, most = np.float32(1 / 6), np.float32(0.5), np.float32(2 / 3)
     return a * a * a * sixth, most - t * t + half * t * t * t, most - a * a + half * a * a * a, t * t * t * sixth
@@ -92,7 +92,7 @@ def _weights(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.floa
 
 @kernel(fastmath=True)
 def _slopes(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
-    """The derivatives of `_weights`."""
+    """Return the derivatives of `_weights`."""
     a = np.float32(1) - t
     half, two, more = np.float32(0.5), np.float32(2), np.float32(1.5)
     return -half * a * a, -two * t + more * t * t, two * a - more * a * a, half * t * t

@@ -32,7 +32,7 @@ class Tree:
         self._workers = workers
 
     def __call__(self, picture: Picture, forces: Picture) -> float:
-        """Writes each point's force and returns Z."""
+        """Write each point's force and return Z."""
         n = picture.shape[1]
         levels = 0
         while n > _LEAF << levels:
@@ -53,7 +53,7 @@ class Tree:
 
 @kernel()
 def _split(picture: Picture, order: NDArray[np.int32], level: int, levels: int, begin: int, end: int) -> None:
-    """Puts the nodes from ``begin`` to ``end`` of a level, and all below them, into the order of a k-d tree."""
+    """Put the nodes from ``begin`` to ``end`` of a level, and all below them, into the order of a k-d tree."""
     n = np.int64(picture.shape[1])
     for depth in range(level, levels):
         for node in range(begin << (depth - level), end << (depth - level)):
@@ -141,7 +141,7 @@ def _listed(
     entries: NDArray[np.float32],
     stack: NDArray[np.int64],
 ) -> int:
-    """Writes what pushes a leaf's points, places and numbers of points, and returns how many entries there are."""
+    """Write what pushes a leaf's points, places and numbers of points, and return how many entries there are."""
     n = np.int64(points.shape[1])
     leaves = 1 << levels
     own = nodes[leaves + leaf]
@@ -185,7 +185,7 @@ def _push(
     begin: int,
     end: int,
 ) -> float:
-    """Forces on the points of some leaves, and their part of Z."""
+    """Force on the points of some leaves, and their part of Z."""
     n = np.int64(points.shape[1])
     entries = np.empty((4, n + len(nodes)), np.float32)
     stack = np.empty(2 * levels + 2, np.int64)

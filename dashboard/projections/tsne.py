@@ -44,7 +44,7 @@ def start(
     init: NDArray[np.float32] | None = None,
     state: Mapping[str, NDArray[Any]] | None = None,
 ) -> "TsneRun":
-    """Begins, or goes on with, a t-SNE of some points. The work is done by the run's `advance`.
+    """Begin, or go on with, a t-SNE of some points. The work is done by the run's `advance`.
 
     Args:
         points: float32 ``[n, d]``.
@@ -110,7 +110,7 @@ class TsneRun:
         return tuple(notes)
 
     def advance(self, seconds: float) -> Progress:
-        """Works for about so long, at least one piece of the preparation or one iteration, and tells how far it is."""
+        """Work for about so long, at least one piece of the preparation or one iteration, and tell how far it is."""
         end = time.perf_counter() + seconds
         while self._preparation is not None:
             if next(self._preparation, self) is self:
@@ -124,7 +124,7 @@ class TsneRun:
         return self._progress()
 
     def perturb(self) -> None:
-        """Moves every point by up to a twentieth of the picture's radius in each dimension, but not out of the circle.
+        """Move every point by up to a twentieth of the picture's radius in each dimension, but not out of the circle.
 
         As TensorBoard's. Before the first picture it does nothing.
         """
@@ -149,13 +149,13 @@ class TsneRun:
         self._picture = _centred(moved)
 
     def extend(self, iterations: int) -> None:
-        """Adds so many iterations after the end."""
+        """Add so many iterations after the end."""
         if iterations < 0:
             raise ValueError(f"t-SNE can be extended by 0 iterations or more, not by {iterations}.")
         self._total += iterations
 
     def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
-        """What `start` needs to go on: copies, and the affinities themselves once they are known.
+        """Return what `start` needs to go on: copies, and the affinities themselves once they are known.
 
         These are left out where they have more than ``most_bytes``.
         """
@@ -194,7 +194,7 @@ class TsneRun:
         return Grid(self._workers) if self._settings.dimensions == 2 else Tree(self._workers)
 
     def _prepare(self) -> Generator[None, None, None]:
-        """The first picture, the neighbours and their weights, in pieces."""
+        """Yield the first picture, the neighbours and their weights, in pieces."""
         if self._picture is None:
             self._picture = _centred(first_picture(self._points, self._settings, self._init))
             yield
@@ -228,7 +228,7 @@ class TsneRun:
         self._affinities, self._entropy = affinities, affinities.entropy
 
     def _told(self, steps: Generator[tuple[int, int], None, Any]) -> Generator[None, None, Any]:
-        """The same steps, with the phase telling how far they are."""
+        """Yield the same steps, with the phase telling how far they are."""
         name = self._phase
         while True:
             try:
@@ -285,7 +285,8 @@ class TsneRun:
 
 
 def first_picture(points: Points, settings: TsneSettings, init: NDArray[np.float32] | None = None) -> Picture:
-    """Where points begin: ``init``, or the first principal components with a standard deviation of 1e-4 in the first.
+    """Return where points begin: ``init``, or the first principal components with a standard deviation of 1e-4 in the
+    first.
 
     Dimensions that the data do not have are filled at random, since no force leads into them.
     """
@@ -306,7 +307,9 @@ def first_picture(points: Points, settings: TsneSettings, init: NDArray[np.float
 
 
 def _moderate(points: Points) -> Points:
-    """The points, or multiples of them whose squares single precision can hold: only ratios of distances count."""
+    """Return the points, or multiples of them whose squares single precision can hold: only ratios of distances
+    count.
+    """
     points = bounded(points)
     largest = largest_of(points)
     if not 0 < largest < _SMALL:

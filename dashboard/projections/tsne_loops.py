@@ -21,7 +21,7 @@ def attract_2d(
     begin: int,
     end: int,
 ) -> None:
-    """Sums of p_ij q_ij (y_i - y_j)."""
+    """Sum of p_ij q_ij (y_i - y_j)."""
     xs, ys = picture[0], picture[1]
     one = np.float32(1)
     for i in range(begin, end):
@@ -69,7 +69,7 @@ def weighted_logs(
     begin: int,
     end: int,
 ) -> float:
-    """The sum of p_ij log(1 + |y_i - y_j|^2): with log Z and the sum of p log p it is the KL divergence."""
+    """Return the sum of p_ij log(1 + |y_i - y_j|^2): with log Z and the sum of p log p it is the KL divergence."""
     total = 0.0
     for i in range(begin, end):
         for k in range(starts[i], starts[i + 1]):

@@ -46,7 +46,7 @@ class TsneSettings:
 
 
 def neighbours_for(perplexity: float, n: int) -> int:
-    """How many neighbours of each of ``n`` points have a weight, as in scikit-learn."""
+    """Return how many neighbours of each of ``n`` points have a weight, as in scikit-learn."""
     return min(n - 1, int(3 * perplexity + 1))
 
 

@@ -34,7 +34,7 @@ def start(
     init: NDArray[np.float32] | None = None,
     state: dict[str, NDArray[Any]] | None = None,
 ) -> "UmapRun":
-    """Begins UMAP, or goes on from a state.
+    """Begin UMAP, or go on from a state.
 
     Args:
         points: float32[n, d].
@@ -91,7 +91,7 @@ class UmapRun:
             )
 
     def advance(self, seconds: float) -> Progress:
-        """Works for about ``seconds``: at least one epoch, or one piece of the graph."""
+        """Work for about ``seconds``: at least one epoch, or one piece of the graph."""
         until = time.perf_counter() + seconds
         while self._preparation is not None:
             try:
@@ -117,7 +117,7 @@ class UmapRun:
         return self._progress("iterations" if self._iteration < self._total else "done")
 
     def perturb(self) -> None:
-        """Moves every point by about a twentieth of the picture's spread, at random."""
+        """Move every point by about a twentieth of the picture's spread, at random."""
         if len(self._places) < 2:
             return
         generator = np.random.default_rng((self._settings.seed, self._iteration))
@@ -125,12 +125,12 @@ class UmapRun:
         self._places += generator.normal(0, spread, self._places.shape).astype(np.float32)
 
     def extend(self, iterations: int) -> None:
-        """Adds so many epochs; the learning rate falls to 0 at the new end."""
+        """Add so many epochs; the learning rate falls to 0 at the new end."""
         if len(self._places) >= 2:
             self._total += max(iterations, 0)
 
     def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
-        """What `start` needs to go on here; empty before the first epoch can be done.
+        """Return what `start` needs to go on here; empty before the first epoch can be done.
 
         The edges are left out where they have more than ``most_bytes``.
         """
@@ -202,7 +202,7 @@ def _wanted(settings: UmapSettings, epochs: int) -> Wanted:
 
 
 def _beginning(points: Points, settings: UmapSettings, init: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    """Where the points begin: never two in one place, where forces have no direction."""
+    """Return where the points begin: never two in one place, where forces have no direction."""
     if init is None:
         places = pca(points, settings.dimensions, seed=settings.seed).coordinates.astype(np.float64)
         extents = np.ptp(places, axis=0)

@@ -67,7 +67,7 @@ def preparation_steps(
     epoch: int = 0,
     random: NDArray[np.int64] | None = None,
 ) -> Steps:
-    """The graph of at least two points, and the curve of the picture.
+    """Yield the graph of at least two points, and the curve of the picture.
 
     Args:
         points: float32[n, d].
@@ -108,7 +108,7 @@ def preparation_steps(
 
 @kernel()
 def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: int) -> None:
-    """Turns the distances of each point's neighbours into strengths from 0 to 1.
+    """Turn the distances of each point's neighbours into strengths from 0 to 1.
 
     The nearest one that is not in the same place has the strength 1, and the sum is the logarithm of base 2 of how
     many there are, the point itself included. ``overall`` is the mean distance, points to themselves included.
@@ -143,7 +143,7 @@ def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: 
 
 
 def _directed(found: NeighbourGraph) -> Any:
-    """Row by row the strengths of a point's neighbours."""
+    """Return row by row the strengths of a point's neighbours."""
     n, count = found.rows.shape
     # Of the width of the columns, or SciPy makes both wide.
     starts = np.arange(0, n * count + 1, count, dtype=np.int32 if n * count < 1 << 30 else np.int64)
@@ -153,7 +153,7 @@ def _directed(found: NeighbourGraph) -> Any:
 
 
 def _united(graph: Any) -> Any:
-    """Edges that are there in either direction: ``a + b - a b``, the probability that one of the two is."""
+    """Return edges that are there in either direction: ``a + b - a b``, the probability that one of the two is."""
     back = graph.T.tocsr()
     both = graph.multiply(back)
     united = graph + back
@@ -165,7 +165,7 @@ def _united(graph: Any) -> Any:
 
 
 def _supervised(graph: Any, labels: NDArray[np.int32], far: float) -> Any:
-    """The graph with weaker edges between points of different labels, whose strongest edge is made 1 again."""
+    """Return the graph with weaker edges between points of different labels, whose strongest edge is made 1 again."""
     of_heads, of_tails = labels[_heads(graph)], labels[graph.indices]
     known = (of_heads >= 0) & (of_tails >= 0)
     graph.data[~known] *= np.float32(np.exp(-_UNKNOWN))
@@ -181,7 +181,7 @@ def _heads(graph: Any) -> NDArray[np.int32]:
 
 
 def _curve(wanted: Wanted) -> Curve:
-    """The curve that is 1 up to the minimum distance and falls exponentially from there, as near as can be."""
+    """Return the curve that is 1 up to the minimum distance and falls exponentially from there, as near as can be."""
     # For this alone, and of what a worker imports among the largest.
     from scipy.optimize import curve_fit
 

@@ -36,7 +36,7 @@ class Edges:
         repulsions: int,
         random: NDArray[np.int64],
     ) -> "Edges":
-        """Edges as they are before an epoch, but for rounding.
+        """Return edges as they are before an epoch, but for rounding.
 
         Args:
             epoch: its number, from 0.
@@ -65,7 +65,7 @@ class Curve:
 def run_epoch(
     places: NDArray[np.float32], edges: Edges, curve: Curve, *, epoch: int, step: float, repulsions: int
 ) -> None:
-    """Moves the points once.
+    """Move the points once.
 
     An edge that is due draws its two ends to each other, and pushes its head from some random points.
 
@@ -101,7 +101,8 @@ def loss(
     apart: tuple[NDArray[np.int32], NDArray[np.int32]],
     repulsions: int,
 ) -> float:
-    """The cross entropy per attraction that the sampling makes small, estimated on some edges and some random pairs.
+    """Return the cross entropy per attraction that the sampling makes small, estimated on some edges and some random
+    pairs.
 
     ``-sum(w log q) / sum(w) - repulsions mean(log(1 - q))`` with the strengths ``w`` of edges in the data and ``q`` in
     the picture. Source: Damrich and Hamprecht 2021, "On UMAP's true loss function".

@@ -27,7 +27,7 @@ class ColorScale:
     """Where the values are positive and span more than two powers of ten."""
 
     def at(self, value: float) -> RunColor:
-        """The color of a value; `MISSING` for one that is not finite."""
+        """Return the color of a value; `MISSING` for one that is not finite."""
         if not math.isfinite(value):
             return MISSING
         # Halved, because the span of two finite numbers need not be finite; that of the least ones is then nothing.
@@ -40,7 +40,7 @@ class ColorScale:
 
 
 def scale_of(values: Sequence[float]) -> ColorScale | None:
-    """The scale from the least to the greatest of the finite values; None without any."""
+    """Return the scale from the least to the greatest of the finite values; None without any."""
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return None
@@ -49,7 +49,7 @@ def scale_of(values: Sequence[float]) -> ColorScale | None:
 
 
 def colors_by_value(values: Mapping[str, FactValue]) -> tuple[Mapping[str, RunColor], ColorScale | None]:
-    """Colors of runs by a value of theirs: along a scale for numbers, one each for anything else.
+    """Return colors of runs by a value of theirs: along a scale for numbers, one each for anything else.
 
     Returns:
         The colors by run, and the scale where there is one.
@@ -68,7 +68,7 @@ def colors_by_value(values: Mapping[str, FactValue]) -> tuple[Mapping[str, RunCo
 def colors_of_groups(
     runs: Iterable[str], group_of: Mapping[str, str], least_members: int, first: int = 0
 ) -> Mapping[str, RunColor]:
-    """Colors of groups, of which no run that is in no group has one while the palette lasts.
+    """Return colors of groups, of which no run that is in no group has one while the palette lasts.
 
     Each group takes the first place of the palette that is free when it comes to be, so that later runs change none.
 

@@ -24,7 +24,7 @@ class Example(TypedDict):
 
 
 def name_example(facts: Facts) -> str:
-    """The end of the first run's name, as a regular expression."""
+    """Return the end of the first run's name, as a regular expression."""
     name = next((run for run in facts.trainings if run != "."), "").rpartition("/")[2]
     while len(name) > _LONGEST_NAME and (shorter := re.sub(r"^.+?[_-]", "", name)) != name:
         name = shorter
@@ -32,13 +32,16 @@ def name_example(facts: Facts) -> str:
 
 
 def condition_example(facts: Facts) -> str:
-    """A condition on a hyperparameter that some runs meet, if possible on one that differs; empty without any."""
+    """Return a condition on a hyperparameter that some runs meet, if possible on one that differs.
+
+    Empty without any.
+    """
     conditions = [text for name in facts.hparam_names[:20] if (text := _condition(facts, name))]
     return min(conditions, key=lambda text: len(text) > _SHORT, default="")
 
 
 def examples(facts: Facts) -> list[Example]:
-    """Searches of every kind that these runs have something for; each finds some of them."""
+    """Search of every kind that these runs have something for; each finds some of them."""
     found: list[Example] = []
     for text, meaning in _candidates(facts):
         try:
@@ -87,13 +90,13 @@ def _metric(facts: Facts) -> str:
 
 
 def _values(facts: Facts, name: str) -> list[FactValue]:
-    """The values of a hyperparameter, each once."""
+    """Return the values of a hyperparameter, each once."""
     column = facts.column(HParamField(name))
     return list(dict.fromkeys(value for run in facts.trainings if (value := column[run]) is not None))
 
 
 def _quoted(name: str) -> str:
-    """A name as a condition has it: backquotes around what would be read as something else."""
+    """Return a name as a condition has it: backquotes around what would be read as something else."""
     return name if _PLAIN.fullmatch(name) and name not in _WORDS else f"`{name}`"
 
 
@@ -108,6 +111,6 @@ def _written(value: FactValue) -> str:
 
 
 def _end(value: float) -> str:
-    """The end of a range that has the value in it, with few digits where that does not make it less."""
+    """Return the end of a range that has the value in it, with few digits where that does not make it less."""
     short = f"{value:.4g}"
     return short if float(short) >= value else repr(value)

@@ -84,13 +84,13 @@ Condition: TypeAlias = Tree[Comparison | Membership]
 
 
 def looks_like_expression(text: str) -> bool:
-    """Whether a search is meant as a condition, not as a regular expression: it compares something."""
+    """Return whether a search is meant as a condition, not as a regular expression: it compares something."""
     bare = _QUOTED.sub("``", text)
     return "(?" not in bare and _LOOKS_LIKE.search(bare) is not None
 
 
 def parse(text: str) -> Condition:
-    """Reads a condition.
+    """Read a condition.
 
     Raises:
         ExpressionError: it does not follow the grammar; the message says where.
@@ -152,7 +152,7 @@ class _Parser(ConditionParser[Comparison | Membership]):
 
 
 def runs_where(condition: Condition, facts: Facts, group_of: Callable[[str], str]) -> list[str]:
-    """The runs for which a condition holds, in order.
+    """Return the runs for which a condition holds, in order.
 
     Args:
         condition: what `parse` gave.
@@ -194,7 +194,7 @@ def _holds(condition: Condition, facts: Facts, runs: Sequence[str], group_of: Ca
 
 
 def compare(left: FactValue, operator: Operator, right: FactValue) -> bool:
-    """Whether a comparison holds; what is missing, and what cannot be ordered, compares as false."""
+    """Return whether a comparison holds; what is missing, and what cannot be ordered, compares as false."""
     if left is None or right is None:
         return False
     comparable = isinstance(left, str) == isinstance(right, str)
@@ -238,7 +238,7 @@ def _values(operand: Operand, facts: Facts, runs: Sequence[str], group_of: Calla
 
 
 def resolve(name: str, facts: Facts) -> Field | BuiltIn:
-    """What a name in a condition means: a built-in field, a hyperparameter, or a metric.
+    """Return what a name in a condition means: a built-in field, a hyperparameter, or a metric.
 
     A hyperparameter may be called as its experiment has it shown, and a metric by the last part of its tag where no
     other tag ends with it. ``hparam.NAME`` and ``metric.TAG`` say which of two is meant.

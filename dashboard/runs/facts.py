@@ -59,7 +59,7 @@ Field: TypeAlias = HParamField | MetricField
 
 
 def parse_field(spec: str) -> Field | None:
-    """Reads "hparam:NAME" or "metric:TAG.STATISTIC"; None for anything else."""
+    """Read "hparam:NAME" or "metric:TAG.STATISTIC"; None for anything else."""
     if spec.startswith(HPARAM) and spec != HPARAM:
         return HParamField(spec.removeprefix(HPARAM))
     if spec.startswith(METRIC):
@@ -71,7 +71,7 @@ def parse_field(spec: str) -> Field | None:
 
 
 def summed_up(series: Series, statistic: Statistic) -> float | None:
-    """The last value of a scalar series, or the least or greatest that is finite.
+    """Return the last value of a scalar series, or the least or greatest that is finite.
 
     Returns:
         None where it has no point, or none can be read.
@@ -106,12 +106,12 @@ class Facts:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Facts":
-        """The facts of a snapshot; found out once, and kept as long as the snapshot is."""
+        """Return the facts of a snapshot; found out once, and kept as long as the snapshot is."""
         # Two threads may both make one; whichever is first is everybody's.
         return cast(Facts, vars(snapshot).setdefault("_facts", cls(snapshot.runs)))
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """What ``make`` gives, worked out when it is first asked for by this key."""
+        """Return what ``make`` gives, worked out when it is first asked for by this key."""
         if key not in self._known:
             self._known[key] = make()
         return cast(T, self._known[key])
@@ -195,7 +195,7 @@ class Facts:
         return {name: title for name, title in titles.items() if uses[title] == 1}
 
     def title(self, field: Field) -> str:
-        """What a field is called on the screen."""
+        """Return what a field is called on the screen."""
         return self.hparam_titles.get(field.name, field.name) if isinstance(field, HParamField) else field.label
 
     @cached_property
@@ -214,22 +214,22 @@ class Facts:
         return tuple(dict.fromkeys(tags))
 
     def value(self, run: str, field: Field) -> FactValue:
-        """The value of a field for a run."""
+        """Return the value of a field for a run."""
         if isinstance(field, HParamField):
             return self.hparams[run].get(field.name)
         series = self.runs[run].series.get(field.tag)
         return summed_up(series, field.statistic) if series is not None and series.kind == SCALARS else None
 
     def column(self, field: Field) -> Mapping[str, FactValue]:
-        """The value of a field by run, for all runs; worked out once."""
+        """Return the value of a field by run, for all runs; worked out once."""
         return self.once(field, lambda: {run: self.value(run, field) for run in self.runs})
 
     def last_step(self, run: str) -> int | None:
-        """The furthest step of the run's scalars."""
+        """Return the furthest step of the run's scalars."""
         ends = [int(series.steps.max()) for series in self.runs[run].of_kind(SCALARS) if len(series)]
         return max(ends, default=None)
 
     def values(self, runs: Iterable[str], field: Field) -> list[FactValue]:
-        """The values of a field for several runs."""
+        """Return the values of a field for several runs."""
         column = self.column(field)
         return [column[run] for run in runs]

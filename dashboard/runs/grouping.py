@@ -41,7 +41,7 @@ class RunGroup:
 
 
 def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...], str]:
-    """Groups all runs by what ``specs`` say together.
+    """Group all runs by what ``specs`` say together.
 
     Args:
         facts: what is known of the runs.
@@ -69,12 +69,12 @@ def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...]
 
 
 def least_members(specs: Sequence[str]) -> int:
-    """How many runs it takes to be a group."""
+    """Return how many runs it takes to be a group."""
     return 2 if SEEDS in specs else 1
 
 
 def _with_helpers(facts: Facts, groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
-    """The groups with the sessions of their runs, and groups of the lines that their runs have in common."""
+    """Return the groups with the sessions of their runs, and groups of the lines that their runs have in common."""
     if not facts.helpers:
         return tuple(groups)
     label_of = {run: group.label for group in groups for run in group.runs}
@@ -93,7 +93,7 @@ def _with_helpers(facts: Facts, groups: Sequence[RunGroup]) -> tuple[RunGroup, .
 
 
 def _labelled(members: Mapping[tuple[str, ...], Sequence[str]]) -> tuple[RunGroup, ...]:
-    """Groups whose labels differ, as their keys do: joined parts may read alike."""
+    """Group whose labels differ, as their keys do: joined parts may read alike."""
     taken: set[str] = set()
     groups: list[RunGroup] = []
     for parts, runs in members.items():
@@ -118,7 +118,7 @@ class SeedsFound:
 
 
 def seeds_found(facts: Facts) -> SeedsFound:
-    """How many runs differ from another by their seed only."""
+    """Return how many runs differ from another by their seed only."""
     counts = [count for count in Counter(seed_labels(facts).values()).values() if count > 1]
     return SeedsFound(len(counts), sum(counts))
 
@@ -149,7 +149,7 @@ def names_without_seed(hparams: Mapping[str, Mapping[str, HParamValue]]) -> Mapp
 
 
 def _counted(runs: Iterable[str]) -> Mapping[str, str]:
-    """Labels of runs whose names differ by a number at the end that counts up from 0 or 1."""
+    """Return labels of runs whose names differ by a number at the end that counts up from 0 or 1."""
     numbers: dict[str, dict[str, int]] = {}
     for run in runs:
         found = _NUMBER_AT_END.search(run)
@@ -184,7 +184,7 @@ def _differences(signatures: Sequence[str]) -> Mapping[str, str]:
 
 
 def _keys_of(facts: Facts, spec: str) -> KeysOf:
-    """What makes the parts of the keys of runs out of their names."""
+    """Return what makes the parts of the keys of runs out of their names."""
     if spec == SEEDS:
         labels = seed_labels(facts)
         return lambda runs: [labels[run] for run in runs]
@@ -203,14 +203,14 @@ def _keys_of(facts: Facts, spec: str) -> KeysOf:
 
 
 def _captured(pattern: Pattern, runs: Sequence[str]) -> list[str]:
-    """What a pattern captures of each run's name; all of them together have the time of one search."""
+    """Return what a pattern captures of each run's name; all of them together have the time of one search."""
     deadline = monotonic() + MOST_SECONDS
     found = (pattern.captured(run, seconds=max(deadline - monotonic(), 1e-3)) for run in runs)
     return [NO_MATCH if captured is None else " · ".join(captured) for captured in found]
 
 
 def shown_value(value: HParamValue | None) -> str:
-    """A hyperparameter as it is written: whole numbers without a fraction, few digits."""
+    """Return a hyperparameter as it is written: whole numbers without a fraction, few digits."""
     if value is None:
         return NO_VALUE
     if isinstance(value, bool):

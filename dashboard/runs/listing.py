@@ -32,7 +32,7 @@ _DEPENDS: Final = (settings.GROUP, settings.COLOR, settings.COLUMNS, settings.RE
 
 
 def listing_key(table: RunTable) -> str:
-    """Equal keys have equal rows: what is switched on or stands out changes none of them."""
+    """Return equal keys have equal rows: what is switched on or stands out changes none of them."""
     view = table.view
     chosen = [view.settings.get(setting.name) for setting in _DEPENDS]
     return fingerprint((table.snapshot.revision, view.run_filter, chosen))
@@ -62,7 +62,7 @@ def rows_of(table: RunTable) -> dict[str, RunRow]:
 
 
 def surroundings(table: RunTable) -> Surroundings:
-    """What the table shows besides its rows."""
+    """Return what the table shows besides its rows."""
     found = seeds_found(table.facts)
     return {
         "columns": [column_of(field, table.facts) for field in table.columns],
@@ -91,7 +91,7 @@ def _placeholder(facts: Facts) -> str:
 
 
 def column_of(field: Field, facts: Facts) -> RunColumn:
-    """A field as the page knows it."""
+    """Return a field as the page knows it."""
     return {
         "spec": field.spec,
         "label": facts.title(field),
@@ -100,7 +100,7 @@ def column_of(field: Field, facts: Facts) -> RunColumn:
 
 
 def legend(table: RunTable) -> ScaleLegend | ValuesLegend | None:
-    """What the colors tell where they tell a field: a scale, or the values with their colors."""
+    """Return what the colors tell where they tell a field: a scale, or the values with their colors."""
     field = table.color_field
     if field is None:
         return None
@@ -149,7 +149,7 @@ class Listings:
         self._lock: Final = threading.Lock()
 
     def news(self, table: RunTable, known: str) -> tuple[Listing | None, str]:
-        """What a page has to be told.
+        """Return what a page has to be told.
 
         Args:
             table: what it has to show.
@@ -181,7 +181,7 @@ class Listings:
 
 
 def message(before: Mapping[str, RunRow] | None, now: Mapping[str, RunRow]) -> ChangedRows:
-    """What turns the rows of before into those of now: all, or those that changed and the runs that are gone."""
+    """Return what turns the rows of before into those of now: all, or those that changed and the runs that are gone."""
     if before is None:
         return {"whole": True, "rows": list(now.values()), "gone": []}
     changed = [row for run, row in now.items() if before.get(run) != row]

@@ -17,7 +17,7 @@ MOST_FIELDS = 2_000
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["runs"], route_class=LightRoute)
 
     @routes.get("/api/search")
@@ -25,12 +25,12 @@ def router(live: Live) -> APIRouter:
         q: Annotated[str, Query(max_length=LONGEST_SEARCH)] = "",
         limit: Annotated[int, Query(ge=1, le=200)] = MOST_HITS,
     ) -> list[messages.Hit]:
-        """Runs and tags whose names hold the letters of ``q`` in order, best first."""
+        """Run and tags whose names hold the letters of ``q`` in order, best first."""
         return [_as_json(hit) for hit in search(live.snapshot(), q, limit)]
 
     @routes.get("/api/runs/fields")
     def fields() -> messages.RunFields:
-        """What runs can be grouped, colored and searched by: hyperparameters, and scalar tags."""
+        """Return what runs can be grouped, colored and searched by: hyperparameters, and scalar tags."""
         return _fields(live)
 
     return routes

@@ -28,7 +28,7 @@ class Hit:
 
 
 def match(wanted: str, name: str) -> tuple[float, tuple[int, ...]] | None:
-    """How well a name fits what is searched for: all its letters, in order, ignoring case and blanks.
+    """Return how well a name fits what is searched for: all its letters, in order, ignoring case and blanks.
 
     Letters that stand together, and letters at the beginning of a word, count more; long names count less.
 
@@ -59,7 +59,7 @@ def match(wanted: str, name: str) -> tuple[float, tuple[int, ...]] | None:
 
 
 def search(snapshot: Snapshot, wanted: str, most: int = MOST_HITS) -> list[Hit]:
-    """The runs and tags that fit best, best first; without anything to search for, the first of each."""
+    """Return the runs and tags that fit best, best first; without anything to search for, the first of each."""
     text = wanted[:LONGEST_SEARCH].strip()
     candidates: Iterable[tuple[HitKind, str, str]] = [
         *(("run", run, "") for run in snapshot.runs),
@@ -76,7 +76,10 @@ def search(snapshot: Snapshot, wanted: str, most: int = MOST_HITS) -> list[Hit]:
 
 
 def tags_of(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Every tag with its kind of data, in order of first appearance; what plugins keep for themselves is left out."""
+    """Return every tag with its kind of data, in order of first appearance.
+
+    What plugins keep for themselves is left out.
+    """
     found = {
         (series.tag, series.kind): None
         for run in snapshot.runs.values()

@@ -38,11 +38,11 @@ RUN_SETTINGS: Final[tuple[Setting[Any], ...]] = (
 
 
 def parse_pairs(raw: Sequence[str]) -> Mapping[str, str]:
-    """Reads entries of the form "run:text", where the run's name is percent-encoded; others are left out."""
+    """Read entries of the form "run:text", where the run's name is percent-encoded; others are left out."""
     pairs = (entry.partition(":") for entry in raw)
     return {unquote(run): text for run, colon, text in pairs if colon and text}
 
 
 def format_pair(run: str, text: str) -> str:
-    """Writes an entry that `parse_pairs` reads; ``runs/web/state.ts`` writes the same."""
+    """Write an entry that `parse_pairs` reads; ``runs/web/state.ts`` writes the same."""
     return f"{quote(run, safe='')}:{text}"

@@ -130,7 +130,7 @@ class RunTable:
         return settings.parse_pairs(settings.RENAMED.of(self.view))
 
     def label(self, run: str) -> str:
-        """What the run is called on the screen."""
+        """Return what the run is called on the screen."""
         return self._names.get(run) or self.snapshot.run_title(run)
 
     @cached_property
@@ -164,7 +164,7 @@ class RunTable:
         return self._with_helpers(found), ""
 
     def _with_helpers(self, found: Set[str]) -> list[str]:
-        """Runs that were found, with those that belong to them, in order of their first event."""
+        """Run that were found, with those that belong to them, in order of their first event."""
         helpers = self.facts.helpers
         return [run for run in self.snapshot.runs if run in found or (run in helpers and helpers[run].parent in found)]
 

@@ -75,7 +75,7 @@ class Access:
         return names | frozenset(machine_names()) if self.others_reach_it else names
 
     def refusal(self, method: str, path: str, headers: Headers) -> Refusal | None:
-        """Why a request is refused before it is asked who sends it; None where it is not."""
+        """Return why a request is refused before it is asked who sends it; None where it is not."""
         hosts = headers.getlist("host")
         if len(hosts) > 1:
             return Refusal(400, "The request has several Host headers. Send one.")
@@ -99,7 +99,7 @@ class Access:
         return None
 
     def serves(self, host_header: str) -> bool:
-        """Whether a Host header has a name of this server.
+        """Return whether a Host header has a name of this server.
 
         A page on the internet can point its own name at an address of this machine and so read from it (DNS
         rebinding); its requests still carry that name. An address as a name cannot be pointed elsewhere, so where
@@ -111,7 +111,9 @@ class Access:
         return self._is_allowed(name)
 
     def is_own(self, origin: str, host_header: str) -> bool:
-        """Whether an Origin header names this server's own page: by the name that was asked, or by an allowed one."""
+        """Return whether an Origin header names this server's own page: by the name that was asked, or by an allowed
+        one.
+        """
         try:
             parts = urlsplit(origin.lower())
             name = parts.hostname or ""
@@ -122,11 +124,11 @@ class Access:
         return parts.netloc == host_header.lower() or self._is_allowed(name)
 
     def knows(self, token: str) -> bool:
-        """Whether a request that shows this token may be answered."""
+        """Return whether a request that shows this token may be answered."""
         return not self.token or hmac.compare_digest(token.encode(), self.token.encode())
 
     def knows_cookie(self, value: str) -> bool:
-        """Whether a browser that sends this cookie has shown the token."""
+        """Return whether a browser that sends this cookie has shown the token."""
         return not self.token or hmac.compare_digest(value.encode(), self.cookie.encode())
 
     def _is_allowed(self, name: str) -> bool:
@@ -134,7 +136,7 @@ class Access:
 
 
 def opens_page(method: str, path: str, headers: Headers) -> bool:
-    """Whether a request opens the page, in a tab or in a frame: that a link or a notebook elsewhere may do.
+    """Return whether a request opens the page, in a tab or in a frame: that a link or a notebook elsewhere may do.
 
     Which pages may show it in a frame the browser decides, by the answer's policy. All other addresses may cost
     something, and nothing keeps a page from opening a hundred frames.
@@ -143,14 +145,14 @@ def opens_page(method: str, path: str, headers: Headers) -> bool:
 
 
 def host_name(header: str) -> str:
-    """The name in a Host header, without the port and the brackets of an IPv6 address."""
+    """Return the name in a Host header, without the port and the brackets of an IPv6 address."""
     if header.startswith("["):
         return header[1:].partition("]")[0].lower()
     return header.rpartition(":")[0].lower() if header.count(":") == 1 else header.lower()
 
 
 def is_address(name: str) -> bool:
-    """Whether a name is an IP address."""
+    """Return whether a name is an IP address."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -159,19 +161,21 @@ def is_address(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is this machine's own, for itself alone."""
+    """Return whether a name or an address is this machine's own, for itself alone."""
     return host.lower() == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def machine_names() -> tuple[str, ...]:
-    """The names that other machines may know this one by, in lower case: short, as multicast DNS has it, and full."""
+    """Return the names that other machines may know this one by, in lower case: short, as multicast DNS has it, and
+    full.
+    """
     name = socket.gethostname().lower()
     short = name.partition(".")[0]
     return tuple(dict.fromkeys((name, short, f"{short}.local", socket.getfqdn().lower())))
 
 
 def checked_token(token: str) -> str:
-    """The token of a command line or a variable.
+    """Return the token of a command line or a variable.
 
     Raises:
         UserError: it is too short, or has signs that no header can carry.
@@ -185,7 +189,7 @@ def checked_token(token: str) -> str:
 
 
 def checked_host(name: str) -> str:
-    """A name for `Access.hosts`, in lower case.
+    """Return a name for `Access.hosts`, in lower case.
 
     Raises:
         ValueError: it is no name of a host.
@@ -196,7 +200,7 @@ def checked_host(name: str) -> str:
 
 
 def checked_prefix(given: str) -> str:
-    """A path for `Access.prefix`, without a slash at its end.
+    """Return a path for `Access.prefix`, without a slash at its end.
 
     Raises:
         ValueError: it is no path that an address can have as it stands.
@@ -208,7 +212,7 @@ def checked_prefix(given: str) -> str:
 
 
 def page_policy(frames: Sequence[str], scripts: Sequence[str]) -> str:
-    """The Content-Security-Policy of the page.
+    """Return the Content-Security-Policy of the page.
 
     Args:
         frames: origins whose pages may show it in a frame, beside those of this machine: so that no other site can lay

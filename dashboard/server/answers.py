@@ -28,7 +28,7 @@ class Answers:
     """
 
     def __init__(self, most: int = MOST_ANSWERS, most_bytes: int = MOST_BYTES) -> None:
-        """Keeps at most ``most`` answers, and of those that are bytes at most so many."""
+        """Keep at most ``most`` answers, and of those that are bytes at most so many."""
         self._most: Final = most
         self._most_bytes: Final = most_bytes
         self._lock: Final = threading.Lock()
@@ -37,7 +37,7 @@ class Answers:
         self._state: Hashable = None
 
     async def get(self, state: Hashable, question: Hashable, make: Callable[[], Awaitable[R]]) -> R:
-        """What ``make`` gives for a question in a state; raises as it does."""
+        """Return what ``make`` gives for a question in a state; raises as it does."""
         while True:
             with self._lock:
                 if state != self._state:
@@ -86,7 +86,7 @@ def _size(flight: Future[Any]) -> int:
 
 
 def state_of(live: Live) -> Hashable:
-    """Equal states give equal answers."""
+    """Return equal states give equal answers."""
     return live.snapshot().revision, live.reading
 
 

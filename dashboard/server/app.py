@@ -103,7 +103,7 @@ class Page(Dash):  # type: ignore[misc]
     """A Dash application without the scripts that its page does not need."""
 
     def interpolate_index(self, **parts: str) -> str:
-        """The page's HTML."""
+        """Return the page's HTML."""
         scripts = NEEDLESS_SCRIPTS.sub("", parts["scripts"])
         html: str = super().interpolate_index(**parts | {"scripts": scripts})
         return html
@@ -116,7 +116,7 @@ def build_app(
     captures: Sequence[Address] = (),
     panels: Sequence[Panel] = PANELS,
 ) -> FastAPI:
-    """The whole server over one log directory.
+    """Return the whole server over one log directory.
 
     Args:
         live: the log directory; the caller starts and stops it.
@@ -173,12 +173,12 @@ def build_app(
 
 
 async def no_such_file(request: Request, error: Exception) -> Response:
-    """The answer where a file is asked for that none of Dash's packages gives away."""
+    """Return the answer where a file is asked for that none of Dash's packages gives away."""
     return JSONResponse({"detail": f"There is no file {request.url.path!r}."}, 404)
 
 
 def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
-    """The page's callbacks: two on the server, six in ``web/page``."""
+    """Register the page's callbacks: two on the server, six in ``web/page``."""
     by_name = {panel.name: panel for panel in panels}
     listings = Listings()
 
@@ -253,7 +253,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
     def update_page(
         query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
     ) -> Any:
-        """Brings what is around the panels up to date; what is as the page has it already is not sent again.
+        """Bring what is around the panels up to date; what is as the page has it already is not sent again.
 
         ``chosen`` is the tab that was chosen when this was asked for. It is left alone where it is the open one: the
         user may have chosen another since.
@@ -293,7 +293,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
     )
     @light
     def mount_again(_again: int, name: str | None, query: str | None, revision: int | None, scheme: str | None) -> Any:
-        """Puts the open tab's content on the page once more, where its controls have to follow the view."""
+        """Put the open tab's content on the page once more, where its controls have to follow the view."""
         if name is None or query is None:
             raise dash.exceptions.PreventUpdate
         return panel_content(name, query, revision, scheme)
@@ -308,7 +308,9 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
 
 
 def page_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:
-    """What the page shows around the panels, besides the rows of runs, by part, and the name of the open panel."""
+    """Return what the page shows around the panels, besides the rows of runs, by part, and the name of the open
+    panel.
+    """
     snapshot, view = table.snapshot, table.view
     with_data = [panel.name for panel in panels if panel.has_data(snapshot)]
     opens_without_data = any(panel.name == view.tab and panel.opens_without_data for panel in panels)

@@ -19,7 +19,7 @@ class TypedArray(TypedDict):
 
 
 def typed(array: NDArray[Any]) -> TypedArray:
-    """A one-dimensional array as Plotly's base64 typed array.
+    """Return a one-dimensional array as Plotly's base64 typed array.
 
     float32, float64, int32, int16, int8 and their unsigned forms go as they are; int64, which browsers do not have,
     becomes int32 where it fits and float64 where it does not.
@@ -33,7 +33,7 @@ def typed(array: NDArray[Any]) -> TypedArray:
 
 
 def typed_for_screen(array: NDArray[np.float64]) -> TypedArray:
-    """Numbers to be drawn: as float32 where that moves no point by more than 1/10,000 of their range.
+    """Return numbers to be drawn: as float32 where that moves no point by more than 1/10,000 of their range.
 
     Seven digits remain either way; the columns themselves stay float64.
     """

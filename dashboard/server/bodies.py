@@ -42,7 +42,7 @@ class BoundedReceive:
         self._is_whole = False
 
     async def __call__(self) -> Message:
-        """The next part of the body; after the last one, word that the client left.
+        """Return the next part of the body; after the last one, word that the client left.
 
         Raises:
             HTTPException: 413 where the body is too long, 408 where it comes too slowly.
@@ -64,14 +64,14 @@ class BoundedReceive:
 
 
 def too_long(largest: int) -> HTTPException:
-    """The answer to a body that is longer than ``largest`` bytes."""
+    """Return the answer to a body that is longer than ``largest`` bytes."""
     return HTTPException(
         413, f"The request is longer than the {largest:,} bytes that are read of one.", headers=_CLOSED
     )
 
 
 async def whole_body(receive: Receive) -> bytes:
-    """The body that an ASGI application is sent.
+    """Return the body that an ASGI application is sent.
 
     Raises:
         ClientDisconnect: the client left before its end.
@@ -87,7 +87,7 @@ async def whole_body(receive: Receive) -> bytes:
 
 
 def read_already(body: bytes, receive: Receive) -> Receive:
-    """The ``receive`` that gives a body which was read from another."""
+    """Return the ``receive`` that gives a body which was read from another."""
     waiting = [body]
 
     async def again() -> Message:
@@ -107,7 +107,7 @@ Body = Annotated[bytes, Depends(_body)]
 
 
 def parsed(body: bytes, kind: type[T], problem: str = "The request is not understood", status: int = 422) -> T:
-    """The JSON of a body as an instance of ``kind``, as `msgspec` reads it.
+    """Return the JSON of a body as an instance of ``kind``, as `msgspec` reads it.
 
     Raises:
         HTTPException: it is none; ``problem`` begins the sentence.
@@ -119,7 +119,7 @@ def parsed(body: bytes, kind: type[T], problem: str = "The request is not unders
 
 
 def parsed_message(text: str | bytes, message: M) -> M:
-    """The JSON of a protobuf message, read into ``message``.
+    """Return the JSON of a protobuf message, read into ``message``.
 
     Raises:
         HTTPException: 400 where it is none.
@@ -136,7 +136,7 @@ def parsed_message(text: str | bytes, message: M) -> M:
 
 
 def media_type(request: Request) -> str:
-    """The type of a request's body, without its parameters."""
+    """Return the type of a request's body, without its parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -151,7 +151,7 @@ JsonBody = Annotated[bytes, Depends(_json_body)]
 
 
 def form_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
-    """Names and values of a form, in order, in either of the two encodings that browsers use.
+    """Return names and values of a form, in order, in either of the two encodings that browsers use.
 
     Raises:
         HTTPException: 400 where the body is no such form.
@@ -184,5 +184,5 @@ def _multipart_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
 
 
 def values_of(fields: list[tuple[str, str]], name: str) -> list[str]:
-    """The values of all fields of one name."""
+    """Return the values of all fields of one name."""
     return [value for field, value in fields if field == name]

@@ -75,7 +75,7 @@ class Upload(Generic[R]):
         self._size = 0
 
     def write(self, piece: bytes) -> None:
-        """Takes the next piece.
+        """Take the next piece.
 
         Raises:
             UploadError: the file is larger than any may be, or there is no room; what came before is gone.
@@ -98,7 +98,7 @@ class Upload(Generic[R]):
             raise
 
     def finish(self) -> R:
-        """What the whole file is, or what it is added to.
+        """Return what the whole file is, or what it is added to.
 
         Raises:
             UploadError: it holds nothing that can be shown, or cannot be read; it is gone.
@@ -113,7 +113,7 @@ class Upload(Generic[R]):
             self._ended(self)
 
     def abort(self) -> None:
-        """Throws away what came; nothing happens the second time."""
+        """Throw away what came; nothing happens the second time."""
         self._file.close()
         discard(self.path)
         self._ended(self)
@@ -151,7 +151,7 @@ class DroppedFiles(Generic[K]):
         self._dropped: OrderedDict[str, K] = OrderedDict()
 
     def close(self) -> None:
-        """Deletes all files."""
+        """Delete all files."""
         with self._lock:
             self._dropped.clear()
             self._arriving.clear()
@@ -160,7 +160,7 @@ class DroppedFiles(Generic[K]):
             folder.close()
 
     def _upload(self, name: str, finish: Callable[[Upload[R]], R]) -> Upload[R]:
-        """Begins to take a file.
+        """Begin to take a file.
 
         Raises:
             NoRoomError: too many are on their way.
@@ -185,7 +185,7 @@ class DroppedFiles(Generic[K]):
             raise UploadError(f"There is no place for the file: {error.strerror or error}.") from error
 
     def _reserve(self, upload: Upload[Any], size: int) -> None:
-        """Counts bytes that are about to be written, for which the oldest files make room."""
+        """Count bytes that are about to be written, for which the oldest files make room."""
         with self._lock:
             if upload not in self._arriving:
                 raise UploadError("The dashboard has ended.")
@@ -202,7 +202,7 @@ class DroppedFiles(Generic[K]):
             self._arriving.pop(upload, None)
 
     def _make_room(self) -> None:
-        """Forgets the oldest files, as far as there are too many; called under the lock."""
+        """Forget the oldest files, as far as there are too many; called under the lock."""
 
         def held() -> int:
             return sum(self._arriving.values()) + sum(dropped.bytes for dropped in self._dropped.values())
@@ -212,7 +212,7 @@ class DroppedFiles(Generic[K]):
 
     @contextlib.contextmanager
     def _named(self, upload: Upload[Any], name: str) -> Iterator[tuple[Path, str]]:
-        """The file that has come under a name that no other has; a path of that name, and the name."""
+        """Provide the file that has come under a name that no other has; a path of that name, and the name."""
         with self._lock:
             name = _unused(name, self._dropped.keys() | self._taken)
             self._taken.add(name)
@@ -224,7 +224,7 @@ class DroppedFiles(Generic[K]):
                 self._taken.discard(name)
 
     def _keep(self, upload: Upload[Any], key: str, old: K | None, new: K) -> bool:
-        """Lists a file, in the place of ``old`` if there is one; False where that was changed meanwhile."""
+        """List a file, in the place of ``old`` if there is one; False where that was changed meanwhile."""
         with self._lock:
             if self._dropped.get(key) is not old or upload not in self._arriving:
                 return False
@@ -245,14 +245,14 @@ class DroppedFiles(Generic[K]):
 
 
 def discard(path: Path) -> None:
-    """Deletes a file with the folder that it has for itself."""
+    """Delete a file with the folder that it has for itself."""
     path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         path.parent.rmdir()
 
 
 def shown_name(name: str) -> str:
-    """The last part of a name, without what no file's name may have, and not too long."""
+    """Return the last part of a name, without what no file's name may have, and not too long."""
     last = re.split(r"[/\\]", name)[-1]
     clean = _UNSAFE.sub("_", last).strip(". ") or "file"
     stem, ending = os.path.splitext(clean)

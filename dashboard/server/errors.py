@@ -7,7 +7,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 def find_series(snapshot: Snapshot, run: str, tag: str, kind: str) -> Series:
-    """The series of a run's tag.
+    """Return the series of a run's tag.
 
     Raises:
         HTTPException: 404, where the run has no such tag of that kind.

@@ -5,5 +5,5 @@ from typing import Any
 
 
 def fingerprint(value: Any) -> str:
-    """Equal values have equal fingerprints; short enough to travel with every request."""
+    """Return equal values have equal fingerprints; short enough to travel with every request."""
     return hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

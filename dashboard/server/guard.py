@@ -105,7 +105,7 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _answer_to_stranger(self, request: Request) -> Response | None:
-        """What somebody gets who did not show the token yet; None for all others."""
+        """Return what somebody gets who did not show the token yet; None for all others."""
         access, path = self._access, request.url.path
         if not access.token or path == HEALTH:
             return None
@@ -131,7 +131,7 @@ class Guard:
         return JSONResponse({"detail": why}, 401, ask)
 
     async def _bounded(self, path: str, headers: Headers, receive: Receive) -> Receive:
-        """The body as the application may have it.
+        """Return the body as the application may have it.
 
         Raises:
             HTTPException: 413 where it is too long, 408 where it comes too slowly.
@@ -161,13 +161,13 @@ class Guard:
 
 
 def cookie_name(scope: Scope) -> str:
-    """The name of the cookie of this server: browsers send the cookies of all ports of a machine to each."""
+    """Return the name of the cookie of this server: browsers send the cookies of all ports of a machine to each."""
     server = scope.get("server")
     return f"stepscope-{server[1] if server else 0}"
 
 
 def _without_prefix(scope: Scope, prefix: str) -> Scope:
-    """A request as it is without the path under which a proxy shows the page; some proxies take that off."""
+    """Return a request as it is without the path under which a proxy shows the page; some proxies take that off."""
     if not prefix or not scope["path"].startswith(f"{prefix}/"):
         return scope
     raw = scope.get("raw_path") or b""
@@ -177,7 +177,7 @@ def _without_prefix(scope: Scope, prefix: str) -> Scope:
 
 
 def _without_body(send: Send) -> Send:
-    """Sends the head of an answer, and ends what would send its body part by part."""
+    """Send the head of an answer, and end what would send its body part by part."""
 
     async def send_head(message: Message) -> None:
         if message["type"] == "http.response.start":

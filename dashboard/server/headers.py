@@ -12,6 +12,6 @@ UNCHANGING: Final = "private, max-age=86400, immutable"
 
 
 def attachment(tag: str, extension: str) -> dict[str, str]:
-    """The header that names a download after its tag."""
+    """Return the header that names a download after its tag."""
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in tag)[:100] or "scalars"
     return {"Content-Disposition": f'attachment; filename="{safe}.{extension}"'}

@@ -27,7 +27,7 @@ class Live:
     def __init__(
         self, path: str, make_follower: Callable[[Callable[[Snapshot], None]], Follows], title: str = ""
     ) -> None:
-        """Prepares; nothing is read before `start`.
+        """Prepare; nothing is read before `start`.
 
         Args:
             path: the log directory, as shown to the user.
@@ -48,11 +48,11 @@ class Live:
         self._follower = make_follower(self.publish)
 
     def start(self) -> None:
-        """Begins to follow."""
+        """Begin to follow."""
         self._follower.start()
 
     def stop(self) -> None:
-        """Ends the follower and every stream that waits for news."""
+        """End the follower and every stream that waits for news."""
         self._closed = True
         self._follower.stop()
         self._wake()
@@ -68,16 +68,16 @@ class Live:
         return not self._published or self._snapshot.loading
 
     def snapshot(self) -> Snapshot:
-        """The latest snapshot."""
+        """Return the latest snapshot."""
         return self._snapshot
 
     def folder(self) -> Path | None:
-        """The log directory, where it is a folder of this machine."""
+        """Return the log directory, where it is a folder of this machine."""
         folder = Path(self.path)
         return folder if folder.is_absolute() and folder.is_dir() else None
 
     def shared(self, kind: type[T], make: Callable[[], T] | None = None) -> T:
-        """The one object of a class that panels share over this log directory, made when first asked for."""
+        """Return the one object of a class that panels share over this log directory, made when first asked for."""
         with self._lock:
             if kind not in self._shared:
                 self._shared[kind] = (make or kind)()
@@ -85,7 +85,7 @@ class Live:
             return found
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Makes ``snapshot`` the latest and wakes whoever waits; called from the follower's thread."""
+        """Make ``snapshot`` the latest and wakes whoever waits; called from the follower's thread."""
         with self._lock:
             self._followed = snapshot
             self._published = True
@@ -93,7 +93,7 @@ class Live:
         self._wake()
 
     def add_companions(self, companions: tuple[Companion, ...]) -> None:
-        """Lists files that are not of the log directory in snapshots from now on, instead of those before."""
+        """List files that are not of the log directory in snapshots from now on, instead of those before."""
         with self._lock:
             if companions == self._added:
                 return
@@ -118,7 +118,7 @@ class Live:
                 loop.call_soon_threadsafe(event.set)
 
     async def wait_beyond(self, revision: int, timeout: float) -> int:
-        """Waits until the revision differs from ``revision``, and returns it.
+        """Wait until the revision differs from ``revision``, and return it.
 
         Returns the unchanged revision after ``timeout`` seconds, or when the dashboard ends.
         """
@@ -138,6 +138,6 @@ class Live:
 
 
 def writable_folder(live: Live) -> Path | None:
-    """The folder of the log directory, where it is one on this machine."""
+    """Return the folder of the log directory, where it is one on this machine."""
     folder = Path(live.path)
     return folder if folder.is_absolute() and folder.is_dir() else None

@@ -4,24 +4,24 @@ import math
 
 
 def json_number(value: float) -> float | str:
-    """A number as JSON has it; NaN and the infinities as the strings that TensorBoard uses."""
+    """Return a number as JSON has it; NaN and the infinities as the strings that TensorBoard uses."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def count(number: int) -> str:
-    """A whole number with separators: 12,345."""
+    """Return a whole number with separators: 12,345."""
     return f"{number:,}"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A count and its noun: "1 file", "2 files"."""
+    """Return a count and its noun: "1 file", "2 files"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def file_size(size: int) -> str:
-    """Bytes for people: 512 B, 1.5 kB, 23 MB."""
+    """Return bytes for people: 512 B, 1.5 kB, 23 MB."""
     if size < 1000:
         return f"{size} B"
     scaled = float(size)

@@ -43,7 +43,7 @@ class OpenedCache(Generic[S, O]):
     def __init__(
         self, opener: Callable[[S], O], unavailable: type[Exception], *, most: int = 8, max_bytes: int = 4 << 30
     ) -> None:
-        """An empty cache.
+        """Make an empty cache.
 
         Args:
             opener: opens one thing; raises ``unavailable`` with a sentence for a person where it cannot.
@@ -59,7 +59,7 @@ class OpenedCache(Generic[S, O]):
         self._max_bytes = max_bytes
 
     def get(self, source: S) -> O:
-        """The opened thing, opened now if need be; raises as the opener does."""
+        """Return the opened thing, opened now if need be; raises as the opener does."""
         key = (source.id, source.version)
         while True:
             with self._lock:
@@ -79,7 +79,7 @@ class OpenedCache(Generic[S, O]):
                 return future.result()
 
     def peek(self, source: S) -> O | None:
-        """The opened thing if it is kept."""
+        """Return the opened thing if it is kept."""
         with self._lock:
             future = self._opened.get((source.id, source.version))
         return future.result() if future is not None and future.done() and future.exception() is None else None

@@ -4,7 +4,7 @@ from stepscope.summary.patterns import LONGEST_PATTERN, Pattern, PatternError
 
 
 def exact_case(text: str, *, from_beginning: bool = False) -> Pattern:
-    """A pattern that distinguishes case.
+    """Return a pattern that distinguishes case.
 
     Args:
         text: a regular expression.

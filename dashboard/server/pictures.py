@@ -43,7 +43,7 @@ class Picture:
 
 
 def sniff(data: bytes) -> str:
-    """The MIME type by the first bytes.
+    """Return the MIME type by the first bytes.
 
     Raises:
         PayloadError: it is none of `EXTENSIONS`.
@@ -57,7 +57,7 @@ def sniff(data: bytes) -> str:
 
 
 def picture(images: Images, sample: int) -> Picture:
-    """One sample.
+    """Return one sample.
 
     Raises:
         PayloadError: there is no such sample, or it is of no format that is served.
@@ -69,7 +69,7 @@ def picture(images: Images, sample: int) -> Picture:
 
 
 def read_picture(series: Series, index: int, sample: int) -> Picture:
-    """A picture of a series.
+    """Return a picture of a series.
 
     Raises:
         HTTPException: 404 where there is no such point; 422 where it cannot be read or is no picture.
@@ -83,7 +83,7 @@ def read_picture(series: Series, index: int, sample: int) -> Picture:
 
 
 def picture_answer(request: Request, found: Picture, headers: dict[str, str]) -> Response:
-    """The picture's bytes, or 304 where the client has them; never as anything but a picture."""
+    """Return the picture's bytes, or 304 where the client has them; never as anything but a picture."""
     headers = {**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN, "ETag": found.etag, **headers}
     if found.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

@@ -21,17 +21,17 @@ Row = tuple[float | str, int, float | str]
 
 
 def json_answer(pieces: Iterable[bytes]) -> Pieces:
-    """The answer that the pieces are."""
+    """Return the answer that the pieces are."""
     return Pieces(pieces, media_type="application/json")
 
 
 def listed(elements: Iterable[Any]) -> Iterator[bytes]:
-    """A JSON array, an element a piece."""
+    """Return a JSON array, an element a piece."""
     return joined(orjson.dumps(element) for element in elements)
 
 
 def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """A JSON array of parts, each of which is one or several elements."""
+    """Yield a JSON array of parts, each of which is one or several elements."""
     before = b"["
     for part in parts:
         yield before + part
@@ -40,7 +40,7 @@ def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def named(members: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
-    """A JSON object of values that come in pieces."""
+    """Yield a JSON object of values that come in pieces."""
     before = b"{"
     for name, pieces in members:
         yield before + json_bytes(name) + b":"
@@ -50,7 +50,7 @@ def named(members: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
 
 
 def columns_of(series: Series) -> Columns:
-    """The points of a series.
+    """Return the points of a series.
 
     Raises:
         HTTPException: 422 where they cannot be read any more.
@@ -62,7 +62,7 @@ def columns_of(series: Series) -> Columns:
 
 
 def rows(columns: Columns) -> Iterator[list[Row]]:
-    """All points as wall time, step and value for JSON, `POINTS_A_PIECE` at a time."""
+    """Yield all points as wall time, step and value for JSON, `POINTS_A_PIECE` at a time."""
     for begin in range(0, len(columns), POINTS_A_PIECE):
         part = slice(begin, begin + POINTS_A_PIECE)
         wall_times, values = json_column(columns.wall_times[part]), json_column(columns.values[part])
@@ -70,17 +70,17 @@ def rows(columns: Columns) -> Iterator[list[Row]]:
 
 
 def json_column(numbers: NDArray[np.float64]) -> list[float | str]:
-    """A column as JSON has it; NaN and the infinities are strings, as TensorBoard writes them."""
+    """Return a column as JSON has it; NaN and the infinities are strings, as TensorBoard writes them."""
     column: list[float | str] = numbers.tolist()
     return column if np.isfinite(numbers).all() else [json_number(number) for number in numbers.tolist()]
 
 
 def point_list(series: Series) -> Iterator[bytes]:
-    """Every point of a series of scalars, as TensorBoard sends it; raises as `columns_of`, at once."""
+    """Return every point of a series of scalars, as TensorBoard sends it; raises as `columns_of`, at once."""
     columns = columns_of(series)
     return joined(elements_of(part) for part in rows(columns))
 
 
 def elements_of(elements: list[Any]) -> bytes:
-    """The elements of a JSON array without the brackets around them."""
+    """Return the elements of a JSON array without the brackets around them."""
     return orjson.dumps(elements)[1:-1]

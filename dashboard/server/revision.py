@@ -17,7 +17,7 @@ LEAST_SECONDS_BETWEEN: Final = 0.2
 
 
 async def revision_events(live: Live, request: Request) -> AsyncIterator[str]:
-    """Yields the revision at once and whenever it changes, with a heartbeat in between."""
+    """Yield the revision at once and whenever it changes, with a heartbeat in between."""
     revision = -1
     while not live.closed and not await request.is_disconnected():
         started = monotonic()
@@ -31,7 +31,7 @@ async def revision_events(live: Live, request: Request) -> AsyncIterator[str]:
 
 
 def router(live: Live) -> APIRouter:
-    """The event stream over one log directory."""
+    """Return the event stream over one log directory."""
     routes = APIRouter(tags=["live"])
 
     @routes.get("/api/revision", response_class=StreamingResponse)

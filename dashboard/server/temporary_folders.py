@@ -41,7 +41,7 @@ class OwnedFolder:
         self._finalizer: Final = weakref.finalize(self, _delete, path, lock)
 
     def close(self) -> None:
-        """Deletes it with all that it holds."""
+        """Delete it with all that it holds."""
         self._finalizer()
 
 
@@ -60,7 +60,7 @@ def sweep() -> None:
 
 
 def _made(kind: str) -> tuple[Path, int]:
-    """A new folder, and the open file with the lock that this process holds."""
+    """Return a new folder, and the open file with the lock that this process holds."""
     for _ in range(_TRIES):
         path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{kind}-"))
         lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -105,7 +105,7 @@ def _is_there(path: Path, file: int) -> bool:
 
 
 def _take(file: int) -> bool:
-    """Whether this process now has the lock of an open file, for which it does not wait."""
+    """Return whether this process now has the lock of an open file, for which it does not wait."""
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 async def taken(request: Request, begin: Callable[[], Upload[R]]) -> R:
-    """Takes a file as it comes, without ever having all of it in memory.
+    """Take a file as it comes, without ever having all of it in memory.
 
     Raises:
         HTTPException: 415 where it is of another type. 422 where it is too large, or no file that can be shown. 503

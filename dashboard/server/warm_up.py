@@ -74,7 +74,7 @@ def warm_traces() -> None:
 
 
 def _small_trace() -> bytes:
-    """A Chrome trace that has some of everything."""
+    """Return a Chrome trace that has some of everything."""
     launched = {"correlation": 7, "device": 0, "stream": 7}
     events = [
         {"ph": "X", "name": "ProfilerStep#1", "cat": "user_annotation", "ts": 0.5, "dur": 99, "pid": 1, "tid": 1},

@@ -50,7 +50,7 @@ class DashboardServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     def close_silent(self, now: float) -> None:
-        """Closes the connections that have been without a request for `HEADER_SECONDS`, such as those of slow headers.
+        """Close the connections that have been without a request for `HEADER_SECONDS`, such as those of slow headers.
 
         For bodies there is a bound where they are read.
         """
@@ -70,7 +70,7 @@ class DashboardServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Heeds SIGHUP too, as a closed terminal sends it, unless the program was started to ignore it."""
+        """Heed SIGHUP too, as a closed terminal sends it, unless the program was started to ignore it."""
         with super().capture_signals():
             hang_up = getattr(signal, "SIGHUP", None)
             before = None if hang_up is None else signal.getsignal(hang_up)
@@ -85,25 +85,25 @@ class DashboardServer(uvicorn.Server):
 
 
 def is_silent(connection: Any) -> bool:
-    """Whether a connection of uvicorn's has no request, or none after those that were answered."""
+    """Return whether a connection of uvicorn's has no request, or none after those that were answered."""
     # Both of its usual protocols call the latest request so.
     cycle = getattr(connection, "cycle", None)
     return hasattr(connection, "cycle") and (cycle is None or cycle.response_complete)
 
 
 def is_sending(connection: Any) -> bool:
-    """Whether the body of a connection's latest request is not there yet."""
+    """Return whether the body of a connection's latest request is not there yet."""
     return bool(getattr(getattr(connection, "cycle", None), "more_body", False))
 
 
 def abort(connection: Any) -> None:
-    """Closes a connection at once."""
+    """Close a connection at once."""
     connection.transport.abort()
 
 
 @contextmanager
 def ends_as_interrupted() -> Iterator[None]:
-    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt meanwhile, so that they end as Ctrl+C does: with cleaning up.
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt meanwhile, so that they end as Ctrl+C does: with cleaning up.
 
     uvicorn raises the signals that it took again when it has ended.
     """
@@ -121,5 +121,5 @@ def ends_as_interrupted() -> Iterator[None]:
 
 
 def end_as_interrupted(number: int, frame: object) -> None:
-    """The handler of a signal that is to end the program as Ctrl+C does."""
+    """Handle a signal that is to end the program as Ctrl+C does."""
     raise KeyboardInterrupt

@@ -52,7 +52,7 @@ class Pool:
     """
 
     def __init__(self, name: str, *, threads: int, most_waiting: int, seconds: float) -> None:
-        """A pool without jobs.
+        """Make a pool without jobs.
 
         Args:
             name: of its threads.
@@ -74,7 +74,7 @@ class Pool:
         """Jobs that wait for others, each in a thread beyond ``threads``."""
 
     def submit(self, job: Callable[[], R]) -> Future[R]:
-        """Runs ``job`` as soon as there is a place; a future that is canceled before is left out.
+        """Run ``job`` as soon as there is a place; a future that is canceled before is left out.
 
         Raises:
             BusyError: as many jobs wait as may.
@@ -128,7 +128,7 @@ class Pool:
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """Lets another job begin while the calling one waits inside the block; it goes on when there is a place again.
+        """Let another job begin while the calling one waits inside the block; it goes on when there is a place again.
 
         Raises:
             BusyError: as many jobs wait for others as may.
@@ -353,7 +353,7 @@ class Pieces(StreamingResponse):
         super().__init__(self._sent(), status_code, headers, media_type)
 
     def begin(self) -> None:
-        """Makes the first piece."""
+        """Make the first piece."""
         self._first = self._next()
 
     def _next(self) -> bytes | memoryview:

@@ -28,12 +28,12 @@ PLAYABLE_TYPES: Final = frozenset(
 
 
 def type_of(clip: Clip) -> str:
-    """The clip's MIME type, if it is one of sound."""
+    """Return the clip's MIME type, if it is one of sound."""
     return clip.content_type if clip.content_type in PLAYABLE_TYPES else UNKNOWN_TYPE
 
 
 def points(series: Series, sample: int) -> Iterator[dict[str, Any]]:
-    """What is known of the clip of every point that has the sample, with the query of ``individualAudio``."""
+    """Yield what is known of the clip of every point that has the sample, with the query of ``individualAudio``."""
     for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
         try:
             clips = series.read(index).clips
@@ -51,7 +51,7 @@ def points(series: Series, sample: int) -> Iterator[dict[str, Any]]:
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["audio"], route_class=LightRoute)
 
     @routes.get("/data/plugin/audio/tags")
@@ -72,12 +72,12 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/audio/audio")
     def audio(run: RunName, tag: TagName, sample: Index = 0) -> Response:
-        """Every step of one tag of one run that has the clip, with the query for ``individualAudio``."""
+        """Return every step of one tag of one run that has the clip, with the query for ``individualAudio``."""
         return json_answer(listed(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), sample)))
 
     @routes.get("/data/plugin/audio/individualAudio", response_class=Response)
     def individual_audio(blob_key: BlobKey, content_type: Annotated[str, Query(max_length=80)] = "") -> Response:
-        """The bytes of one clip, under its own type; a ``content_type`` that is none of sound is refused."""
+        """Return the bytes of one clip, under its own type; a ``content_type`` that is none of sound is refused."""
         if content_type and content_type not in PLAYABLE_TYPES | {UNKNOWN_TYPE}:
             raise HTTPException(400, f"Expected a content type of sound, got {content_type!r}.")
         series, index, sample = find_blob(live.snapshot(), blob_key, PLUGIN_NAME)

@@ -21,14 +21,14 @@ BlobKey = Annotated[str, Query(max_length=4 * MAX_NAME, description="Names one b
 
 
 def blob_key(series: Series, index: int, sample: int) -> str:
-    """Names a sample: opaque to clients, and stable while a run is not started again at an earlier step."""
+    """Return names a sample: opaque to clients, and stable while a run is not started again at an earlier step."""
     wall_time_bits = int(series.wall_times[index : index + 1].view(np.int64)[0])
     where = [series.run, series.tag, int(series.steps[index]), wall_time_bits, sample]
     return urlsafe_b64encode(orjson.dumps(where)).decode().rstrip("=")
 
 
 def find_blob(snapshot: Snapshot, key: str, kind: str) -> tuple[Series, int, int]:
-    """Series, index and sample that a key names.
+    """Return series, index and sample that a key names.
 
     Raises:
         HTTPException: 400 where the text is no key, 404 where what it names is gone.
@@ -47,7 +47,7 @@ def find_blob(snapshot: Snapshot, key: str, kind: str) -> tuple[Series, int, int
 
 
 def most_samples(series: Series, samples_in: Callable[[Payload], int]) -> int:
-    """The largest number of samples at a step, of up to `MOST_COUNTED` steps, evenly picked."""
+    """Return the largest number of samples at a step, of up to `MOST_COUNTED` steps, evenly picked."""
     chosen = np.unique(np.linspace(0, len(series) - 1, min(len(series), MOST_COUNTED)).round().astype(np.int64))
     most = 0
     for index in chosen.tolist():

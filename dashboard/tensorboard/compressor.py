@@ -10,7 +10,7 @@ BASIS_POINTS: Final = (0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000)
 
 
 def compress(buckets: NDArray[np.float64]) -> list[tuple[int, float]]:
-    """The value below which each of `BASIS_POINTS` of the counts lies.
+    """Return the value below which each of `BASIS_POINTS` of the counts lies.
 
     Within a bucket the counts are taken to be spread evenly; buckets without counts are passed over. Zeros where there
     are no buckets. Source: tensorboard/plugins/distribution/compressor.py, ``compress_histogram``.

@@ -50,30 +50,30 @@ _PLUGINS: Final = (
 
 
 def is_active(plugin: str, kinds: tuple[str, ...], snapshot: Snapshot) -> bool:
-    """Whether some run has data for a plugin."""
+    """Return whether some run has data for a plugin."""
     if plugin == "projector":
         return any(found.config.embeddings for found in projector_runs(snapshot).values())
     return not snapshot.kinds.isdisjoint(kinds)
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["core"], route_class=LightRoute)
     own_version = version("stepscope")
 
     @routes.get(HEALTH)
     async def healthz() -> dict[str, str]:
-        """Says that the server runs, to whoever looks after it."""
+        """Say that the server runs, to whoever looks after it."""
         return {"status": "ok"}
 
     @routes.get("/data/logdir")
     async def logdir() -> dict[str, str]:
-        """The log directory's path."""
+        """Return the log directory's path."""
         return {"logdir": live.path}
 
     @routes.get("/data/environment")
     async def environment() -> dict[str, Any]:
-        """Version of Stepscope, the log directory's path and the page's title."""
+        """Return version of Stepscope, the log directory's path and the page's title."""
         return {
             "version": own_version,
             "data_location": live.path,
@@ -85,22 +85,22 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/window_properties")
     async def window_properties() -> dict[str, str]:
-        """The page's title."""
+        """Return the page's title."""
         return {"window_title": live.title}
 
     @routes.get("/data/experiments")
     async def experiments() -> list[Any]:
-        """Always empty: a log directory is one experiment, which has no name."""
+        """Answer nothing: a log directory is one experiment, which has no name."""
         return []
 
     @routes.get("/data/experiment_runs")
     async def experiment_runs() -> list[Any]:
-        """Always empty, as in TensorBoard; ``/data/runs`` has the runs."""
+        """Answer nothing, as TensorBoard does; ``/data/runs`` has the runs."""
         return []
 
     @routes.get("/data/notifications")
     async def notifications() -> dict[str, list[Any]]:
-        """Always empty: there are none."""
+        """Answer nothing: there are none."""
         return {"notifications": []}
 
     @routes.get("/data/plugins_listing")

@@ -23,7 +23,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 def merged_layout(snapshot: Snapshot) -> Layout | None:
-    """The layouts of all runs, by name of the run, as one; None where no run has any.
+    """Return the layouts of all runs, by name of the run, as one; None where no run has any.
 
     Categories of one title are joined, and a chart that is there already is left out.
     """
@@ -50,7 +50,9 @@ def merged_layout(snapshot: Snapshot) -> Layout | None:
 
 
 def matching_scalars(snapshot: Snapshot, run: str, pattern: str) -> Iterator[bytes]:
-    """The scalars of a run whose tags match from their beginning, and whether ``pattern`` can be matched with: JSON."""
+    """Return the scalars of a run whose tags match from their beginning, and whether ``pattern`` can be matched with:
+    JSON.
+    """
     found = snapshot.runs.get(run)
     series = found.of_kind(SCALARS) if found is not None else []
     try:
@@ -64,23 +66,23 @@ def matching_scalars(snapshot: Snapshot, run: str, pattern: str) -> Iterator[byt
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["custom_scalars"], route_class=LightRoute)
 
     @routes.get("/data/plugin/custom_scalars/layout")
     def layout() -> Response:
-        """The layouts of all runs as one: categories of charts; an empty object where there is none."""
+        """Return the layouts of all runs as one: categories of charts; an empty object where there is none."""
         merged = merged_layout(live.snapshot())
         return message_answer(merged) if merged is not None else Response(b"{}", media_type="application/json")
 
     @routes.get("/data/plugin/custom_scalars/scalars")
     def scalars(run: RunName, tag: Annotated[str, Query(max_length=MAX_NAME)] = "") -> Response:
-        """Every point of the tags of one run that match the regular expression ``tag`` from their beginning."""
+        """Return every point of the tags of one run that match the regular expression ``tag`` from their beginning."""
         return json_answer(matching_scalars(live.snapshot(), run, tag))
 
     @routes.get("/data/plugin/custom_scalars/download_data")
     def download_data(run: RunName, tag: TagName, format: Format = "json") -> Response:
-        """Every point of one tag of one run, as ``scalars/scalars`` gives it."""
+        """Return every point of one tag of one run, as ``scalars/scalars`` gives it."""
         return scalars_answer(find_series(live.snapshot(), run, tag, SCALARS), format)
 
     return routes

@@ -14,7 +14,7 @@ _downsampler = MinMaxLTTBDownsampler()
 
 
 def indices_to_draw(x: NDArray[np.float64], y: NDArray[np.float64], most: int = POINTS_PER_LINE) -> NDArray[np.int64]:
-    """Indices of the points that a line needs on the screen, ascending.
+    """Return indices of the points that a line needs on the screen, ascending.
 
     All of them up to ``most``; else ``most`` of the finite ones by MinMaxLTTB (Van Der Donckt et al., 2023), which may
     drop the smallest and the largest of all: these stay. And up to 200 of those that are not finite, where the line

@@ -5,7 +5,7 @@ from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 def tensorboards_graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
-    """The graphs of a run's functions as one, before they were optimised, as TensorBoard answers.
+    """Return the graphs of a run's functions as one, before they were optimised, as TensorBoard answers.
 
     `stepscope.summary.graphs.functions.graph_of_functions` is what to look at: here, control inputs lose their nodes,
     and calls of functions their names, as in TensorBoard. With several, names of nodes become ``graph_1/name`` and
@@ -40,7 +40,7 @@ def _rename(graph: GraphDef, prefix: str) -> None:
 
 
 def leave_out_large_attributes(graph: GraphDef, largest: int, key: str) -> None:
-    """Removes attributes of nodes that take more than ``largest`` bytes; their names go to the attribute ``key``."""
+    """Remove attributes of nodes that take more than ``largest`` bytes; their names go to the attribute ``key``."""
     for node in graph.node:
         large = [name for name, value in node.attr.items() if value.ByteSize() > largest]
         for name in large:

@@ -31,12 +31,12 @@ _FIELDS: Final = {
 
 
 def is_known(series: Series) -> bool:
-    """Whether the series has a version that can be read; what older events hold has none."""
+    """Return whether the series has a version that can be read; what older events hold has none."""
     return series.kind == TAGGED_RUN_METADATA or series.plugin_content == b"1"
 
 
 def graphs_of(run: Run) -> dict[str, Any] | None:
-    """What graphs and profiles a run has, by tag; None where it has none."""
+    """Return what graphs and profiles a run has, by tag; None where it has none."""
     tags: dict[str, dict[str, Any]] = {}
     for series in run.series.values():
         if series.kind in _FIELDS and is_known(series):
@@ -48,7 +48,7 @@ def graphs_of(run: Run) -> dict[str, Any] | None:
 
 
 def read_last(snapshot: Snapshot, run: str, tag: str, kinds: Iterable[str]) -> Payload:
-    """The last payload of a tag.
+    """Return the last payload of a tag.
 
     Raises:
         HTTPException: 404 where the run has no such tag of one of the kinds, 422 where it cannot be read.
@@ -64,7 +64,7 @@ def read_last(snapshot: Snapshot, run: str, tag: str, kinds: Iterable[str]) -> P
 
 
 def find_graph(snapshot: Snapshot, run: str, tag: str | None, *, conceptual: bool) -> GraphDef:
-    """The run's graph, or that of a tag: of the layers of a Keras model, or of operations.
+    """Return the run's graph, or that of a tag: of the layers of a Keras model, or of operations.
 
     Raises:
         HTTPException: 404 where there is none, 422 where it cannot be read.
@@ -82,7 +82,7 @@ def find_graph(snapshot: Snapshot, run: str, tag: str | None, *, conceptual: boo
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["graphs"], route_class=HeavyRoute)
 
     @routes.get("/data/plugin/graphs/info")
@@ -98,7 +98,8 @@ def router(live: Live) -> APIRouter:
         limit_attr_size: Annotated[int | None, Query(ge=1, description="Bytes.")] = None,
         large_attrs_key: Annotated[str | None, Query(max_length=MAX_NAME)] = None,
     ) -> Response:
-        """A GraphDef as text protobuf: of the run, of a tag's functions, or (``conceptual``) of a Keras model's layers.
+        """Return a GraphDef as text protobuf: of the run, of a tag's functions, or (``conceptual``) of a Keras model's
+        layers.
 
         Attributes larger than ``limit_attr_size`` are replaced by their names, in the attribute ``large_attrs_key``.
         """

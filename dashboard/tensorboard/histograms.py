@@ -34,24 +34,24 @@ def readable(series: Series) -> Iterator[tuple[float, int, Buckets]]:
 
 
 def as_rows(buckets: Buckets) -> list[list[float | str]]:
-    """Rows of left edge, right edge, count."""
+    """Return rows of left edge, right edge, count."""
     return [[json_number(value) for value in row] for row in buckets.tolist()]
 
 
 def as_percentiles(buckets: Buckets) -> list[list[float | str]]:
-    """Rows of basis point and value."""
+    """Return rows of basis point and value."""
     return [[point, json_number(value)] for point, value in compress(buckets)]
 
 
 def points(series: Series, convert: Callable[[Buckets], Any]) -> Response:
-    """Rows of wall time, step and what ``convert`` makes of the buckets."""
+    """Return rows of wall time, step and what ``convert`` makes of the buckets."""
     return json_answer(
         listed([json_number(wall_time), step, convert(buckets)] for wall_time, step, buckets in readable(series))
     )
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["histograms"], route_class=LightRoute)
 
     @routes.get("/data/plugin/histograms/tags")
@@ -63,12 +63,14 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/histograms/histograms")
     def histograms(run: RunName, tag: TagName) -> Response:
-        """Every histogram of one tag of one run, its buckets as written: [wall time, step, [[left, right, count]]]."""
+        """Return every histogram of one tag of one run, its buckets as written: [wall time, step, [[left, right,
+        count]]].
+        """
         return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_rows)
 
     @routes.get("/data/plugin/distributions/distributions")
     def distributions(run: RunName, tag: TagName) -> Response:
-        """Percentiles of every histogram of one tag of one run: [wall time, step, [[basis point, value]]]."""
+        """Return percentiles of every histogram of one tag of one run: [wall time, step, [[basis point, value]]]."""
         return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_percentiles)
 
     return routes

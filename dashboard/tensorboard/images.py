@@ -21,7 +21,7 @@ from stepscope.summary.series import Series
 
 
 def samples_of(series: Series) -> int:
-    """The largest number of pictures at a step."""
+    """Return the largest number of pictures at a step."""
     return most_samples(series, lambda payload: len(payload.encoded))
 
 
@@ -37,7 +37,7 @@ def pictures_at(series: Series, sample: int) -> Iterator[tuple[float | str, int,
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["images"], route_class=LightRoute)
 
     @routes.get("/data/plugin/images/tags")
@@ -62,7 +62,7 @@ def router(live: Live) -> APIRouter:
         tag: TagName,
         sample: Index = 0,
     ) -> Response:
-        """Every step of one tag of one run, with the query for ``individualImage``."""
+        """Return every step of one tag of one run, with the query for ``individualImage``."""
         found = pictures_at(find_series(live.snapshot(), run, tag, PLUGIN_NAME), sample)
         return json_answer(
             listed({"wall_time": wall_time, "step": step, "query": f"blob_key={key}"} for wall_time, step, key in found)
@@ -70,7 +70,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/images/individualImage", response_class=Response)
     def individual_image(request: Request, blob_key: BlobKey) -> Response:
-        """The bytes of one picture."""
+        """Return the bytes of one picture."""
         return picture_answer(request, read_picture(*find_blob(live.snapshot(), blob_key, PLUGIN_NAME)), {})
 
     return routes

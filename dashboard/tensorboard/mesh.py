@@ -25,7 +25,7 @@ _DTYPES: Final = {"VERTEX": np.dtype("<f4"), "FACE": np.dtype("<i4"), "COLOR": n
 
 
 def plugin_data(series: Series) -> MeshPluginData | None:
-    """What a series' metadata says; None where it cannot be read or names no part of a mesh."""
+    """Return what a series' metadata says; None where it cannot be read or names no part of a mesh."""
     try:
         found = MeshPluginData.FromString(series.plugin_content)
     except DecodeError:
@@ -34,7 +34,7 @@ def plugin_data(series: Series) -> MeshPluginData | None:
 
 
 def parts_of(run: Run) -> dict[str, list[tuple[Series, MeshPluginData]]]:
-    """The series of each mesh, by its name."""
+    """Return the series of each mesh, by its name."""
     meshes: dict[str, list[tuple[Series, MeshPluginData]]] = {}
     for series in run.of_kind(PLUGIN_NAME):
         data = plugin_data(series)
@@ -44,7 +44,7 @@ def parts_of(run: Run) -> dict[str, list[tuple[Series, MeshPluginData]]]:
 
 
 def find_parts(snapshot: Snapshot, run: str, tag: str) -> list[tuple[Series, MeshPluginData]]:
-    """The series of one mesh of one run.
+    """Return the series of one mesh of one run.
 
     Raises:
         HTTPException: 404, where the run has no such mesh.
@@ -57,7 +57,7 @@ def find_parts(snapshot: Snapshot, run: str, tag: str) -> list[tuple[Series, Mes
 
 
 def batch_size(series: Series, data: MeshPluginData) -> int:
-    """How many meshes a step has: as the metadata says, or where it does not, as the first point has."""
+    """Return how many meshes a step has: as the metadata says, or where it does not, as the first point has."""
     if data.shape:
         return int(data.shape[0])
     try:
@@ -67,7 +67,7 @@ def batch_size(series: Series, data: MeshPluginData) -> int:
 
 
 def moments(parts: list[tuple[Series, MeshPluginData]]) -> Iterator[dict[str, Any]]:
-    """Every point of every part, by step: when it is of, and what its metadata says."""
+    """Yield every point of every part, by step: when it is of, and what its metadata says."""
     steps = np.concatenate([series.steps for series, _ in parts])
     wall_times = np.concatenate([series.wall_times for series, _ in parts])
     part_of = np.repeat(np.arange(len(parts)), [len(series.steps) for series, _ in parts])
@@ -85,7 +85,7 @@ def moments(parts: list[tuple[Series, MeshPluginData]]) -> Iterator[dict[str, An
 
 
 def sample_bytes(series: Series, step: float, sample: int, part: Part) -> list[bytes]:
-    """The rows of one mesh of the batch, of each point at the step, in the part's own dtype.
+    """Return the rows of one mesh of the batch, of each point at the step, in the part's own dtype.
 
     Raises:
         HTTPException: 404 where the batch is smaller, 422 where a point cannot be read.
@@ -104,7 +104,7 @@ def sample_bytes(series: Series, step: float, sample: int, part: Part) -> list[b
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["mesh"], route_class=LightRoute)
 
     @routes.get("/data/plugin/mesh/tags")
@@ -118,7 +118,9 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/mesh/meshes")
     def meshes(run: RunName, tag: TagName) -> Response:
-        """Every step of every part of a mesh: its shape, the parts there are (1 << content type) and the scene."""
+        """Return every step of every part of a mesh: its shape, the parts there are (1 << content type) and the
+        scene.
+        """
         return json_answer(listed(moments(find_parts(live.snapshot(), run, tag))))
 
     @routes.get("/data/plugin/mesh/data", response_class=Response)
@@ -129,7 +131,7 @@ def router(live: Live) -> APIRouter:
         step: Annotated[float, Query(allow_inf_nan=False)] = 0.0,
         sample: Index = 0,
     ) -> Response:
-        """The numbers of one part at one step, row by row: float32 vertices, int32 faces or uint8 colors."""
+        """Return the numbers of one part at one step, row by row: float32 vertices, int32 faces or uint8 colors."""
         wanted = MeshPluginData.ContentType.Value(content_type)
         parts = [series for series, about in find_parts(live.snapshot(), run, tag) if about.content_type == wanted]
         content = [piece for series in parts for piece in sample_bytes(series, step, sample, content_type)]

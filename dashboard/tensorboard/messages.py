@@ -19,29 +19,29 @@ _VALUES_A_PIECE: Final = 1_000
 
 
 def message_json(message: Message) -> bytes:
-    """The message as JSON: names in camel case, fields that have their default value too, NaN as a string."""
+    """Return the message as JSON: names in camel case, fields that have their default value too, NaN as a string."""
     return json_format.MessageToJson(message, indent=None, always_print_fields_with_no_presence=True).encode()
 
 
 def message_answer(message: Message) -> Response:
-    """The message as `message_json` writes it."""
+    """Return the message as `message_json` writes it."""
     return Response(message_json(message), media_type="application/json")
 
 
 def messages_answer(name: str, messages: Iterable[Message], **numbers: int) -> Pieces:
-    """An object with ``messages`` under ``name``, each written when it is its turn, and with ``numbers``."""
+    """Return an object with ``messages`` under ``name``, each written when it is its turn, and with ``numbers``."""
     parts = joined(message_json(message) for message in messages)
     return json_answer(named([(name, parts), *((key, [orjson.dumps(number)]) for key, number in numbers.items())]))
 
 
 def text_answer(message: Message) -> Pieces:
-    """The message as text protobuf; fields that these definitions do not know are dropped from ``message``."""
+    """Return the message as text protobuf; fields that these definitions do not know are dropped from ``message``."""
     message.DiscardUnknownFields()
     return Pieces(text_pieces(message), media_type=TEXT_MESSAGE)
 
 
 def text_pieces(message: Message, margin: str = "") -> Iterator[str]:
-    """What ``str(message)`` is, behind a margin on each line: nested messages piece by piece where it is long."""
+    """Yield what ``str(message)`` is, behind a margin on each line: nested messages piece by piece where it is long."""
     if message.ByteSize() <= _PIECE_BYTES:
         yield indent(str(message), margin)
         return
@@ -57,7 +57,7 @@ def text_pieces(message: Message, margin: str = "") -> Iterator[str]:
 
 
 def _parts(message: Message, field: FieldDescriptor, value: Any) -> Iterator[Message]:
-    """Messages that have some of the values of one field, and nothing else."""
+    """Yield messages that have some of the values of one field, and nothing else."""
     if not field.is_repeated:
         part = type(message)()
         setattr(part, field.name, value)

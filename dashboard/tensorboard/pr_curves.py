@@ -25,7 +25,7 @@ _RATIOS: Final = ("precision", "recall")
 
 
 def shown_thresholds(table: NDArray[np.float64]) -> int:
-    """How many thresholds are left when those at the end at which nothing counts as positive are cut off.
+    """Return how many thresholds are left when those at the end at which nothing counts as positive are cut off.
 
     Precision is not defined there. The first threshold always stays; counts are cut to whole numbers
     (TensorBoard's ``plugins/pr_curve/pr_curves_plugin.py``).
@@ -36,7 +36,7 @@ def shown_thresholds(table: NDArray[np.float64]) -> int:
 
 
 def curve(found: PrCurve) -> dict[str, list[Any]]:
-    """The curve's rows and thresholds by name; counts as whole numbers."""
+    """Return the curve's rows and thresholds by name; counts as whole numbers."""
     shown = shown_thresholds(found.table)
     rows: dict[str, list[Any]] = {"thresholds": found.thresholds[:shown].tolist()}
     for name, row in zip(_COUNTS, found.table[:4, :shown].tolist(), strict=True):
@@ -57,7 +57,7 @@ def points(series: Series) -> Iterator[dict[str, Any]]:
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["pr_curves"], route_class=LightRoute)
 
     @routes.get("/data/plugin/pr_curves/tags")
@@ -68,7 +68,9 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/pr_curves/pr_curves")
     def pr_curves(tag: TagName, run: Annotated[list[str], Query(max_length=MOST_RUNS)]) -> Response:
-        """Every curve of one tag of each run asked for: run -> points of counts, precision, recall and thresholds."""
+        """Return every curve of one tag of each run asked for: run -> points of counts, precision, recall and
+        thresholds.
+        """
         snapshot = live.snapshot()
         found = {name: find_series(snapshot, name, tag, PLUGIN_NAME) for name in dict.fromkeys(run)}
         return json_answer(named((name, listed(points(series))) for name, series in found.items()))

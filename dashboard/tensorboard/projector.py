@@ -39,7 +39,7 @@ Rows = Annotated[int | None, Query(ge=1, le=1 << 31, description="How many point
 
 
 def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
-    """The embeddings of a run.
+    """Return the embeddings of a run.
 
     Raises:
         HTTPException: 404 where it has none, 422 where its configuration cannot be read.
@@ -53,7 +53,7 @@ def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
 
 
 def reading(memory: MemoryBudget | Lease, read: Callable[[], T]) -> T:
-    """What ``read`` gives, within the memory that may be taken for reading.
+    """Return what ``read`` gives, within the memory that may be taken for reading.
 
     Raises:
         HTTPException: 404 where an embedding or its file is not there, or cannot be read; 503 where others take the
@@ -69,7 +69,7 @@ def reading(memory: MemoryBudget | Lease, read: Callable[[], T]) -> T:
 
 
 def with_shapes(found: ProjectorRun, budget: MemoryBudget) -> ProjectorConfig:
-    """The configuration, in which every embedding that can be read has a shape."""
+    """Return the configuration, in which every embedding that can be read has a shape."""
     config = ProjectorConfig()
     config.CopyFrom(found.config)
     for info in config.embeddings:
@@ -100,7 +100,7 @@ def row_pieces(budget: MemoryBudget, read: Callable[[], NDArray[np.float32]]) ->
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["projector"], route_class=HeavyRoute)
     budget = live.shared(MemoryBudget)
 
@@ -110,32 +110,32 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/projector/runs")
     def runs() -> list[str]:
-        """The runs that have embeddings, of which the files are there."""
+        """Return the runs that have embeddings, of which the files are there."""
         return [name for name, found in projector_runs(live.snapshot()).items() if has_points(found)]
 
     @routes.get("/data/plugin/projector/info")
     def info(run: RunName) -> Response:
-        """The projector configuration of a run as JSON, with the shapes of the embeddings."""
+        """Return the projector configuration of a run as JSON, with the shapes of the embeddings."""
         found = find_run(live.snapshot(), run)
         config = with_shapes(found, budget)
         return Response(json_format.MessageToJson(config), media_type="application/json")
 
     @routes.get("/data/plugin/projector/tensor", response_class=Response)
     def tensor(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
-        """The points of an embedding as raw little-endian float32, row by row."""
+        """Return the points of an embedding as raw little-endian float32, row by row."""
         found, embedding = find(run, name)
         points = row_pieces(budget, lambda: read_tensor(found, embedding, num_rows))
         return Pieces(points, media_type="application/octet-stream")
 
     @routes.get("/data/plugin/projector/metadata", response_class=Response)
     def metadata(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
-        """The labels of an embedding's points, as its TSV file has them."""
+        """Return the labels of an embedding's points, as its TSV file has them."""
         found, embedding = find(run, name)
         return Response(reading(budget, lambda: read_metadata(found, embedding, num_rows)), media_type="text/plain")
 
     @routes.get("/data/plugin/projector/bookmarks", response_class=Response)
     def bookmarks(run: RunName, name: EmbeddingName) -> Response:
-        """The bookmarks of an embedding, as its JSON file has them."""
+        """Return the bookmarks of an embedding, as its JSON file has them."""
         found, embedding = find(run, name)
         if not embedding.bookmarks_path:
             raise HTTPException(404, f"The embedding {name!r} has no bookmarks.")
@@ -144,7 +144,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/projector/sprite_image", response_class=Response)
     def sprite_image(run: RunName, name: EmbeddingName) -> Response:
-        """The picture that holds the pictures of all points of an embedding, row by row."""
+        """Return the picture that holds the pictures of all points of an embedding, row by row."""
         found, embedding = find(run, name)
         if not embedding.sprite.image_path:
             raise HTTPException(404, f"The embedding {name!r} has no sprite image.")

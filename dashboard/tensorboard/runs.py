@@ -6,12 +6,15 @@ from stepscope.dashboard.server.live import Live
 
 
 def router(live: Live) -> APIRouter:
-    """The route, over the latest snapshot."""
+    """Return the route, over the latest snapshot."""
     routes = APIRouter(tags=["runs"])
 
     @routes.get("/data/runs")
     async def runs() -> list[str]:
-        """Names of all runs, in order of their first event; those whose files have none, as they are empty, last."""
+        """Return names of all runs, in order of their first event.
+
+        Those whose files have none, as they are empty, last.
+        """
         snapshot = live.snapshot()
         empty = sorted({file.run for file in snapshot.health if not file.is_folder})
         return list(dict.fromkeys([*snapshot.runs, *empty]))

@@ -21,7 +21,9 @@ Format = Literal["json", "csv"]
 
 
 def csv_rows(series: Series) -> Iterable[Row]:
-    """All points for CSV, where TensorBoard writes numbers that are not finite as ``nan``, ``inf`` and ``-inf``."""
+    """Return all points for CSV, where TensorBoard writes numbers that are not finite as ``nan``, ``inf`` and
+    ``-inf``.
+    """
     columns = columns_of(series)
     return (
         row
@@ -36,27 +38,29 @@ def csv_rows(series: Series) -> Iterable[Row]:
 
 
 def scalar_series(snapshot: Snapshot, runs: Iterable[str], tag: str) -> list[Series]:
-    """The scalars of one tag in those of the runs that have it, each run once."""
+    """Return the scalars of one tag in those of the runs that have it, each run once."""
     found = (snapshot.series(run, tag) for run in dict.fromkeys(runs))
     return [series for series in found if series is not None and series.kind == SCALARS]
 
 
 def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
-    """Tags with their display name and description as sanitised HTML, as TensorBoard's ``tags`` routes have them."""
+    """Return tags with their display name and description as sanitised HTML, as TensorBoard's ``tags`` routes have
+    them.
+    """
     return {
         s.tag: {"displayName": s.display_name or s.tag, "description": markdown_html(s.description)} for s in series
     }
 
 
 def scalars_answer(series: Series, format: Format) -> Response:
-    """Every point of a series, as TensorBoard sends it."""
+    """Return every point of a series, as TensorBoard sends it."""
     if format == "csv":
         return Pieces(csv_lines(["Wall time", "Step", "Value"], csv_rows(series)), media_type="text/csv")
     return json_answer(point_list(series))
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["scalars"], route_class=LightRoute)
 
     @routes.get("/data/plugin/scalars/tags")
@@ -71,12 +75,13 @@ def router(live: Live) -> APIRouter:
         tag: TagName,
         format: Format = "json",
     ) -> Response:
-        """Every point of one tag of one run."""
+        """Return every point of one tag of one run."""
         return scalars_answer(find_series(live.snapshot(), run, tag, SCALARS), format)
 
     @routes.post("/data/plugin/scalars/scalars_multirun")
     def scalars_multirun(request: Request, body: Body) -> Response:
-        """Every point of one tag in several runs: a form with ``tag`` once and ``runs`` as often as there are runs.
+        """Return every point of one tag in several runs: a form with ``tag`` once and ``runs`` as often as there are
+        runs.
 
         The answer maps run -> points as ``scalars`` gives them, and leaves out runs without the tag.
         """

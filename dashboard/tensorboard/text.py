@@ -29,7 +29,7 @@ def points(series: Series, *, markdown: bool) -> Iterator[dict[str, Any]]:
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["text"], route_class=LightRoute)
 
     @routes.get("/data/plugin/text/tags")
@@ -44,7 +44,7 @@ def router(live: Live) -> APIRouter:
         tag: TagName,
         markdown: bool = True,
     ) -> Response:
-        """Every text of one tag of one run as sanitised HTML; tensors of strings are tables."""
+        """Return every text of one tag of one run as sanitised HTML; tensors of strings are tables."""
         return json_answer(listed(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), markdown=markdown)))
 
     return routes

@@ -39,7 +39,10 @@ Requests = Annotated[str, Query(max_length=LARGEST_BODY, description="A JSON lis
 
 
 def combined_description(by_run: Mapping[str, str]) -> str:
-    """The Markdown of a tag's descriptions, given those that are not empty by run; runs that agree share a heading."""
+    """Return the Markdown of a tag's descriptions, given those that are not empty by run.
+
+    Runs that agree share a heading.
+    """
     runs_of: dict[str, list[str]] = {}
     for run, description in by_run.items():
         runs_of.setdefault(description, []).append(run)
@@ -78,7 +81,7 @@ def samples_by_tag(runs: Mapping[str, list[Series]]) -> dict[str, Any]:
 
 
 def with_kind(snapshot: Snapshot, kind: str) -> dict[str, list[Series]]:
-    """The series of one kind, of the runs that have any."""
+    """Return the series of one kind, of the runs that have any."""
     return {name: found for name, run in snapshot.runs.items() if (found := run.of_kind(kind))}
 
 
@@ -105,7 +108,7 @@ def image_points(series: Series, sample: int) -> Iterator[bytes]:
 
 
 def problem_of(asked: Mapping[str, Any]) -> str:
-    """What is wrong with a request, in TensorBoard's words; empty where nothing is."""
+    """Return what is wrong with a request, in TensorBoard's words; empty where nothing is."""
     plugin = asked.get("plugin")
     sample = asked.get("sample")
     if not isinstance(asked.get("tag"), str):
@@ -120,7 +123,7 @@ def problem_of(asked: Mapping[str, Any]) -> str:
 
 
 def runs_asked_for(snapshot: Snapshot, run: Any) -> Iterator[Run]:
-    """The run of that name, or all where there is none."""
+    """Yield the run of that name, or all where there is none."""
     if not run:
         yield from snapshot.runs.values()
     elif isinstance(run, str) and run in snapshot.runs:
@@ -145,7 +148,7 @@ class Question:
         return sum(len(series) * (POINTS_A_HISTOGRAM if series.kind == HISTOGRAMS else 1) for series in self.series)
 
     def answer(self) -> Iterator[bytes]:
-        """Its own fields, and a series per run or what is wrong with it."""
+        """Return its own fields, and a series per run or what is wrong with it."""
         if self.problem:
             return iter([self.said[:-1] + b',"error":' + orjson.dumps(self.problem) + b"}"])
         by_run = [(series.run, self._points(series)) for series in self.series]
@@ -165,7 +168,7 @@ class Question:
 
 
 def question(snapshot: Snapshot, asked: Mapping[str, Any]) -> Question:
-    """What a request asks for.
+    """Return what a request asks for.
 
     Raises:
         HTTPException: 400 where it cannot be repeated in its answer.
@@ -185,7 +188,7 @@ def question(snapshot: Snapshot, asked: Mapping[str, Any]) -> Question:
 
 
 def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
-    """The answers to a JSON list of requests, in its order; those that are equal are worked out once.
+    """Return the answers to a JSON list of requests, in its order; those that are equal are worked out once.
 
     Raises:
         HTTPException: 400 where it is no such list, 413 where the answer would have more than `MOST_POINTS`, 422 where
@@ -211,7 +214,7 @@ def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
 
 
 def answers(questions: Sequence[Question]) -> Iterator[bytes]:
-    """A JSON array of the answers."""
+    """Yield a JSON array of the answers."""
     often = {key for key, times in Counter(map(_key, questions)).items() if times > 1}
     kept: dict[object, list[bytes]] = {}
     room = MOST_KEPT
@@ -239,12 +242,12 @@ def _key(one: Question) -> tuple[bytes, bool]:
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["timeseries"], route_class=LightRoute)
 
     @routes.get("/data/plugin/timeseries/tags")
     def tags() -> dict[str, dict[str, Any]]:
-        """The tags of scalars and histograms by run, of images by tag, each with its description."""
+        """Return the tags of scalars and histograms by run, of images by tag, each with its description."""
         snapshot = live.snapshot()
         return {
             "scalars": tags_by_run(with_kind(snapshot, SCALARS)),
@@ -254,12 +257,12 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/timeseries/timeSeries")
     def get_time_series(requests: Requests) -> Response:
-        """Every point of the series asked for: ``requests`` is a JSON list of plugin, tag, run and sample."""
+        """Return every point of the series asked for: ``requests`` is a JSON list of plugin, tag, run and sample."""
         return time_series_answer(live.snapshot(), requests)
 
     @routes.post("/data/plugin/timeseries/timeSeries")
     def post_time_series(request: Request, body: Body) -> Response:
-        """The same, with ``requests`` as the field of a form."""
+        """Return the same, with ``requests`` as the field of a form."""
         given = values_of(form_fields(request.headers.get("content-type", ""), body), "requests")
         if len(given) != 1:
             raise HTTPException(400, f"Expected the field 'requests' once, got it {len(given)} times.")
@@ -267,7 +270,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/timeseries/imageData", response_class=Response)
     def image_data(request: Request, imageId: BlobKey) -> Response:  # noqa: N803 - TensorBoard's name
-        """The bytes of one picture."""
+        """Return the bytes of one picture."""
         return picture_answer(request, read_picture(*find_blob(live.snapshot(), imageId, IMAGES)), {})
 
     return routes

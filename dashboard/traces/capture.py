@@ -57,11 +57,11 @@ class CaptureRules:
 
     @classmethod
     def of(cls, bound_host: str, addresses: Iterable[Address] = ()) -> Self:
-        """The rules of a dashboard that listens on ``bound_host``."""
+        """Return the rules of a dashboard that listens on ``bound_host``."""
         return cls(tuple(addresses), is_loopback(bound_host))
 
     def check(self, address: Address) -> None:
-        """Raises HTTPException, 403, where the address must not be asked."""
+        """Raise HTTPException, 403, where the address must not be asked."""
         if address in self.addresses or (self.loopback and is_loopback(address.host)):
             return
         what = "programs of this machine" if self.loopback else "no program, as other machines reach it"
@@ -72,12 +72,12 @@ class CaptureRules:
 
 
 def router(live: Live, rules: CaptureRules) -> APIRouter:
-    """The routes over the log directory that ``live`` follows."""
+    """Return the routes over the log directory that ``live`` follows."""
     routes = APIRouter(tags=["capture"], route_class=LightRoute)
 
     @routes.get("/api/capture")
     def possible() -> messages.CaptureRules:
-        """Whether anything can be recorded, and what there is to choose from."""
+        """Return whether anything can be recorded, and what there is to choose from."""
         return {
             "why_not": why_not(live, rules),
             "loopback": rules.loopback,
@@ -89,7 +89,7 @@ def router(live: Live, rules: CaptureRules) -> APIRouter:
 
     @routes.post("/api/capture")
     async def capture(request: Request, body: JsonBody) -> Captured | CaptureProblem:
-        """Records a program; the answer comes when its trace is in the log directory.
+        """Record a program; the answer comes when its trace is in the log directory.
 
         A program that cannot be
         recorded is no error of the caller: the answer then says why.
@@ -112,7 +112,7 @@ def router(live: Live, rules: CaptureRules) -> APIRouter:
 
 
 def why_not(live: Live, rules: CaptureRules) -> str:
-    """Why nothing can be recorded into the log directory; empty if something can."""
+    """Return why nothing can be recorded into the log directory; empty if something can."""
     folder = live.folder()
     if folder is None:
         return "Recordings are written into the log directory, which has to be one folder of this machine."
@@ -124,7 +124,7 @@ def why_not(live: Live, rules: CaptureRules) -> str:
 
 
 def ordered(body: bytes) -> tuple[CaptureOrder, CaptureRequest]:
-    """The order that a body holds, and its part for the program.
+    """Return the order that a body holds, and its part for the program.
 
     Raises:
         HTTPException: 400 where it is none.
@@ -140,7 +140,7 @@ def ordered(body: bytes) -> tuple[CaptureOrder, CaptureRequest]:
 
 
 def target_folder(live: Live, rules: CaptureRules, run: str) -> Path:
-    """The folder of a run of the log directory.
+    """Return the folder of a run of the log directory.
 
     Raises:
         HTTPException: 409 where nothing can be written; 404 where there is no such run.
@@ -163,7 +163,10 @@ def target_folder(live: Live, rules: CaptureRules, run: str) -> Path:
 async def finished(
     client: Client, wanted: CaptureRequest, folder: Path, is_over: Callable[[], bool], request: Request
 ) -> Capture:
-    """The capture, made by a thread; cancelled when the page goes away or the dashboard ends. Raises CaptureError."""
+    """Return the capture, made by a thread; cancelled when the page goes away or the dashboard ends.
+
+    Raises CaptureError.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Capture] = loop.create_future()
 
@@ -200,7 +203,7 @@ async def finished(
 
 
 async def listed(live: Live, trace_path: Path) -> str | None:
-    """The id of a trace, as soon as the log directory's snapshot has it; None if that takes too long."""
+    """Return the id of a trace, as soon as the log directory's snapshot has it; None if that takes too long."""
     until = time.monotonic() + LISTED_WITHIN_S
     while True:
         snapshot = live.snapshot()
@@ -214,7 +217,7 @@ async def listed(live: Live, trace_path: Path) -> str | None:
 
 
 def answer(capture: Capture, trace: str | None) -> Captured:
-    """What the page gets."""
+    """Return what the page gets."""
     files = capture.files
     return {
         "trace": trace,
@@ -232,5 +235,5 @@ def answer(capture: Capture, trace: str | None) -> Captured:
 
 
 def sentence(text: str) -> str:
-    """Text with a capital letter at its start, unless an address stands there."""
+    """Return text with a capital letter at its start, unless an address stands there."""
     return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text

@@ -20,12 +20,15 @@ _RECORDED: Final = re.compile(r"plugins/profile/(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d
 
 
 def newest(sources: Sequence[TraceSource]) -> str | None:
-    """Id of the trace written last; a dropped one, which some user wanted to see, only where there is no other."""
+    """Return id of the trace written last.
+
+    A dropped one, which some user wanted to see, only where there is no other.
+    """
     return max(sources, key=lambda s: (s.kind != "dropped", s.modified, s.step or 0)).id if sources else None
 
 
 def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str, Any]]:
-    """The traces as options grouped by run; one that is open but gone is kept, and said to be gone."""
+    """Return the traces as options grouped by run; one that is open but gone is kept, and said to be gone."""
     groups: list[dict[str, Any]] = [
         {"group": title, "items": [{"value": s.id, "label": _label(s)} for s in listed]}
         for title, listed in groupby(sources, key=lambda s: s.run_title)
@@ -36,14 +39,14 @@ def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str
 
 
 def trace_select(setting: Setting[str], snapshot: Snapshot, view: View, class_name: str) -> dmc.Select:
-    """The list of traces to choose from; the newest is chosen where the view names none."""
+    """Return the list of traces to choose from; the newest is chosen where the view names none."""
     sources = trace_sources(snapshot)
     trace = setting.of(view) or newest(sources)
     return long_select(setting, trace, choices(sources, trace), "Trace", class_name, nothing="No trace of that name")
 
 
 def open_button(class_name: str) -> html.Button:
-    """Opens a trace from the user's own files; ``web/page/open_trace.ts`` listens."""
+    """Open a trace from the user's own files; ``web/page/open_trace.ts`` listens."""
     return html.Button(
         [icon("open", 14), html.Span("Open")],
         className=f"{class_name} open-trace",

@@ -17,13 +17,13 @@ UPLOADS: Final = {PATH: LARGEST_UPLOAD}
 
 
 def router(live: Live) -> APIRouter:
-    """The route over the log directory that ``live`` follows."""
+    """Return the route over the log directory that ``live`` follows."""
     routes = APIRouter(tags=["timeline"], route_class=SentenceRoute)
     uploads = trace_uploads(live)
 
     @routes.post(PATH)
     async def drop(request: Request, name: FileName) -> messages.DroppedTrace:
-        """Takes a trace, which is listed from then on; the body is the file, as application/octet-stream."""
+        """Take a trace, which is listed from then on; the body is the file, as application/octet-stream."""
         return {"id": await taken(request, lambda: uploads.begin(name))}
 
     return routes

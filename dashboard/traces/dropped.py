@@ -29,7 +29,7 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
         self._listed: Final = listed
 
     def begin(self, name: str) -> Upload[str]:
-        """Begins to take a trace, whose id is what its upload ends with.
+        """Begin to take a trace, whose id is what its upload ends with.
 
         Args:
             name: what the user calls it; only its last part is used, and never as a path.
@@ -59,5 +59,5 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
 
 
 def trace_uploads(live: Live) -> TraceUploads:
-    """The dropped traces of a dashboard, which its snapshots list."""
+    """Return the dropped traces of a dashboard, which its snapshots list."""
     return live.shared(TraceUploads, lambda: TraceUploads(live.add_companions))

@@ -43,19 +43,19 @@ class DroppedTrace(Companion):
 
 
 def is_trace_name(name: str) -> bool:
-    """Whether a file of this name is listed as a trace."""
+    """Return whether a file of this name is listed as a trace."""
     return name.lower().endswith(TRACE_SUFFIXES)
 
 
 def is_trace(companion: Companion) -> bool:
-    """Whether a file of the log directory is listed as a trace: by its name, or by how it begins."""
+    """Return whether a file of the log directory is listed as a trace: by its name, or by how it begins."""
     if isinstance(companion, DroppedTrace):
         return True
     return companion.recognized == TRACE_RECOGNIZER.name or is_trace_name(companion.relative_path.name)
 
 
 def is_trace_file(path: Path) -> bool:
-    """Whether a local file is a trace: by its name, or by how it begins, whatever its name is.
+    """Return whether a local file is a trace: by its name, or by how it begins, whatever its name is.
 
     Raises:
         OSError: it cannot be read.
@@ -90,7 +90,7 @@ def same_recording(paths: Iterable[AnyPath]) -> dict[AnyPath, AnyPath]:
 
 
 def traces_at(given: str) -> list[str]:
-    """The trace at a path or an address; of a folder those in it, or else those below it, each recording once.
+    """Return the trace at a path or an address; of a folder those in it, or else those below it, each recording once.
 
     Raises:
         UserError: it is a folder without traces, or with very many, or one that cannot be listed.

@@ -32,7 +32,7 @@ MOMENTS: Final = ("start_ns", "end_ns", "time_ns")
 
 
 def heading(column: str) -> str:
-    """A column's name for people."""
+    """Return a column's name for people."""
     if column in HEADINGS:
         return HEADINGS[column]
     for end in ("_ns", "_percent", "_bytes"):
@@ -44,7 +44,7 @@ def heading(column: str) -> str:
 
 
 def headings(names: Sequence[str]) -> dict[str, str]:
-    """The headings of a table's columns: where two would be the same, what is a share or a time says so."""
+    """Return the headings of a table's columns: where two would be the same, what is a share or a time says so."""
     found = {name: heading(name) for name in names}
     shares = {name for name in names if name.endswith("_percent")}
     others = Counter(words for name, words in found.items() if name not in shares)

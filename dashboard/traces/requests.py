@@ -33,14 +33,14 @@ class TraceRequests:
         self._studies: Final[Studies] = studies_of(live)
 
     def source(self, trace_id: str) -> TraceSource:
-        """The listed trace; `HTTPException` 404 where there is none of that id."""
+        """Return the listed trace; `HTTPException` 404 where there is none of that id."""
         try:
             return find_source(self._live.snapshot(), trace_id)
         except TraceUnavailableError as error:
             raise HTTPException(404, str(error)) from error
 
     def opened(self, trace_id: str) -> OpenedTrace:
-        """The trace, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
+        """Return the trace, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
         source = self.source(trace_id)
         try:
             return self._cache.get(source)
@@ -48,7 +48,7 @@ class TraceRequests:
             raise HTTPException(422, str(error)) from error
 
     def study(self, trace_id: str) -> Study:
-        """The trace with its facts; raises as `opened` does."""
+        """Return the trace with its facts; raises as `opened` does."""
         source = self.source(trace_id)
         try:
             return self._studies.get(source)

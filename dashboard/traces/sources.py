@@ -67,12 +67,12 @@ class TraceSource:
 
 
 def has_traces(snapshot: Snapshot) -> bool:
-    """Whether the snapshot lists any trace."""
+    """Return whether the snapshot lists any trace."""
     return not snapshot.kinds.isdisjoint(RUN_METADATA_KINDS) or any(map(is_trace, snapshot.companions))
 
 
 def trace_sources(snapshot: Snapshot) -> tuple[TraceSource, ...]:
-    """All traces of the snapshot: by run in the snapshot's order, the newest of each run first."""
+    """Return all traces of the snapshot: by run in the snapshot's order, the newest of each run first."""
     found = [*_run_metadata(snapshot), *_files(snapshot), *_dropped(snapshot)]
     order = {name: position for position, name in enumerate(snapshot.runs)}
     found.sort(key=lambda s: (order.get(s.run, len(order)), s.run, -s.modified, -(s.step or 0), s.id))
@@ -80,7 +80,7 @@ def trace_sources(snapshot: Snapshot) -> tuple[TraceSource, ...]:
 
 
 def find_source(snapshot: Snapshot, trace_id: str) -> TraceSource:
-    """The listed trace with this id.
+    """Return the listed trace with this id.
 
     Raises:
         TraceUnavailableError: the snapshot lists no such trace.
@@ -141,7 +141,7 @@ def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
 
 
 def dropped_id(trace: DroppedTrace) -> str:
-    """The id of a dropped trace, which no file of the log directory has."""
+    """Return the id of a dropped trace, which no file of the log directory has."""
     return f"|dropped|{trace.relative_path}"
 
 
@@ -177,7 +177,7 @@ class OpenedTrace:
 
 
 def read_source(source: TraceSource) -> Trace:
-    """Reads and parses a listed trace.
+    """Read and parse a listed trace.
 
     Raises:
         TraceUnavailableError: it vanished, is damaged, or is no trace.
@@ -195,7 +195,7 @@ def read_source(source: TraceSource) -> Trace:
 
 
 def open_trace(source: TraceSource) -> OpenedTrace:
-    """Reads a trace and prepares its level of detail; raises as `read_source` does."""
+    """Read a trace and prepares its level of detail; raises as `read_source` does."""
     # Where another process compiles the loops, to compile them here too would take longer.
     KERNELS.wait(LONGEST_COMPILATION)
     trace = read_source(source)

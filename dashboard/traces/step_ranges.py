@@ -70,7 +70,9 @@ class Unreadable:
 
 
 def marked_steps(opened: OpenedTrace) -> MarkedSteps:
-    """The steps of an opened trace: the first `MOST_STEPS`, without those whose number is no number of a step."""
+    """Return the steps of an opened trace: the first `MOST_STEPS`, without those whose number is no number of a
+    step.
+    """
     trace = opened.trace
     steps = [step for step in trace.steps if abs(step.number) <= MOST_NUMBER][:MOST_STEPS]
     return MarkedSteps(
@@ -96,7 +98,7 @@ class JoinedSteps:
 
 
 def join(numbers: Ints, begins: Floats, ends: Floats, columns: Columns) -> JoinedSteps:
-    """The steps of curves that were trained while steps of a trace ran.
+    """Return the steps of curves that were trained while steps of a trace ran.
 
     A number is right if the points that were logged last before a step and first after it do not say otherwise, give or
     take 1: programs log a step before or after they tell the profiler of the next. If that holds for half of the steps,
@@ -132,7 +134,8 @@ def join(numbers: Ints, begins: Floats, ends: Floats, columns: Columns) -> Joine
 
 
 def joined_steps(marked: MarkedSteps, series: Sequence[Columns]) -> JoinedSteps:
-    """The steps of a trace on the curves of a run: as one of its scalars has their numbers, else as the first has them.
+    """Return the steps of a trace on the curves of a run: as one of its scalars has their numbers, else as the first
+    has them.
 
     Args:
         marked: what the trace marks.
@@ -160,7 +163,7 @@ def _walls_at(numbers: Ints, columns: Columns) -> Floats:
 
 
 def curve_runs(snapshot: Snapshot, run: str) -> tuple[str, ...]:
-    """The runs whose curves a trace of ``run`` may belong to.
+    """Return the runs whose curves a trace of ``run`` may belong to.
 
     The run itself; where it has no scalars, the nearest one above it that has, else the runs in it: programs often
     profile into a folder beside or above the one that they log into.
@@ -180,7 +183,7 @@ def _has_scalars(snapshot: Snapshot, run: str) -> bool:
 
 
 def telling_series(snapshot: Snapshot, run: str) -> list[Series]:
-    """The scalars of a run with the most points, at most `MOST_SERIES`."""
+    """Return the scalars of a run with the most points, at most `MOST_SERIES`."""
     found = snapshot.runs[run].of_kind(SCALARS) if run in snapshot.runs else ()
     return sorted(found, key=len, reverse=True)[:MOST_SERIES]
 
@@ -222,7 +225,7 @@ class StepRanges:
         self._reader: threading.Thread | None = None
 
     def listing(self, snapshot: Snapshot) -> Listing:
-        """What is known now of the newest traces; those that are not known are read from here on."""
+        """Return what is known now of the newest traces; those that are not known are read from here on."""
         written = (source for source in trace_sources(snapshot) if source.kind != "dropped")
         sources = sorted(written, key=lambda source: -source.modified)[:MOST_TRACES]
         waiting = [source for source in sources if self._state(source) == "waiting"]
@@ -237,11 +240,11 @@ class StepRanges:
         return Listing(bool(waiting), rows)
 
     def learn(self, opened: OpenedTrace) -> None:
-        """Keeps the steps of a trace that was opened anyway."""
+        """Keep the steps of a trace that was opened anyway."""
         self._keep(opened.source, marked_steps(opened))
 
     def row(self, snapshot: Snapshot, source: TraceSource) -> StepsOfTrace:
-        """One trace."""
+        """Return one trace."""
         state = self._state(source)
         known = self._find(source)
         problem = known.problem if isinstance(known, Unreadable) else ""
@@ -335,7 +338,7 @@ def unpacked_size(source: TraceSource) -> int:
 
 
 def step_ranges_of(live: Live) -> StepRanges:
-    """The steps of traces that all pages over a log directory share."""
+    """Return the steps of traces that all pages over a log directory share."""
     return live.shared(StepRanges)
 
 
@@ -350,7 +353,7 @@ def _rows(marked: MarkedSteps, found: JoinedSteps) -> list[SentStep]:
 
 
 def _columns(series: Sequence[Series]) -> list[Columns]:
-    """The points of scalars, without those that cannot be read."""
+    """Return the points of scalars, without those that cannot be read."""
     found: list[Columns] = []
     for one in series:
         try:

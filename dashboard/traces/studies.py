@@ -37,7 +37,7 @@ class Progress:
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
-        """Says that ``what`` goes on inside the block."""
+        """Say that ``what`` goes on inside the block."""
         key = object()
         with self._lock:
             self._doing[key] = (what, self._clock())
@@ -48,7 +48,7 @@ class Progress:
                 del self._doing[key]
 
     def now(self) -> list[tuple[str, float]]:
-        """What goes on, and for how many seconds it has, the latest first."""
+        """Return what goes on, and for how many seconds it has, the latest first."""
         with self._lock:
             now = self._clock()
             return [(what, now - since) for what, since in reversed(self._doing.values())]
@@ -69,7 +69,10 @@ class Study:
         self._kept: OrderedDict[object, Any] = OrderedDict()
 
     def kept(self, key: object, what: str, make: Callable[[], T]) -> T:
-        """What ``make`` gave the first time it was asked for under ``key``; ``what`` says it to people who wait."""
+        """Return what ``make`` gave the first time it was asked for under ``key``.
+
+        ``what`` says it to people who wait.
+        """
         with held(self._lock):
             if key not in self._kept:
                 with self._progress.doing(f"Working out {what}"):
@@ -81,7 +84,7 @@ class Study:
             return result
 
     def table(self, name: str) -> "pl.DataFrame":
-        """A table of `stepscope.profiler.analysis.report.TABLES`."""
+        """Return a table of `stepscope.profiler.analysis.report.TABLES`."""
         return self.kept(name, report.TABLES[name][0], lambda: report.table(self.facts, name))
 
     def span(self, slice_index: int) -> tuple[int, int]:
@@ -107,7 +110,7 @@ class Studies:
         self._studies: OrderedDict[tuple[str, tuple[int, ...]], Study] = OrderedDict()
 
     def get(self, source: TraceSource) -> Study:
-        """The study of a trace, opened now if need be.
+        """Return the study of a trace, opened now if need be.
 
         Raises:
             TraceUnavailableError: it cannot be shown.
@@ -130,12 +133,12 @@ class Studies:
 
 
 def folder_of(source: TraceSource) -> tuple[str, PurePosixPath | None]:
-    """Where a trace lies: the traces of one folder are the ranks of one job."""
+    """Return where a trace lies: the traces of one folder are the ranks of one job."""
     origin = source.origin
     return source.run, origin.relative_path.parent if isinstance(origin, Companion) else None
 
 
 def studies_of(live: Live) -> Studies:
-    """The studies that callbacks and routes share, of the traces that the Timeline opens too."""
+    """Return the studies that callbacks and routes share, of the traces that the Timeline opens too."""
     traces = live.shared(TraceCache)
     return live.shared(Studies, lambda: Studies(traces))

@@ -74,7 +74,7 @@ WITHOUT_RUNS: Final = frozenset(("projector", "projector_pictures"))
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Serves a log directory and gives the URL."""
+    """Serve a log directory and give the URL."""
     command = [sys.executable, "-m", "stepscope", "--logdir", str(folder), "--port", "0"]
     environment = {**os.environ, VARIANT: bundle.DEBUG}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
@@ -94,20 +94,20 @@ DRAWN: Final[Mapping[str, str]] = {
 
 
 def wait_until_drawn(page: Page, panel: str) -> None:
-    """Waits until the open panel has drawn."""
+    """Wait until the open panel has drawn."""
     page.wait_for_selector(READY[panel], state="attached", timeout=60_000)
     if panel in DRAWN:
         page.wait_for_function(f"() => window.stepscope.{DRAWN[panel]}", timeout=60_000)
 
 
 def settle(page: Page, panel: str) -> None:
-    """Waits until the panel has drawn and nothing has been fetched for a while."""
+    """Wait until the panel has drawn and nothing has been fetched for a while."""
     wait_until_drawn(page, panel)
     page.wait_for_timeout(1_000)
 
 
 def damaged_copy(folder: Path) -> str:
-    """Copies the sample logs into a folder and damages one file of them; returns its path in the folder."""
+    """Copy the sample logs into a folder and damages one file of them; returns its path in the folder."""
     shutil.copytree(SAMPLE_LOGS, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     files = sorted(folder.rglob("*tfevents*"))
     damaged, cut = files[1], files[-1]
@@ -130,7 +130,7 @@ def pictures() -> dict[str, tuple[str, str]]:
 
 
 def take(browser: Browser, url: str, panel: str, name: str, folder: Path) -> None:
-    """Takes the pictures of one view of a panel."""
+    """Take the pictures of one view of a panel."""
     for scheme in SCHEMES:
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
         if name in WITHOUT_RUNS:
@@ -143,7 +143,7 @@ def take(browser: Browser, url: str, panel: str, name: str, folder: Path) -> Non
 
 
 def take_all(folder: Path) -> None:
-    """Takes all pictures into a folder."""
+    """Take all pictures into a folder."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
         browser = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
         with serving(SAMPLE_LOGS) as url:
@@ -157,7 +157,7 @@ def take_all(folder: Path) -> None:
 
 
 def main() -> None:
-    """Takes all pictures."""
+    """Take all pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where they go (default: beside this script)")
     take_all(parser.parse_args().folder)

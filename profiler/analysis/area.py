@@ -79,7 +79,7 @@ class Area(NamedTuple):
 
 
 def overlap(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None = None) -> Overlap:
-    """The slices of some lanes, all if None, in ``[start_ns, end_ns)``; costs O(rows * log n).
+    """Return the slices of some lanes, all if None, in ``[start_ns, end_ns)``; costs O(rows * log n).
 
     Raises `ValueError` for an empty time or an unknown lane.
     """
@@ -96,7 +96,7 @@ def overlap(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | Non
 
 
 def area(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None = None) -> Area:
-    """Totals of the slices of some lanes, all if None, clipped to ``[start_ns, end_ns)``.
+    """Return totals of the slices of some lanes, all if None, clipped to ``[start_ns, end_ns)``.
 
     One pass over the slices in the area. Raises `ValueError` as `overlap` does.
     """
@@ -147,7 +147,7 @@ def _by_category(category: NDArray[np.int64], sums: NDArray[np.int64]) -> Totals
 
 
 def counter_figures(counter: Counter, start_ns: int, end_ns: int) -> CounterFigures | None:
-    """A counter's extremes and mean in ``[start_ns, end_ns)``; None where it has no value there."""
+    """Return a counter's extremes and mean in ``[start_ns, end_ns)``; None where it has no value there."""
     first = max(int(np.searchsorted(counter.times_ns, start_ns, side="right")) - 1, 0)
     last = int(np.searchsorted(counter.times_ns, end_ns))
     values = counter.values[first:last]

@@ -151,7 +151,7 @@ def _scan(
 
 
 def _find(arguments: Arguments, slices: NDArray[np.int64], keys: Sequence[str]) -> _Found | None:
-    """What a scan of the arguments' JSON texts finds; None if they are kept in another way."""
+    """Return what a scan of the arguments' JSON texts finds; None if they are kept in another way."""
     if not isinstance(arguments, JsonArguments) or not len(slices):
         return None
     encoded = [key.encode() for key in keys]
@@ -164,12 +164,12 @@ def _find(arguments: Arguments, slices: NDArray[np.int64], keys: Sequence[str]) 
 
 
 def number_columns(arguments: Arguments, slices: NDArray[np.int64], keys: Sequence[str]) -> NDArray[np.float64]:
-    """Numbers behind some keys, float64 ``[k, n]``; NaN where there is none."""
+    """Return numbers behind some keys, float64 ``[k, n]``; NaN where there is none."""
     return columns(arguments, slices, (), keys)[1]
 
 
 def identifier_columns(arguments: Arguments, slices: NDArray[np.int64], keys: Sequence[str]) -> NDArray[np.int64]:
-    """Whole numbers behind some keys, int64 ``[k, n]``; -1 where there is none. Digits in quotes count."""
+    """Return whole numbers behind some keys, int64 ``[k, n]``; -1 where there is none. Digits in quotes count."""
     return columns(arguments, slices, keys, ())[0]
 
 

@@ -90,7 +90,7 @@ _AGGREGATE_LANE: Final = re.compile(r"all streams|memcpy|sync|stream|stream all"
 
 
 def classify(trace: Trace) -> NDArray[np.int8]:
-    """The kind of every slice, int8 ``[n]``: indices into `KINDS`.
+    """Return the kind of every slice, int8 ``[n]``: indices into `KINDS`.
 
     Cost is one regular-expression check per distinct (category, name, kind of lane), not per slice.
     """
@@ -109,7 +109,7 @@ def classify(trace: Trace) -> NDArray[np.int8]:
 
 @lru_cache(maxsize=16_384)
 def kind_of(category: str, name: str, lane: LaneKind, derived: bool) -> Kind:
-    """The kind of one slice; ``derived`` is whether its lane only repeats others in groups, such as "Steps"."""
+    """Return the kind of one slice; ``derived`` is whether its lane only repeats others in groups, such as "Steps"."""
     lower = category.lower()
     if lower in _NOTHING:
         return "other"
@@ -157,7 +157,7 @@ def _lane_shapes(lanes: Sequence[Lane]) -> list[tuple[LaneKind, bool]]:
 
 
 def device_number(lane: Lane) -> int:
-    """The ordinal of the device that a lane belongs to, from its process's name or identifier; -1 for none."""
+    """Return the ordinal of the device that a lane belongs to, from its process's name or identifier; -1 for none."""
     if lane.kind not in ("stream", "memcpy", "device"):
         return -1
     if isinstance(lane.pid, int) and 0 <= lane.pid < 4096 and "gpu:" not in lane.process.lower():
@@ -167,7 +167,7 @@ def device_number(lane: Lane) -> int:
 
 
 def repeated(trace: Trace, kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Which slices only repeat another one, bool ``[n]``.
+    """Return which slices only repeat another one, bool ``[n]``.
 
     TensorFlow's GPU tracers write each kernel into ``/stream:all`` and again into its own stream, and copies into
     ``/memcpy`` and again into a stream (`profiler.md` §1). The one on the numbered stream counts.

@@ -59,7 +59,7 @@ def _row(stack: Stack, own: Mapping[Stack, NDArray[np.int64]], total: Mapping[St
 
 
 def _in_order(total: Mapping[Stack, int]) -> list[Stack]:
-    """Every frame, followed by those below it, of which the longest comes first."""
+    """Return every frame, followed by those below it, of which the longest comes first."""
     below: dict[Stack, list[Stack]] = defaultdict(list)
     for stack in total:
         below[stack[:-1]].append(stack)
@@ -80,7 +80,7 @@ _LOOKED_AT: Final = 500
 
 
 def has_stacks(facts: Facts) -> bool:
-    """Whether the program's call stacks are known, as far as a sample of the operators tells."""
+    """Return whether the program's call stacks are known, as far as a sample of the operators tells."""
     slices = facts.operator_slices
     if _FUNCTION in facts.trace.categories:
         return bool(len(slices))
@@ -99,7 +99,7 @@ def _stacks(facts: Facts, slices: NDArray[np.int64]) -> list[Stack]:
 
 
 def _enclosing(facts: Facts, function: int, around: NDArray[np.int64], known: dict[int, Stack]) -> Stack:
-    """The names of a function and of those around it."""
+    """Return the names of a function and of those around it."""
     chain = []
     while function not in known:
         chain.append(function)
@@ -113,7 +113,8 @@ def _enclosing(facts: Facts, function: int, around: NDArray[np.int64], known: di
 
 
 def call_stack(trace: Trace, index: int) -> Stack:
-    """The frames that one slice was called in: recorded Python functions around it, itself included, else stated ones.
+    """Return the frames that one slice was called in: recorded Python functions around it, itself included, else stated
+    ones.
 
     Stated are Kineto's "Call stack" and stack frames in the file, of the closest slice that has any. The closest
     `MOST_AROUND` slices are looked at.
@@ -128,7 +129,9 @@ def call_stack(trace: Trace, index: int) -> Stack:
 
 
 def _stated(arguments: Mapping[str, object]) -> Stack:
-    """The frames that an operator's arguments name: Kineto's begin with the innermost, stack frames of files do not."""
+    """Return the frames that an operator's arguments name: Kineto's begin with the innermost, stack frames of files do
+    not.
+    """
     stated = arguments.get("Call stack")
     if isinstance(stated, str):
         return tuple(frame for frame in reversed(stated.split(";")) if frame)

@@ -39,7 +39,7 @@ class Basis(NamedTuple):
 
 
 def basis_of(before: Trace | Facts, after: Trace | Facts, per: Per = "step") -> Basis:
-    """What two traces can be compared by: what is asked for, or totals where one of them has no steps."""
+    """Return what two traces can be compared by: what is asked for, or totals where one of them has no steps."""
     counts = [len(step_windows(each).start) if each.trace.steps else 0 for each in map(facts_of, (before, after))]
     return Basis("total" if per == "step" and not all(counts) else per, counts[0], counts[1], per)
 
@@ -47,7 +47,7 @@ def basis_of(before: Trace | Facts, after: Trace | Facts, per: Per = "step") -> 
 def compare(
     before: Trace | Facts, after: Trace | Facts, *, what: What = "kernels", per: Per = "step"
 ) -> "pl.DataFrame":
-    """Counts and times in two traces side by side, largest change first.
+    """Count and times in two traces side by side, largest change first.
 
     Of steps the time by category; of operators the host total by name; of kernels the total by name. As
     HolisticTraceAnalysis' ``TraceDiff``, names in one trace only count 0 in the other. What is compared is a mean step:

@@ -83,7 +83,7 @@ class _Parser(ConditionParser[Comparison]):
 
 
 def named(condition: Condition) -> tuple[str, ...]:
-    """The metrics that a condition names, each once, in order."""
+    """Return the metrics that a condition names, each once, in order."""
     match condition:
         case Comparison(metric, _, _):
             return (metric,)
@@ -96,7 +96,7 @@ def named(condition: Condition) -> tuple[str, ...]:
 
 
 def holds(condition: Condition, known: Mapping[str, Metric]) -> bool:
-    """Whether a condition holds for a trace's metrics.
+    """Return whether a condition holds for a trace's metrics.
 
     Raises:
         ConditionError: the trace does not tell one of the metrics; to take that for "fine" would hide a broken check.

@@ -81,7 +81,7 @@ class Path(NamedTuple):
 
 
 def path_of(trace: Trace | Facts, *, step: int | None = None, inferred: bool = True) -> Path:
-    """The critical path of a step, or of the whole trace, as columns.
+    """Return the critical path of a step, or of the whole trace, as columns.
 
     A step is what the host did between its marks, with all that was launched there, until both have ended.
 
@@ -105,7 +105,7 @@ def path_of(trace: Trace | Facts, *, step: int | None = None, inferred: bool = T
 
 
 def critical_path(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataFrame":
-    """The critical path of a step, or of the whole trace, in order of time; see `path_of`.
+    """Return the critical path of a step, or of the whole trace, in order of time; see `path_of`.
 
     Columns: bound (one of `BOUNDS`), name (text, of the slice), slice, start_ns, duration_ns (int64). Neighboring parts
     of one slice are one row.
@@ -129,7 +129,7 @@ def critical_path(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataF
 
 
 def critical_path_summary(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataFrame":
-    """The critical path by what bounds it: what is explained, longest first, then what is not.
+    """Return the critical path by what bounds it: what is explained, longest first, then what is not.
 
     Columns: bound (text), duration_ns, parts (int64), percent of the stretch (float64), explained (bool), meaning
     (text).
@@ -188,7 +188,7 @@ def _device_part(facts: Facts, host: Column) -> Device:
 
 
 def _walk(facts: Facts, edges: Edges, begin: int, end: int) -> Path:
-    """The path of the edges that explains most, neighbors of one slice and bound as one."""
+    """Return the path of the edges that explains most, neighbors of one slice and bound as one."""
     times = node_times(facts)
     used = np.zeros(len(times), np.bool_)
     used[edges.source] = used[edges.target] = True
@@ -208,7 +208,7 @@ def _walk(facts: Facts, edges: Edges, begin: int, end: int) -> Path:
 
 
 def _reaching(path: Path, first: int, begin: int, last: int, end: int) -> Path:
-    """The path with what lies before and after it in the stretch."""
+    """Return the path with what lies before and after it in the stretch."""
     idle = BOUNDS.index("idle")
     parts = [path]
     if len(path.start) and begin < path.start[0]:
@@ -219,7 +219,7 @@ def _reaching(path: Path, first: int, begin: int, last: int, end: int) -> Path:
 
 
 def _in_python(facts: Facts, path: Path) -> Path:
-    """The path with what is idle on a thread that was mostly in Python functions then said to be so."""
+    """Return the path with what is idle on a thread that was mostly in Python functions then said to be so."""
     python = stretches_of(facts, facts.slices("python", on_device=False))
     idle = np.flatnonzero(path.bound == BOUNDS.index("idle"))
     lane = facts.trace.lane[path.slice[idle]].astype(np.int64)

@@ -34,7 +34,7 @@ class DevicePeaks(NamedTuple):
     source: str
 
     def flops(self, precision: Precision) -> float | None:
-        """The peak of a type of number in FLOP/s."""
+        """Return the peak of a type of number in FLOP/s."""
         # What has tensor cores but no TF32 computes float32 on them in float16.
         found: float | None = self.tf32 or self.fp16 if precision == "tf32" else getattr(self, precision)
         return None if found is None else found * 1e12
@@ -144,7 +144,10 @@ _OTHER: Final = re.compile(r"\b(laptop|mobile|max-q|mig|d)\b", re.I)
 
 
 def peaks_of(name: str) -> DevicePeaks | None:
-    """The peaks of a device by the name that its driver gives, such as "NVIDIA A100-SXM4-80GB"; None if not known."""
+    """Return the peaks of a device by the name that its driver gives, such as "NVIDIA A100-SXM4-80GB".
+
+    None if not known.
+    """
     if _OTHER.search(name):
         return None
     plain = re.sub(r"[\s_]+", " ", name.upper())
@@ -156,7 +159,7 @@ def peaks_of(name: str) -> DevicePeaks | None:
 
 
 def known_devices() -> tuple[DevicePeaks, ...]:
-    """All devices whose peaks are known."""
+    """Return all devices whose peaks are known."""
     return tuple(peaks for _, peaks in _TABLE)
 
 
@@ -172,7 +175,7 @@ _TYPES: Final[tuple[tuple[str, Precision], ...]] = (
 
 
 def precision_of(types: Any, *, tensor_cores: bool) -> Precision | None:
-    """The type of number that a call computed in, by the types of its inputs as PyTorch states them.
+    """Return the type of number that a call computed in, by the types of its inputs as PyTorch states them.
 
     Where inputs differ, the first that is no integer tells. Float32 on tensor cores is TF32. None: nothing is stated.
     """

@@ -52,11 +52,11 @@ class Device(NamedTuple):
         return self.end - self.start
 
     def of(self, *kinds: Kind) -> NDArray[np.bool_]:
-        """Which are of one of these kinds."""
+        """Return which are of one of these kinds."""
         return np.isin(self.kind, [KINDS.index(kind) for kind in kinds])
 
     def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "Device":
-        """Those that a mask chooses, or those at some places, in that order."""
+        """Return those that a mask chooses, or those at some places, in that order."""
         return Device(
             slice=self.slice[chosen],
             kind=self.kind[chosen],
@@ -71,12 +71,12 @@ class Device(NamedTuple):
         )
 
     def number(self, key: str) -> NDArray[np.float64]:
-        """An argument as float64 ``[n]``, NaN where it is missing or no number."""
+        """Return an argument as float64 ``[n]``, NaN where it is missing or no number."""
         result: NDArray[np.float64] = self.numbers(key)[0]
         return result
 
     def numbers(self, *keys: str) -> NDArray[np.float64]:
-        """Arguments as float64 ``[k, n]``, NaN where they are missing or no number."""
+        """Return arguments as float64 ``[k, n]``, NaN where they are missing or no number."""
         if all(key in DEVICE_NUMBERS for key in keys):
             result: NDArray[np.float64] = self.known[[DEVICE_NUMBERS.index(key) for key in keys]]
             return result
@@ -84,7 +84,7 @@ class Device(NamedTuple):
 
 
 def text(value: Any) -> str:
-    """An argument as text, empty for none."""
+    """Return an argument as text, empty for none."""
     return "" if value is None else str(value)
 
 
@@ -105,7 +105,7 @@ class Facts:
         return kinds
 
     def _marks_of_steps(self) -> NDArray[np.int64]:
-        """The slices on the host that steps were read from."""
+        """Return the slices on the host that steps were read from."""
         trace = self.trace
         marks = {(step.start_ns, step.duration_ns, step.name) for step in trace.steps}
         starts = np.array([start for start, _, _ in marks], np.int64)
@@ -131,7 +131,7 @@ class Facts:
         return result
 
     def slices(self, *kinds: Kind, on_device: bool | None = None) -> NDArray[np.int64]:
-        """Indices of the slices of some kinds, in the trace's order; on devices or not if asked."""
+        """Return indices of the slices of some kinds, in the trace's order; on devices or not if asked."""
         mask = np.isin(self.kinds, [KINDS.index(kind) for kind in kinds])
         if on_device is not None:
             mask &= self.on_device == on_device
@@ -161,7 +161,7 @@ class Facts:
         )
 
     def _launches(self, chosen: NDArray[np.int64], correlation: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Runtime call of each device activity: that of the same correlation number, else along an arrow."""
+        """Return runtime call of each device activity: that of the same correlation number, else along an arrow."""
         calls, numbers_of_calls = self.runtime_calls
         launch = np.full(len(chosen), -1, np.int64)
         if len(calls):
@@ -221,7 +221,7 @@ class Facts:
         return nearest(self.parents, mask)
 
     def decoded(self, slices: NDArray[np.int64]) -> list[Mapping[str, Any]]:
-        """The arguments of some slices."""
+        """Return the arguments of some slices."""
         get = self.trace.arguments
         return [get[index] for index in slices.tolist()]
 
@@ -240,7 +240,7 @@ class Facts:
         return self.decoded(self.operator_slices)
 
     def once(self, analysis: "Callable[[Facts], _Result]") -> _Result:
-        """What an analysis finds in these facts, worked out when it is first asked for.
+        """Return what an analysis finds in these facts, worked out when it is first asked for.
 
         Args:
             analysis: a function of a module, which is known again when it is asked for again.
@@ -265,13 +265,13 @@ class Facts:
         return (Step(0, "whole trace", start, end - start),)
 
     def names_of(self, slices: NDArray[np.int64]) -> list[str]:
-        """The names of some slices."""
+        """Return the names of some slices."""
         names = self.trace.names
         return [names[number] for number in self.trace.name_id[slices].tolist()]
 
 
 def facts_of(trace: Trace | Facts) -> Facts:
-    """The facts of a trace; facts themselves pass through."""
+    """Return the facts of a trace; facts themselves pass through."""
     return trace if isinstance(trace, Facts) else Facts(trace)
 
 

@@ -43,7 +43,7 @@ class Finding(NamedTuple):
 
 
 def findings(trace: Trace | Facts) -> "pl.DataFrame":
-    """What stands out, problems first.
+    """Return what stands out, problems first.
 
     Columns: severity ("problem", "notice"), title, evidence, advice, metric (text), value, limit (float64): the
     metric's value and the limit that it is beyond. No rows: nothing stands out.
@@ -176,7 +176,7 @@ _RULES: Final = (
 
 
 def _by_limit(known: Mapping[str, Metric], left_out: Collection[str]) -> Iterator[Finding]:
-    """What is beyond a limit; ``left_out`` has advice that cannot be followed, and metrics that say nothing."""
+    """Yield what is beyond a limit; ``left_out`` has advice that cannot be followed, and metrics that say nothing."""
     seen = set(left_out)
     for rule in _RULES:
         value = known[rule.metric].value
@@ -195,7 +195,9 @@ def _sentence(parts: Sequence[str]) -> str:
 
 
 def _cannot(facts: Facts, *, memory_full: bool) -> set[str]:
-    """Advice that the device cannot follow: Triton, which compiled models need, knows compute capability 7.0 on."""
+    """Return advice that the device cannot follow: Triton, which compiled models need, knows compute capability 7.0
+    on.
+    """
     capability = _capability(facts)
     return {
         *([_LARGER] if memory_full else []),
@@ -204,7 +206,7 @@ def _cannot(facts: Facts, *, memory_full: bool) -> set[str]:
 
 
 def _initialization(facts: Facts) -> Iterator[Finding]:
-    """That the trace is mostly the device's initialization, of which other figures say nothing."""
+    """Say that the trace is mostly the device's initialization, of which other figures say nothing."""
     calls = facts.slices("runtime", on_device=False)
     duration = facts.trace.duration_ns[calls]
     counts = np.array([_COPIES_OR_WAITS.search(name) is None for name in facts.names_of(calls)], np.bool_)
@@ -267,7 +269,7 @@ def _losses(facts: Facts) -> Iterator[Finding]:
 
 
 def _capability(facts: Facts) -> tuple[int, int] | None:
-    """The least compute capability of the NVIDIA devices; None where there are none, or one does not say."""
+    """Return the least compute capability of the NVIDIA devices; None where there are none, or one does not say."""
     found = []
     for device in _devices(facts):
         major, minor = device.get("computeMajor"), device.get("computeMinor", 0)

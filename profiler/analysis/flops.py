@@ -114,14 +114,18 @@ def _convolution(shapes: Sequence[Any], concrete: Any) -> float | None:
 
 
 def _convolution_gradient(shapes: Sequence[Any], gradient: int, weight: int, products: int) -> float | None:
-    """What the backward of a convolution multiplies: for each of its outputs as much as the convolution itself."""
+    """Return what the backward of a convolution multiplies: for each of its outputs as much as the convolution
+    itself.
+    """
     if len(shapes) <= max(gradient, weight) or not (_is_shape(shapes[gradient]) and _is_shape(shapes[weight])):
         return None
     return float(2 * products * math.prod(shapes[gradient]) * math.prod(shapes[weight][1:])) if shapes[weight] else None
 
 
 def _attention(shapes: Sequence[Any], first: int, inner: int, outer: int) -> float | None:
-    """Products of attention over ``[..., length, features]``: so many over features of keys, so many over values'."""
+    """Return products of attention over ``[..., length, features]``: so many over features of keys, so many over
+    values'.
+    """
     if len(shapes) < first + 3 or not all(_is_shape(each) and len(each) == 4 for each in shapes[first : first + 3]):
         return None
     query, key, value = shapes[first : first + 3]
@@ -129,7 +133,7 @@ def _attention(shapes: Sequence[Any], first: int, inner: int, outer: int) -> flo
 
 
 def _numbers(value: Any) -> list[int]:
-    """The integers of a list that the trace states as text, such as "[2, 2]"."""
+    """Return the integers of a list that the trace states as text, such as "[2, 2]"."""
     return [int(word) for word in re.findall(r"-?[0-9]{1,9}", str(value))]
 
 
@@ -142,7 +146,7 @@ def _is_shape(value: Any) -> bool:
 
 
 def bytes_of(arguments: Mapping[str, Any]) -> float | None:
-    """Bytes of memory traffic of one call: what the trace states, else the size of its inputs, a lower bound."""
+    """Return bytes of memory traffic of one call: what the trace states, else the size of its inputs, a lower bound."""
     for key in _BYTES_KEYS:
         stated = arguments.get(key)
         if isinstance(stated, (int, float)) and stated > 0:

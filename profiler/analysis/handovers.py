@@ -31,7 +31,7 @@ class Handovers(NamedTuple):
 
 
 def handovers(facts: Facts, host: Column) -> Handovers:
-    """Where threads take over from one another, from when each was busy with the ``host`` slices."""
+    """Return where threads take over from one another, from when each was busy with the ``host`` slices."""
     stretches = stretches_of(facts, host)
     works = np.zeros(len(facts.trace.lanes), np.bool_)
     works[facts.trace.lane[host[np.isin(facts.kinds[host], _WORK)]]] = True
@@ -78,7 +78,9 @@ def _partners(facts: Facts, stretches: Stretches) -> Column:
 
 
 def _alternating(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
-    """Lanes that work while another one is idle, and that other one: the one in whose pauses little else goes on."""
+    """Return lanes that work while another one is idle, and that other one: the one in whose pauses little else goes
+    on.
+    """
     lane = stretches.lane
     processes: dict[object, int] = {}
     process = np.array([processes.setdefault(each.pid, len(processes)) for each in facts.trace.lanes])[lane]
@@ -108,7 +110,7 @@ def _alternating(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
 
 
 def _worked(group: Column, end: Column, length: Column, asked: Column, after: Column, until: Column) -> Column:
-    """The sum of the lengths of a group's stretches that end between two times."""
+    """Return the sum of the lengths of a group's stretches that end between two times."""
     order = np.lexsort((end, group))
     sums = np.concatenate([[0], np.cumsum(length[order])])
 
@@ -121,7 +123,7 @@ def _worked(group: Column, end: Column, length: Column, asked: Column, after: Co
 
 
 def _linked(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
-    """Lanes that arrows from forward to backward operators lead to, and where most of these come from."""
+    """Return lanes that arrows from forward to backward operators lead to, and where most of these come from."""
     source, target = forward_backward(facts)
     forward, backward = facts.trace.lane[source], facts.trace.lane[target]
     known = np.isin(forward, stretches.lane) & np.isin(backward, stretches.lane)

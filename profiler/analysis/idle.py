@@ -49,7 +49,7 @@ def idle_gaps(
     scope: Scope = "complete",
     back_to_back_ns: int = BACK_TO_BACK_NS,
 ) -> Gaps:
-    """The gaps before activities and their causes, as `idle_time` defines them.
+    """Return the gaps before activities and their causes, as `idle_time` defines them.
 
     Of a device: when nothing runs on any of its streams, each time with the cause by the activity that ends it.
     """
@@ -77,7 +77,7 @@ def idle_gaps(
 
 
 def _activities(facts: Facts, scope: Scope, of: Of = "stream") -> tuple[Device, NDArray[np.bool_]]:
-    """Activities that count, by stream or device and start, and which of them come first there."""
+    """Return activities that count, by stream or device and start, and which of them come first there."""
     every = facts.device(scope)
     busy = every.where(every.of("kernel", "memcpy", "memset", "communication"))
     # They are in order of start, which a stable sort by stream keeps.
@@ -92,7 +92,7 @@ def _activities(facts: Facts, scope: Scope, of: Of = "stream") -> tuple[Device, 
 def idle_time(
     trace: Trace | Facts, *, scope: Scope = "complete", back_to_back_ns: int = BACK_TO_BACK_NS
 ) -> "pl.DataFrame":
-    """Idle time of each stream by cause.
+    """Return idle time of each stream by cause.
 
     As HolisticTraceAnalysis' ``get_idle_time_breakdown``. The gap before an activity is
 

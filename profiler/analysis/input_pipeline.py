@@ -15,7 +15,7 @@ MODERATE_PERCENT: Final = 5.0
 
 
 def verdict_of(percent: float | None) -> Verdict:
-    """The verdict on a share of step time: xprof's limits, 20 percent is high and 5 moderate."""
+    """Return the verdict on a share of step time: xprof's limits, 20 percent is high and 5 moderate."""
     if percent is None:
         return "unknown"
     if percent >= HIGH_PERCENT:
@@ -24,7 +24,7 @@ def verdict_of(percent: float | None) -> Verdict:
 
 
 def explanation(verdict: Verdict) -> str:
-    """What a verdict means, in a sentence."""
+    """Return what a verdict means, in a sentence."""
     match verdict:
         case "input_bound":
             return "Steps wait for input: load data in more workers, ahead of time, or make loading cheaper."
@@ -39,7 +39,7 @@ def explanation(verdict: Verdict) -> str:
 
 
 def input_pipeline(trace: Trace | Facts) -> "pl.DataFrame":
-    """The verdict on the input pipeline, with its evidence.
+    """Return the verdict on the input pipeline, with its evidence.
 
     The share is that of the steps' time in which loading data is all that goes on ("dataloader" of
     `stepscope.profiler.analysis.steps`); input that is hidden behind computation does not count.

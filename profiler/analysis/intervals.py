@@ -21,15 +21,15 @@ class Intervals(NamedTuple):
         return int((self.end - self.start).sum())
 
     def __and__(self, other: "Intervals") -> "Intervals":
-        """What both cover."""
+        """Return what both cover."""
         return _combine(self, other, "and")
 
     def __sub__(self, other: "Intervals") -> "Intervals":
-        """What this covers and the other does not."""
+        """Return what this covers and the other does not."""
         return _combine(self, other, "minus")
 
     def lengths_within(self, starts: Times, ends: Times) -> Times:
-        """How much of each window ``[starts[i], ends[i])`` is covered, int64 ``[k]`` nanoseconds."""
+        """Return how much of each window ``[starts[i], ends[i])`` is covered, int64 ``[k]`` nanoseconds."""
         covered = np.concatenate([[0], np.cumsum(self.end - self.start)])
         return self._covered_before(ends, covered) - self._covered_before(starts, covered)
 
@@ -44,7 +44,7 @@ class Intervals(NamedTuple):
 
 
 def union(start: Times, end: Times) -> Intervals:
-    """The intervals that any of the given ones cover; those that touch are joined, empty ones dropped."""
+    """Return the intervals that any of the given ones cover; those that touch are joined, empty ones dropped."""
     keep = end > start
     start, end = start[keep], end[keep]
     if not len(start):
@@ -83,7 +83,7 @@ class Levels(NamedTuple):
 
 
 def sum_over_time(start: Times, end: Times, value: NDArray[np.float64]) -> Levels:
-    """The sum of the values of all intervals that run, over time."""
+    """Return the sum of the values of all intervals that run, over time."""
     times = np.concatenate([start, end])
     change = np.concatenate([value, -value])
     order = np.argsort(times, kind="stable")

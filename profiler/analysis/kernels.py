@@ -37,7 +37,7 @@ _NEWER_TENSOR_CORES: Final = ("tensorop", "wgmma", "gmma", "sm90_xmma", "sm100_x
 
 
 def uses_tensor_cores(name: str) -> bool:
-    """Whether a kernel's name says that it uses tensor cores.
+    """Return whether a kernel's name says that it uses tensor cores.
 
     The names are those of NVIDIA's PyProf (``prof/tc.py``), which torch-tb-profiler uses too, and those of newer
     libraries.
@@ -67,7 +67,7 @@ _ANONYMOUS: Final = "(anonymous namespace)"
 
 @lru_cache(maxsize=65_536)
 def kernel_category(name: str) -> Category:
-    """What a kernel is for, judged by its name: a guess, as nothing in a trace states it.
+    """Return what a kernel is for, judged by its name: a guess, as nothing in a trace states it.
 
     Softmax counts as normalisation, cuDNN's implicit matrix products as convolution, the optimizers' fused loops over
     tensors as elementwise.
@@ -78,7 +78,7 @@ def kernel_category(name: str) -> Category:
 
 @lru_cache(maxsize=65_536)
 def kernel_stem(name: str) -> str:
-    """A kernel's name without template arguments, parameters and return type.
+    """Return a kernel's name without template arguments, parameters and return type.
 
     ``void at::native::elementwise_kernel<128, 4>(int)`` is ``at::native::elementwise_kernel``. A name whose brackets
     do not match, or of which nothing would be left, stays as it is.
@@ -100,7 +100,7 @@ def kernel_stem(name: str) -> str:
 
 
 def kernel_key(name: str, by: KernelKey) -> str:
-    """What a kernel of a name is grouped by."""
+    """Return what a kernel of a name is grouped by."""
     match by:
         case "name":
             return name
@@ -119,7 +119,7 @@ def kernels(
     by: KernelKey = "name",
     chosen: NDArray[np.bool_] | None = None,
 ) -> "pl.DataFrame":
-    """Kernels by name, by `kernel_stem` or by `kernel_category`, communication included, longest total first.
+    """Return kernels by name, by `kernel_stem` or by `kernel_category`, communication included, longest total first.
 
     As torch-tb-profiler's ``KernelParser``: blocks per SM and occupancy are means weighted by duration in which
     unknown values count as 0; null if the trace gives none. The standard deviation is the sample's, 0 for one call,
@@ -202,7 +202,7 @@ def kernels(
 
 
 def tensor_core_share(trace: Trace | Facts) -> float:
-    """Share of kernel time in kernels that use tensor cores, NaN without kernels."""
+    """Return share of kernel time in kernels that use tensor cores, NaN without kernels."""
     facts = facts_of(trace)
     every = facts.every_device_activity
     chosen = every.where(every.of("kernel", "communication"))

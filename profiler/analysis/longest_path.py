@@ -10,7 +10,8 @@ Column = NDArray[np.int64]
 
 
 def longest_path(source: Column, target: Column, weight: Column, times: Column) -> Column:
-    """The edges of the longest path in order, int64 ``[k]``, where the time after a path's end counts against it.
+    """Return the edges of the longest path in order, int64 ``[k]``, where the time after a path's end counts against
+    it.
 
     So a path that leads to the very end is not left for one that is a little longer and ends early. Edges lead from
     node to node, and each node has a time. Edges that lead back in time do not count; nor does one of each circle of
@@ -30,7 +31,9 @@ def longest_path(source: Column, target: Column, weight: Column, times: Column) 
 
 @kernel()
 def _in_order(first: Column, by_source: Column, target: Column, times: Column, by_time: Column) -> Column:
-    """The nodes by time, and those of one time such that edges among them lead on, unless they lead in a circle."""
+    """Return the nodes by time, and those of one time such that edges among them lead on, unless they lead in a
+    circle.
+    """
     reached_by = np.zeros(times.size, np.int64)
     done = np.zeros(times.size, np.bool_)
     order = np.empty(times.size, np.int64)
@@ -78,7 +81,7 @@ def _in_order(first: Column, by_source: Column, target: Column, times: Column, b
 
 @kernel()
 def _lengths(first: Column, by_source: Column, target: Column, weight: Column, order: Column) -> tuple[Column, Column]:
-    """Length of the longest path to each node, and the edge it comes by; -1 for none."""
+    """Return length of the longest path to each node, and the edge it comes by; -1 for none."""
     length = np.zeros(order.size, np.int64)
     edge = np.full(order.size, -1, np.int64)
     done = np.zeros(order.size, np.bool_)
@@ -97,7 +100,7 @@ def _lengths(first: Column, by_source: Column, target: Column, weight: Column, o
 
 @kernel()
 def _followed_back(source: Column, edge: Column, node: int) -> Column:
-    """The edges by which a node is reached, the first one first."""
+    """Return the edges by which a node is reached, the first one first."""
     count = 0
     at = node
     while edge[at] >= 0:

@@ -23,7 +23,7 @@ class Members(NamedTuple):
     duration_ns: NDArray[np.int64]
 
     def grouped(self, group_of_row: NDArray[np.int64]) -> "Members":
-        """The same slices by the groups that the rows are in."""
+        """Return the same slices by the groups that the rows are in."""
         if not len(group_of_row):
             return self
         return self._replace(row=np.where(self.row >= 0, group_of_row[np.maximum(self.row, 0)], -1))
@@ -48,7 +48,7 @@ def members_of(
     slices: NDArray[np.int64],
     duration_ns: NDArray[np.int64],
 ) -> Members:
-    """Which row each slice is of: the first whose texts in the columns ``keys`` are the slice's.
+    """Return which row each slice is of: the first whose texts in the columns ``keys`` are the slice's.
 
     Args:
         frame: the table.
@@ -65,7 +65,7 @@ def members_of(
 
 
 def longest(members: Members, rows: int) -> NDArray[np.int64]:
-    """The longest slice of each of the first ``rows`` rows, of equal ones the first; -1 for a row without."""
+    """Return the longest slice of each of the first ``rows`` rows, of equal ones the first; -1 for a row without."""
     result = np.full(rows, -1, np.int64)
     known = np.flatnonzero((members.row >= 0) & (members.row < rows))
     # The last of each row stays, so what is to stay comes last.
@@ -75,7 +75,7 @@ def longest(members: Members, rows: int) -> NDArray[np.int64]:
 
 
 def histograms(members: Members, rows: int) -> Histograms:
-    """The distribution of the durations of each of the first ``rows`` rows."""
+    """Return the distribution of the durations of each of the first ``rows`` rows."""
     known = (members.row >= 0) & (members.row < rows)
     row = members.row[known]
     octave = np.log2(np.maximum(members.duration_ns[known], 1))

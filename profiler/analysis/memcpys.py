@@ -26,7 +26,7 @@ _PINNED: Final = re.compile(r"pinned", re.I)
 
 @lru_cache(maxsize=1024)
 def direction_of(name: str) -> str:
-    """What is copied to what: "HtoD", "DtoH", "DtoD", "PtoP" and the like, "memset", or "unknown"."""
+    """Return what is copied to what: "HtoD", "DtoH", "DtoD", "PtoP" and the like, "memset", or "unknown"."""
     if "memset" in name.lower():
         return "memset"
     found = _DIRECTION.search(name)
@@ -34,14 +34,14 @@ def direction_of(name: str) -> str:
 
 
 def _stated_direction(stated: str) -> str:
-    """What an argument "direction" says, as `direction_of` writes it where it is of that sort."""
+    """Return what an argument "direction" says, as `direction_of` writes it where it is of that sort."""
     found = _STATED.fullmatch(stated.strip())
     return f"{found[1][0].upper()}to{found[2][0].upper()}" if found else stated[:_MOST_STATED] or UNKNOWN
 
 
 @lru_cache(maxsize=1024)
 def memory_of(name: str) -> str:
-    """Kind of host memory that Kineto names in brackets: "pageable", "pinned", or "" where it names none."""
+    """Return kind of host memory that Kineto names in brackets: "pageable", "pinned", or "" where it names none."""
     if _PAGEABLE.search(name):
         return "pageable"
     return "pinned" if _PINNED.search(name) else ""
@@ -58,7 +58,7 @@ class _Copies(NamedTuple):
 
 
 def _copies(facts: Facts, scope: Scope) -> _Copies:
-    """Names say what is copied to what, or categories; of MTIA's ``dma_request`` the arguments, sizes too."""
+    """Return names say what is copied to what, or categories; of MTIA's ``dma_request`` the arguments, sizes too."""
     import polars as pl
 
     every = facts.device(scope)
@@ -89,7 +89,7 @@ def _copies(facts: Facts, scope: Scope) -> _Copies:
 
 
 def each_copy(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
-    """Every copy and memset.
+    """Return every copy and memset.
 
     Columns: slice (int64), direction, memory (text, as in `memcpys`), bytes (int64 or null), start_ns, duration_ns
     (int64), gb_per_s (float64, null where bytes or time are unknown), in order of start.
@@ -111,7 +111,7 @@ def each_copy(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
 
 
 def memcpys(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
-    """Copies by direction and host memory, longest total first.
+    """Copy by direction and host memory, longest total first.
 
     Bandwidth is total bytes by total time, in GB/s = bytes/ns.
 
@@ -145,7 +145,7 @@ def memcpys(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
 
 
 def size_histogram(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
-    """Copies by size, in powers of two.
+    """Copy by size, in powers of two.
 
     Columns: direction (text), at_least_bytes, below_bytes, count, total_ns (int64), in order. Copies of unknown size
     are left out; those of 0 bytes lie in [0, 1).
@@ -207,7 +207,7 @@ def bandwidth_over_time(trace: Trace | Facts, *, scope: Scope = "complete") -> "
 
 
 def bandwidth_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Statistics of `bandwidth_over_time` over its changes to a value above 0.
+    """Return statistics of `bandwidth_over_time` over its changes to a value above 0.
 
     Columns: direction (text), count (int64), mean, std, min, p25, p50, p75, max (float64).
     """

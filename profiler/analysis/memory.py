@@ -45,7 +45,7 @@ class Allocations(NamedTuple):
 
 
 def allocations(trace: Trace | Facts) -> Allocations:
-    """Allocations with their lifetimes, from ``[memory]`` events with addresses or from output tensors.
+    """Return allocations with their lifetimes, from ``[memory]`` events with addresses or from output tensors.
 
     A free that no allocation in the trace precedes belongs to something older: it counts in `memory_timeline`, and
     is no allocation here.
@@ -91,7 +91,10 @@ def _memory_events(facts: Facts) -> _Events:
 
 
 def _paired(facts: Facts, events: _Events) -> Allocations:
-    """Each allocation with the next free at its address; traces of 2021 have none, there with the next of its size."""
+    """Return each allocation with the next free at its address.
+
+    Traces of 2021 have none, there with the next of its size.
+    """
     start = facts.trace.start_ns[events.slice]
     end = np.full(len(start), NEVER, np.int64)
     open_at: dict[tuple[str, int], list[int]] = {}
@@ -110,7 +113,7 @@ def _paired(facts: Facts, events: _Events) -> Allocations:
 
 
 def _tensors(facts: Facts) -> Allocations:
-    """Output tensors of StepStats."""
+    """Return output tensors of StepStats."""
     slices = facts.slices("operator", "communication", "data_loading", on_device=False)
     (size,) = number_columns(facts.trace.arguments, slices, ("output bytes",))
     size = np.where(size < 2**60, size, 0)
@@ -124,7 +127,7 @@ def _tensors(facts: Facts) -> Allocations:
 
 
 def memory_timeline(trace: Trace | Facts) -> "pl.DataFrame":
-    """Bytes allocated over time, per device.
+    """Return bytes allocated over time, per device.
 
     With ``[memory]`` events, the tracer's own "Total Allocated" where it is given, else the running sum of "Bytes",
     which is relative to what was allocated when the trace began. Each row is a change.
@@ -205,7 +208,7 @@ def _counters_frame(trace: Trace) -> "pl.DataFrame":
 
 
 def memory_peaks(trace: Trace | Facts) -> "pl.DataFrame":
-    """The peak of each device.
+    """Return the peak of each device.
 
     Columns: device (text), time_ns, peak_bytes, first_bytes, last_bytes (int64).
     """
@@ -222,7 +225,7 @@ def memory_peaks(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def alive_at_peak(trace: Trace | Facts) -> "pl.DataFrame":
-    """What was alive when each device's memory was at its peak, largest first.
+    """Return what was alive when each device's memory was at its peak, largest first.
 
     Only what the trace saw allocated; the rest of the peak is older than the trace.
 
@@ -251,7 +254,7 @@ def alive_at_peak(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
-    """Bytes that operators allocated, directly, per device, largest first.
+    """Return bytes that operators allocated, directly, per device, largest first.
 
     Columns: device, operator (text), allocations, bytes, largest_bytes, kept_bytes (int64): those still alive when the
     trace ends.
@@ -285,7 +288,8 @@ def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
-    """Bytes that the operators of each module (layer) allocated, per device, those that hold most at the peak first.
+    """Return bytes that the operators of each module (layer) allocated, per device, those that hold most at the peak
+    first.
 
     Modules are those of the operators that allocated (see `stepscope.profiler.analysis.operators`); what is worked out
     backward is in none. Empty where no operator is known to be in a module.
@@ -328,7 +332,7 @@ def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def _at_peak(facts: Facts, made: Allocations) -> NDArray[np.bool_]:
-    """Which allocations were alive when their device's memory was at its peak."""
+    """Return which allocations were alive when their device's memory was at its peak."""
     peaks = memory_peaks(facts)
     peak = dict(zip(peaks["device"].to_list(), peaks["time_ns"].to_list(), strict=True))
     when = np.array([peak.get(device, NEVER) for device in made.device.tolist()], np.int64)

@@ -27,7 +27,7 @@ OF_RANKS: Final[Mapping[str, _Meaning]] = {
 
 
 def unit_of(name: str) -> Unit | None:
-    """The unit of a metric by its name; None where there is none of that name."""
+    """Return the unit of a metric by its name; None where there is none of that name."""
     if name in DEFINITIONS:
         return DEFINITIONS[name].unit
     if name in OF_RANKS:
@@ -36,12 +36,12 @@ def unit_of(name: str) -> Unit | None:
 
 
 def all_names() -> tuple[str, ...]:
-    """Every metric."""
+    """Return every metric."""
     return (*DEFINITIONS, *OF_RANKS, *(name + CHANGE for name in DEFINITIONS))
 
 
 def needs(name: str) -> str:
-    """What a metric needs beside one trace; empty for nothing."""
+    """Return what a metric needs beside one trace; empty for nothing."""
     if name in OF_RANKS:
         return "several traces, the ranks of one job"
     return "--before TRACE" if name not in DEFINITIONS else ""
@@ -50,7 +50,7 @@ def needs(name: str) -> str:
 def metrics_of(
     names: tuple[str, ...], facts: Facts, before: Facts | None, ranks: Mapping[int, Facts]
 ) -> dict[str, Metric]:
-    """The named metrics; NaN where what they need is not there."""
+    """Return the named metrics; NaN where what they need is not there."""
     own = tuple(name for name in names if name in DEFINITIONS)
     since = tuple(name.removesuffix(CHANGE) for name in names if name not in DEFINITIONS and name not in OF_RANKS)
     found = metrics(facts, own) if own else {}

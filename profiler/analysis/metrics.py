@@ -68,7 +68,7 @@ _LABELS: Final[Mapping[str, str]] = {
 
 
 def label_of(name: str) -> str:
-    """What a metric is called among people."""
+    """Return what a metric is called among people."""
     words = name.replace("_", " ")
     return _LABELS.get(name, words[:1].upper() + words[1:])
 
@@ -148,7 +148,7 @@ DEFINITIONS: Final[Mapping[str, _Definition]] = _definitions()
 
 
 def metrics(trace: Trace | Facts, names: tuple[str, ...] = ()) -> dict[str, Metric]:
-    """The named metrics, or all of them; only what these need is worked out.
+    """Return the named metrics, or all of them; only what these need is worked out.
 
     Raises:
         KeyError: there is no metric of a name.
@@ -168,7 +168,7 @@ def metrics(trace: Trace | Facts, names: tuple[str, ...] = ()) -> dict[str, Metr
 
 
 def overview(trace: Trace | Facts) -> "pl.DataFrame":
-    """All metrics that the trace tells.
+    """Return all metrics that the trace tells.
 
     Columns: name (text), value (float64), unit ("percent", "ns", "bytes" or "count"), meaning (text).
     """

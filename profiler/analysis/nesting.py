@@ -8,7 +8,7 @@ from stepscope.profiler.trace import Trace
 
 
 def enclosing(trace: Trace, index: int) -> NDArray[np.int64]:
-    """The slices around a slice on its lane, the outermost first, int64 ``[k]``.
+    """Return the slices around a slice on its lane, the outermost first, int64 ``[k]``.
 
     They are the slice's parent, as in `stepscope.profiler.trace.Trace.parents`, its parent's parent, and so on.
     """
@@ -16,5 +16,5 @@ def enclosing(trace: Trace, index: int) -> NDArray[np.int64]:
 
 
 def children(trace: Trace, index: int) -> NDArray[np.int64]:
-    """The slices whose parent a slice is, in the trace's order, int64 ``[k]``."""
+    """Return the slices whose parent a slice is, in the trace's order, int64 ``[k]``."""
     return np.flatnonzero(trace.parents == index)

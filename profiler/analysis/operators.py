@@ -91,7 +91,7 @@ class Calls:
 
 
 def operator_calls(trace: Trace | Facts) -> Calls:
-    """The tree of operator calls with its times, see `tree_of_calls`."""
+    """Return the tree of operator calls with its times, see `tree_of_calls`."""
     return facts_of(trace).once(tree_of_calls)
 
 
@@ -151,7 +151,7 @@ def tree_of_calls(facts: Facts) -> Calls:
 
 
 def is_operator_name(name: str) -> bool:
-    """Whether what has the kind of an operator is one by its name too; torch-tb-profiler leaves wrappers out."""
+    """Return whether what has the kind of an operator is one by its name too; torch-tb-profiler leaves wrappers out."""
     return not name.startswith("Optimizer.") and name not in _NOT_OPERATORS
 
 
@@ -172,7 +172,7 @@ def _representatives(facts: Facts, nodes: NDArray[np.int64], parent: NDArray[np.
 def _runtime_owners(
     facts: Facts, position: NDArray[np.int64], own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The node that each runtime call belongs to, and the call, for those that belong to one."""
+    """Return the node that each runtime call belongs to, and the call, for those that belong to one."""
     calls = facts.slices("runtime", "synchronisation", on_device=False)
     enclosing = facts.nearest((position >= 0) & (facts.kinds != KINDS.index("data_loading")))[calls]
     owners = enclosing.copy()
@@ -214,7 +214,7 @@ def _device_times(
 
 
 def _levels(parent: NDArray[np.int64], is_own: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many calls lie around each call; 0 for those that are merged away."""
+    """Return how many calls lie around each call; 0 for those that are merged away."""
     level = np.zeros(len(parent), np.int64)
     above = np.where(is_own, parent, -1)
     while (above >= 0).any():
@@ -226,7 +226,7 @@ def _levels(parent: NDArray[np.int64], is_own: NDArray[np.bool_]) -> NDArray[np.
 def operators(
     trace: Trace | Facts, *, by: Sequence[Key] = ("name",), chosen: NDArray[np.bool_] | None = None
 ) -> "pl.DataFrame":
-    """Operators, grouped by any of name, input shape, call stack, module, annotation and op type.
+    """Return operators, grouped by any of name, input shape, call stack, module, annotation and op type.
 
     Sorted by self time on the device where there is any, else on the host; times as `operator_calls`, in
     nanoseconds. The shares of tensor cores are of the operator's kernel, copy and memset time, as in
@@ -272,7 +272,7 @@ def operators(
 
 
 def key_texts(facts: Facts, slices: NDArray[np.int64], key: Key) -> list[str]:
-    """What operators are grouped by, for each of some slices."""
+    """Return what operators are grouped by, for each of some slices."""
     match key:
         case "name":
             return facts.names_of(slices)

@@ -49,7 +49,7 @@ class _Graph:
 
 
 def edges_of(facts: Facts, host: Column, device: Device, *, inferred: bool) -> Edges:
-    """What leads from one moment to another, see `stepscope.profiler.analysis.critical_path`.
+    """Return what leads from one moment to another, see `stepscope.profiler.analysis.critical_path`.
 
     Args:
         facts: the trace.
@@ -80,7 +80,7 @@ def node_times(facts: Facts) -> Column:
 
 
 def _add_synchronization(graph: _Graph, facts: Facts, host: Column, device: Device, waiting: NDArray[np.bool_]) -> None:
-    """What a call waited for leads to its end; marks the calls that wait."""
+    """Lead what a call waited for to its end, and mark the calls that wait."""
     trace = facts.trace
     synchronizing = named(facts, _WAITS)[trace.name_id[host]]
     calls = host[(facts.kinds[host] == KINDS.index("synchronisation")) & synchronizing]
@@ -99,7 +99,7 @@ def _add_synchronization(graph: _Graph, facts: Facts, host: Column, device: Devi
 
 
 def _add_copies(graph: _Graph, facts: Facts, device: Device, waiting: NDArray[np.bool_]) -> None:
-    """A copy from or to memory that is not pinned keeps its call until it is done."""
+    """Keep the call of a copy from or to memory that is not pinned until the copy is done."""
     launch = np.maximum(device.launch, 0)
     copies = (device.launch >= 0) & device.of("memcpy", "memset") & named(facts, _COPIES)[facts.trace.name_id[launch]]
     copies &= (device.end <= facts.end_ns[launch]) & (device.start >= facts.trace.start_ns[launch])
@@ -178,7 +178,8 @@ def _add_streams(graph: _Graph, facts: Facts, device: Device, inferred: bool) ->
 
 
 def _by_stream(facts: Facts) -> tuple[Device, Column]:
-    """What ran on devices in order of device, stream and start, and what ended last before each on its stream, or -1.
+    """Return what ran on devices in order of device, stream and start, and what ended last before each on its stream,
+    or -1.
 
     That is the one before it, unless activities of a stream ran at once, such as branches of a graph.
     """

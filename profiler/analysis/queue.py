@@ -21,7 +21,7 @@ _ENQUEUES: Final = re.compile(
 
 
 def _queued(facts: Facts, scope: Scope) -> Device:
-    """Activities that a call put into a stream's queue."""
+    """Return activities that a call put into a stream's queue."""
     every = facts.device(scope)
     launched = np.flatnonzero(every.launch >= 0)
     if not len(launched):
@@ -32,7 +32,7 @@ def _queued(facts: Facts, scope: Scope) -> Device:
 
 
 def queue_length(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Number of activities that are launched and not yet started, per stream, over time.
+    """Return number of activities that are launched and not yet started, per stream, over time.
 
     As HolisticTraceAnalysis' ``get_queue_length_time_series``: +1 when the launching call begins, -1 when the
     activity starts. Each row is a change; the value holds until the next.
@@ -54,7 +54,7 @@ def queue_length(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Data
 
 
 def queue_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Statistics of `queue_length` over its changes, and the time each stream's queue was full.
+    """Return statistics of `queue_length` over its changes, and the time each stream's queue was full.
 
     Columns: device, stream, count (int64), mean, std, min, p25, p50, p75, max (float64), full_ns (int64): the time
     with at least 1024 pending, in which launches block.
@@ -88,7 +88,7 @@ def statistics(column: str) -> list["pl.Expr"]:
 
 
 def launch_delays(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Every launch: how long the call took, how long the activity, and the delay between them.
+    """Return every launch: how long the call took, how long the activity, and the delay between them.
 
     As HolisticTraceAnalysis' ``get_cuda_kernel_launch_stats``: delay = max(0, start of the activity - end of the
     call).
@@ -114,7 +114,7 @@ def launch_delays(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Dat
 
 
 def launch_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """One row on all launches: their delays, and how many are signs of trouble.
+    """Return one row on all launches: their delays, and how many are signs of trouble.
 
     Columns: launches, short_kernels (shorter than their launching call), slow_calls (over 100 us), late (delay over
     100 us) (int64), delay_mean_ns, delay_p50_ns, delay_p95_ns, delay_max_ns (float64, null without launches).

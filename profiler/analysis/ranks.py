@@ -24,14 +24,14 @@ _RECORD: Final = re.compile(r"record_param_comms")
 
 
 def rank_of(trace: Trace | Facts) -> int | None:
-    """The rank that a trace's ``distributedInfo`` states."""
+    """Return the rank that a trace's ``distributedInfo`` states."""
     information = facts_of(trace).trace.metadata.get("distributedInfo")
     rank = information.get("rank") if isinstance(information, Mapping) else None
     return rank if isinstance(rank, int) else None
 
 
 def rank_summary(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
-    """The mean step of each rank: all times are means over the rank's complete steps.
+    """Return the mean step of each rank: all times are means over the rank's complete steps.
 
     As torch-tb-profiler's distributed view: computation is the union of kernels, communication that of communication
     kernels, both within the steps; other = step + overlap - computation - communication. Where a trace has no
@@ -78,7 +78,7 @@ def _work(facts: Facts) -> tuple[Intervals, Intervals]:
 
 
 def collectives(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
-    """Collectives that all ranks took part in, with the wait and the transfer of each rank; see `match_collectives`.
+    """Return the collectives of all ranks with the wait and the transfer of each rank; see `match_collectives`.
 
     Columns: step, number (int64), collective (text), rank, duration_ns, transfer_ns, waiting_ns (int64).
     """
@@ -93,7 +93,7 @@ def collectives(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
 
 
 def match_collectives(parts: Sequence["pl.DataFrame"], *, least: int = 2) -> "pl.DataFrame":
-    """The collectives in which at least so many of several traces took part, given the `communication` of each.
+    """Return the collectives in which at least so many of several traces took part, given the `communication` of each.
 
     The n-th communication kernel of one sort (collective, process group) within a step is the same collective in all
     traces; where kernels state a sequence number, those of one number are. As torch-tb-profiler, what the fastest rank
@@ -171,7 +171,7 @@ def communication(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def _host_collectives(facts: Facts) -> NDArray[np.int64]:
-    """One slice of the host for each collective, in order of start."""
+    """Return one slice of the host for each collective, in order of start."""
     found = facts.slices("communication", on_device=False)
     names = facts.names_of(found)
     for level in (_BACKEND, _RECORD):
@@ -212,7 +212,7 @@ def _sort_of(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def stragglers(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
-    """Which ranks make the others wait: how often each came last to a collective, and what that cost the others.
+    """Return which ranks make the others wait: how often each came last to a collective, and what that cost the others.
 
     All are sums over all steps of the traces.
 

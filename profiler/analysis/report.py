@@ -97,7 +97,7 @@ DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
 
 
 def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
-    """Traces by the rank that each states, or in order where these are not all stated and distinct."""
+    """Return traces by the rank that each states, or in order where these are not all stated and distinct."""
     stated = [rank_of(facts(trace)) for trace in traces]
     known = [rank for rank in stated if rank is not None]
     if len(set(known)) == len(traces):
@@ -106,7 +106,7 @@ def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
 
 
 def are_ranks(traces: Sequence[Facts]) -> bool:
-    """Whether traces are of one job: they state different ranks, or none and were recorded at once."""
+    """Return whether traces are of one job: they state different ranks, or none and were recorded at once."""
     stated = [rank_of(facts) for facts in traces]
     if any(rank is not None for rank in stated):
         return None not in stated and len(set(stated)) == len(stated)
@@ -124,7 +124,7 @@ def _wall_span(trace: Trace) -> tuple[int, int] | None:
 
 
 def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":
-    """A table of a trace by its name in `TABLES`.
+    """Return a table of a trace by its name in `TABLES`.
 
     Raises:
         KeyError: there is no such table.
@@ -133,7 +133,7 @@ def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":
 
 
 def change(before: Trace | Facts, after: Trace | Facts, name: str, per: Per = "step") -> "pl.DataFrame":
-    """What changed: ``name`` is "changed_steps", "changed_operators" or "changed_kernels"; ``per`` as `compare`.
+    """Return what changed: ``name`` is "changed_steps", "changed_operators" or "changed_kernels"; ``per`` as `compare`.
 
     Raises:
         KeyError: it is none of these.
@@ -143,7 +143,7 @@ def change(before: Trace | Facts, after: Trace | Facts, name: str, per: Per = "s
 
 
 def plain(frame: "pl.DataFrame") -> list[dict[str, Any]]:
-    """A table as a list of mappings in which what is not a finite number is None, as JSON needs."""
+    """Return a table as a list of mappings in which what is not a finite number is None, as JSON needs."""
     import polars as pl
 
     floats = [name for name, kind in frame.schema.items() if kind == pl.Float64]

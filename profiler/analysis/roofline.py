@@ -39,12 +39,14 @@ class Counted:
 
 
 def counted_calls(trace: Trace | Facts) -> Counted:
-    """The calls whose FLOPs may be known, worked out once for a trace."""
+    """Return the calls whose FLOPs may be known, worked out once for a trace."""
     return facts_of(trace).once(_counted_calls)
 
 
 def _candidates(facts: Facts, slices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of some slices whose FLOPs may be known: PyTorch's by name, any where there are none of PyTorch's."""
+    """Return those of some slices whose FLOPs may be known: PyTorch's by name, any where there are none of
+    PyTorch's.
+    """
     names = facts.trace.names
     stated = not any(name.startswith("aten::") for name in names)
     may = [stated or name.removeprefix("aten::") in BY_SHAPE or name.startswith("aten::conv") for name in names]
@@ -77,14 +79,14 @@ _LOOKED_AT: Final = 500
 
 
 def has_flops(facts: Facts) -> bool:
-    """Whether FLOPs are known of any call, as far as a sample tells."""
+    """Return whether FLOPs are known of any call, as far as a sample tells."""
     slices = _candidates(facts, facts.operator_slices)
     sample = slices[:: max(1, len(slices) // _LOOKED_AT)]
     return any(flops_of(*each) for each in zip(facts.names_of(sample), facts.decoded(sample), strict=True))
 
 
 def device_peaks(facts: Facts) -> DevicePeaks | None:
-    """The peaks of the devices that the trace is of, by their name; None where they differ, or are not known."""
+    """Return the peaks of the devices that the trace is of, by their name; None where they differ, or are not known."""
     properties = facts.trace.metadata.get("deviceProperties")
     listed = properties if isinstance(properties, list) else []
     used = {peaks_of(str(each.get("name", ""))) for each in listed if isinstance(each, Mapping)}
@@ -92,12 +94,14 @@ def device_peaks(facts: Facts) -> DevicePeaks | None:
 
 
 def _rates(peaks: DevicePeaks | None) -> NDArray[np.float64]:
-    """The peaks in FLOP/s by place in `PRECISIONS`, NaN where one is not known, as for what states no type."""
+    """Return the peaks in FLOP/s by place in `PRECISIONS`, NaN where one is not known, as for what states no type."""
     return np.array([(peaks.flops(each) if peaks and each else None) or np.nan for each in _NUMBERS], np.float64)
 
 
 def peaks_in_use(facts: Facts) -> dict[Precision, float]:
-    """The device's peak in FLOP/s for each type of number that calls with known FLOPs computed in, where known."""
+    """Return the device's peak in FLOP/s for each type of number that calls with known FLOPs computed in, where
+    known.
+    """
     peaks = device_peaks(facts)
     counted = counted_calls(facts)
     used = set(counted.precision[counted.flops > 0].tolist())
@@ -151,7 +155,7 @@ def _outermost(counted: Counted, parent: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def unknown_flops(trace: Trace | Facts) -> "pl.DataFrame":
-    """Matrix products and convolutions whose FLOPs are not known, longest first.
+    """Return matrix products and convolutions whose FLOPs are not known, longest first.
 
     Columns: name (text), device_self_ns (int64), percent of the time of all matrix products and convolutions (float64).
     """
@@ -176,7 +180,9 @@ def unknown_flops(trace: Trace | Facts) -> "pl.DataFrame":
 def roofline(
     trace: Trace | Facts, *, peak_flops: float | None = None, peak_bytes_per_s: float | None = None
 ) -> "pl.DataFrame":
-    """Throughput and intensity of the operators whose FLOPs are known, most FLOPs first; of nested calls the outermost.
+    """Return throughput and intensity of the operators whose FLOPs are known, most FLOPs first.
+
+    Of nested calls the outermost.
 
     intensity = FLOPs / bytes; time is the operator's total on the device, or on the host where it launched nothing.
     With peaks, as xprof: efficiency = max(FLOP rate / peak, byte rate / peak), and the operator is bound by whichever

@@ -20,7 +20,7 @@ _SPREAD: Final = 0x1E3779B97F4A7C15
 
 @kernel()
 def _first_at_least(column: NDArray[np.int32], low: int, high: int, value: int) -> int:
-    """The first place in ``low:high`` of a sorted column that holds ``value`` or more, or ``high``."""
+    """Return the first place in ``low:high`` of a sorted column that holds ``value`` or more, or ``high``."""
     while low < high:
         middle = (low + high) // 2
         if column[middle] < value:
@@ -32,7 +32,9 @@ def _first_at_least(column: NDArray[np.int32], low: int, high: int, value: int) 
 
 @kernel()
 def _first_after(start: NDArray[np.int64], low: int, high: int, time: int) -> int:
-    """The first of the slices ``low:high`` that begins after ``time``, or ``high``, found in steps that double."""
+    """Return the first of the slices ``low:high`` that begins after ``time``, or ``high``, found in steps that
+    double.
+    """
     step = 1
     while low + step < high and start[low + step] <= time:
         low += step
@@ -90,7 +92,7 @@ def narrow(
 
 @kernel()
 def enclosing(parent: NDArray[np.int64], index: int) -> NDArray[np.int64]:
-    """The slices around a slice, the innermost first."""
+    """Return the slices around a slice, the innermost first."""
     count = 0
     outer = parent[index]
     while outer >= 0:
@@ -106,7 +108,7 @@ def enclosing(parent: NDArray[np.int64], index: int) -> NDArray[np.int64]:
 
 @kernel()
 def _slot(keys: NDArray[np.int64], key: int) -> int:
-    """The place of a key in a hash table, or the free one (-1) where it belongs; the size is a power of two."""
+    """Return the place of a key in a hash table, or the free one (-1) where it belongs; the size is a power of two."""
     at = ((key * _SPREAD) >> 32) & (keys.size - 1)
     while keys[at] != key and keys[at] >= 0:
         at = (at + 1) & (keys.size - 1)
@@ -117,7 +119,7 @@ def _slot(keys: NDArray[np.int64], key: int) -> int:
 def _grown(
     keys: NDArray[np.int64], groups: NDArray[np.int64], sums: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The same table with twice the places."""
+    """Return the same table with twice the places."""
     more_keys = np.full(2 * keys.size, -1, np.int64)
     more_groups = np.empty(2 * keys.size, np.int64)
     more_sums = np.empty((2 * sums.shape[0], sums.shape[1]), np.int64)
@@ -145,7 +147,7 @@ def sum_up(
     end: int,
     categories: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sums by name and category of slices clipped to ``[begin, end)``, and the time that each row covers.
+    """Sum by name and category of slices clipped to ``[begin, end)``, and the time that each row covers.
 
     ``first`` and ``last`` are narrowed to that time. Returns the groups' keys, name * ``categories`` + category,
     int64 ``[k]``; their sums, int64 ``[k, 6]`` (see `COUNT` and the others; ``LONGEST`` is the index of a slice); and

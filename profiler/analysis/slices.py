@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def slices_by_name(trace: Trace | Facts) -> "pl.DataFrame":
-    """All slices by name and category, longest own time first.
+    """Return all slices by name and category, longest own time first.
 
     A slice's own time is its duration without that of the slices directly inside it on its lane.
 
@@ -48,7 +48,10 @@ def slices_by_name(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def slices_by_category(by_name: "pl.DataFrame") -> "pl.DataFrame":
-    """The rows of `slices_by_name` added up by category, longest own time first; a row's name is its category."""
+    """Return the rows of `slices_by_name` added up by category, longest own time first.
+
+    A row's name is its category.
+    """
     import polars as pl
 
     longest = pl.col("max_ns")
@@ -67,7 +70,9 @@ def slices_by_category(by_name: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def own_ns(facts: Facts) -> NDArray[np.int64]:
-    """Each slice's duration without that of the slices directly inside it on its lane, int64 ``[n]`` nanoseconds."""
+    """Return each slice's duration without that of the slices directly inside it on its lane, int64 ``[n]``
+    nanoseconds.
+    """
     own: NDArray[np.int64] = facts.trace.duration_ns.astype(np.int64)
     inside = np.flatnonzero(facts.parents >= 0)
     np.subtract.at(own, facts.parents[inside], facts.trace.duration_ns[inside])

@@ -35,7 +35,7 @@ class Windows(NamedTuple):
 
 
 def step_windows(facts: Facts) -> Windows:
-    """The bounds of the steps, host and device together.
+    """Return the bounds of the steps, host and device together.
 
     As torch-tb-profiler's ``StepParser``: step i lasts from max(end of step i - 1, its start on the host) to
     max(its end on the host, the last end of what it launched on a device). Where the first step launched
@@ -69,7 +69,7 @@ def step_windows(facts: Facts) -> Windows:
 
 
 def _kept(counts: list[int]) -> int:
-    """How many steps are complete, given how many device activities each launched."""
+    """Return how many steps are complete, given how many device activities each launched."""
     if len(counts) < 2:
         return len(counts)
     last = max(index for index, count in enumerate(counts) if count)
@@ -78,7 +78,9 @@ def _kept(counts: list[int]) -> int:
 
 
 def in_steps(facts: Facts) -> NDArray[np.bool_]:
-    """Which slices belong to complete steps, bool ``[n]``: what begins in one, and on devices what one launched."""
+    """Return which slices belong to complete steps, bool ``[n]``: what begins in one, and on devices what one
+    launched.
+    """
     steps = facts.steps[: len(step_windows(facts).start)]
     starts = np.array([step.start_ns for step in steps], np.int64)
     ends = starts + np.array([step.duration_ns for step in steps], np.int64)
@@ -140,7 +142,7 @@ def step_breakdown(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def mean_step(trace: Trace | Facts) -> "pl.DataFrame":
-    """The mean step by category, in order of priority.
+    """Return the mean step by category, in order of priority.
 
     Columns: category (text), mean_ns, percent of the mean step (float64); null without steps.
     """

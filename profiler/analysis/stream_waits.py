@@ -14,7 +14,9 @@ _WAIT_FOR_EVENT: Final = re.compile(r"^(cuda|cu|hip)\w*StreamWaitEvent", re.I)
 
 
 def released_by(facts: Facts, every: Device, previous: Column, ready: Column, inferred: bool) -> Column:
-    """The activity of another stream that each activity had to wait for, as a place among them, or -1; int64 ``[n]``.
+    """Return the activity of another stream that each activity had to wait for, as a place among them, or -1.
+
+    Int64 ``[n]``.
 
     Args:
         facts: the trace.
@@ -53,7 +55,7 @@ def _recorded(facts: Facts, every: Device) -> Column:
 
 
 def _inferred(facts: Facts, every: Device, ready: Column) -> Column:
-    """The last activity of the device that ended before each one whose stream had just been told to wait."""
+    """Return the last activity of the device that ended before each one whose stream had just been told to wait."""
     trace = facts.trace
     result = np.full(len(every.slice), -1, np.int64)
     calls = facts.slices("synchronisation", on_device=False)

@@ -23,11 +23,11 @@ class Stretches(NamedTuple):
     """The slice that ends it, the outermost of several."""
 
     def where(self, chosen: NDArray[np.bool_]) -> "Stretches":
-        """Those that a mask chooses."""
+        """Return those that a mask chooses."""
         return Stretches(*(column[chosen] for column in self))
 
     def busy(self, lane: Column, start: Column, end: Column) -> Column:
-        """Nanoseconds in which a lane was busy between two times, int64 ``[k]``."""
+        """Return nanoseconds in which a lane was busy between two times, int64 ``[k]``."""
         return self._busy_before(lane, end) - self._busy_before(lane, start)
 
     def _busy_before(self, lane: Column, time: Column) -> Column:

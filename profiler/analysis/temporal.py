@@ -31,14 +31,14 @@ def work_intervals(device: Device, work: str) -> Intervals:
 
 
 def device_numbers(device: Device) -> list[int]:
-    """The devices that something ran on."""
+    """Return the devices that something ran on."""
     return sorted(set(device.device.tolist()))
 
 
 def temporal_breakdown(
     trace: Trace | Facts, *, scope: Scope = "complete", waits_are_work: bool = False
 ) -> "pl.DataFrame":
-    """Idle, computing and other time of each device.
+    """Return idle, computing and other time of each device.
 
     As HolisticTraceAnalysis' ``get_temporal_breakdown``, per device: the span runs from the first activity's start
     to the last one's end; busy is the union of all activities, computing the union of kernels other than
@@ -125,7 +125,7 @@ def _exclusive(running: list[Intervals]) -> dict[str, int]:
 
 
 def communication_overlap(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """How much of the communication is hidden behind computation, per device.
+    """Return how much of the communication is hidden behind computation, per device.
 
     ``|communication and computation| / |communication|``, both merged over streams, as HolisticTraceAnalysis'
     ``get_comm_comp_overlap``. Without communication the share is null.

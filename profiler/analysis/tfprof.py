@@ -43,7 +43,7 @@ class _Node:
 
 
 def _nodes(facts: Facts) -> dict[str, _Node]:
-    """Nodes by name, host operators and what ran on streams for them."""
+    """Return nodes by name, host operators and what ran on streams for them."""
     nodes: dict[str, _Node] = {}
     trace = facts.trace
     own = _own_times(facts)
@@ -70,7 +70,7 @@ def _nodes(facts: Facts) -> dict[str, _Node]:
 
 
 def _own_times(facts: Facts) -> NDArray[np.int64]:
-    """Durations of slices, int64 ``[n]``, without the operators inside them on the same thread.
+    """Return durations of slices, int64 ``[n]``, without the operators inside them on the same thread.
 
     TensorFlow's operators do not nest, but scopes that a program names do. Lanes that are no thread stay as they are:
     what lies inside another slice there ran beside it.
@@ -87,7 +87,7 @@ def _own_times(facts: Facts) -> NDArray[np.int64]:
 
 
 def tfprof(trace: Trace | Facts, *, view: View = "scope") -> "pl.DataFrame":
-    """One of tfprof's views, longest total first.
+    """Return one of tfprof's views, longest total first.
 
     - scope: a row per name scope and node ("a/b/c" lies in "a/b"); the total adds what lies inside.
     - graph: a row per node; the total adds everything the node needs, along its inputs, each node once.
@@ -162,7 +162,7 @@ def _ops(nodes: Mapping[str, _Node]) -> list[dict[str, Any]]:
 
 
 def advice(trace: Trace | Facts, graph: GraphDef | None = None) -> "pl.DataFrame":
-    """The checks of tfprof's advisor.
+    """Return the checks of tfprof's advisor.
 
     - accelerator_utilization: accelerator time by the span of the trace, per device; under 0.5 is low;
     - operation: nodes of channels-last layout (NHWC) on a device, and batch normalisation that is not fused;
@@ -227,7 +227,7 @@ def _expensive(facts: Facts) -> Iterable[dict[str, Any]]:
 
 
 def ops_per_device(trace: Trace | Facts) -> "pl.DataFrame":
-    """Nodes and time by device, as tfprof's ``account_device`` sees them.
+    """Return nodes and time by device, as tfprof's ``account_device`` sees them.
 
     Columns: device (text), nodes, total_ns (int64).
     """

@@ -85,7 +85,7 @@ def align(
 
 
 def _offsets(traces: Sequence[Aligned], moments: Sequence[int]) -> tuple[int, ...]:
-    """What brings a moment of each trace, in its own time, to that of the first."""
+    """Return what brings a moment of each trace, in its own time, to that of the first."""
     since = [moment - each.origin_ns for each, moment in zip(traces, moments, strict=True)]
     return tuple(since[0] - moment for moment in since)
 
@@ -208,7 +208,7 @@ def totals_by_name(facts: Facts, window: tuple[int, int] | None = None) -> "pl.D
 def _sums(
     key: NDArray[np.int64], value: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct keys, how often each comes, and the sum of its values."""
+    """Return the distinct keys, how often each comes, and the sum of its values."""
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     if not len(first):
@@ -218,7 +218,7 @@ def _sums(
 
 
 def differences(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int) -> "pl.DataFrame":
-    """What two traces, or parts of them, have of each name and category, the largest change of the total first.
+    """Return what two traces, or parts of them, have of each name and category, the largest change of the total first.
 
     Args:
         first: `totals_by_name` of one.

@@ -68,7 +68,7 @@ class AsyncioTaskCollector:
         self._wall_offset = 0
 
     def start(self, clock: RecordingClock) -> None:
-        """Wraps what runs and makes tasks.
+        """Wrap what runs and make tasks.
 
         Raises:
             UserError: the event loop that runs in this thread is none of asyncio's own.
@@ -88,7 +88,7 @@ class AsyncioTaskCollector:
         self._patches.replace(asyncio.base_events.BaseEventLoop, "create_task", recording.wrap_create_task)
 
     def stop(self) -> Collected:
-        """Unwraps, and returns the runs by thread and the lives by start."""
+        """Unwrap, and return the runs by thread and the lives by start."""
         recording, self._recording = self._recording, None
         if recording is None:
             return Collected()
@@ -277,11 +277,11 @@ class _Recording:
             self._end_run(thread, self._begin_run(thread, life, begin), life, task)
 
     def meet_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Takes note of an event loop."""
+        """Take note of an event loop."""
         self._loops[id(loop)] = weakref.ref(loop)
 
     def meet_waiting_tasks(self) -> None:
-        """Takes note of the tasks that were there when the recording began and did not run since."""
+        """Take note of the tasks that were there when the recording began and did not run since."""
         if self.dropped_lives:
             return
         for reference in list(self._loops.values()):
@@ -291,7 +291,7 @@ class _Recording:
                     self._meet(task)
 
     def all_lives(self) -> Sequence[_Life]:
-        """Those of all tasks, by begin."""
+        """Return those of all tasks, by begin."""
         going = list(self._lives.values())
         for life in going:
             task = life()
@@ -311,7 +311,7 @@ class _Recording:
         return thread
 
     def _begin_run(self, thread: _Thread, life: _Life, start: int) -> int:
-        """Where the run is in the list of its thread; `OPEN` if there is no place for it."""
+        """Return where the run is in the list of its thread; `OPEN` if there is no place for it."""
         life.runs += 1
         life.run_ns -= start
         life.running += 1
@@ -340,7 +340,7 @@ class _Recording:
             self._close(life)
 
     def _meet(self, task: Task) -> _Life | None:
-        """A task that was made before the recording, or not by its loop."""
+        """Return a task that was made before the recording, or not by its loop."""
         coro = task.get_coro()
         before = self.stopped is not None or _has_begun(coro)
         life = self._add(task, coro, self.started if before else self.now())
@@ -385,7 +385,7 @@ class _Recording:
 
 
 def _is_step(callback: object, task: Task) -> bool:
-    """Whether a method of a task makes it run on.
+    """Return whether a method of a task makes it run on.
 
     asyncio's own methods that do so have no name by which they could be reached; any other, such as `cancel`, has.
     """
@@ -397,7 +397,7 @@ def _is_step(callback: object, task: Task) -> bool:
 
 
 def _has_begun(coro: Any) -> bool:
-    """Whether a coroutine waits for something."""
+    """Return whether a coroutine waits for something."""
     try:
         return bool(coro.cr_suspended)
     except AttributeError:
@@ -413,7 +413,7 @@ def _forget_this_frame(task: Task) -> None:
 
 
 def _in_lanes(lives: Iterable[_Life], stopped: int) -> tuple[Sequence[tuple[_Life, int]], int]:
-    """Gives every life the first lane in which no other goes on; also how many found none.
+    """Give every life the first lane in which no other goes on; also how many found none.
 
     Slices of one lane that overlap are no picture that any viewer shows as it is.
     """

@@ -30,7 +30,7 @@ class Lane(NamedTuple):
 
 
 def stream_lane(gpu: int, stream: int) -> Lane:
-    """The lane of a stream of a GPU."""
+    """Return the lane of a stream of a GPU."""
     return Lane(f"/device:GPU:{gpu}/stream:{stream}", stream & 0xFFFF_FFFF, f"stream {stream}")
 
 
@@ -96,7 +96,7 @@ class Clock(Protocol):
     """The two clocks of a recording; the module `time` is the one that is used outside of tests."""
 
     def perf_counter_ns(self) -> int:
-        """A time that never goes back, from an arbitrary origin."""
+        """Return a time that never goes back, from an arbitrary origin."""
         ...
 
     def time_ns(self) -> int:
@@ -122,7 +122,7 @@ class Collector(Protocol):
     """Records one kind of activity from `start` to `stop`; an object serves one recording after another."""
 
     def start(self, clock: RecordingClock) -> None:
-        """Begins to record.
+        """Begin to record.
 
         Raises:
             UserError: it cannot record here: what is missing, and what to do.
@@ -130,5 +130,5 @@ class Collector(Protocol):
         ...
 
     def stop(self) -> Collected:
-        """Ends the recording and returns everything in it; leaves nothing behind in the process."""
+        """End the recording and return everything in it; leaves nothing behind in the process."""
         ...

@@ -17,16 +17,16 @@ class ChildListener(Protocol):
     """Who wants to know; called in the thread that starts or waits for the child."""
 
     def child_started(self, pid: int, before_ns: int, name: str, command: str | None) -> None:
-        """A child runs since after ``before_ns``, a monotonic time."""
+        """Note that a child runs since after ``before_ns``, a monotonic time."""
         ...
 
     def child_ended(self, pid: int, exit_code: int) -> None:
-        """A child has been waited for; a negative exit code is the signal that killed it."""
+        """Note that a child has been waited for; a negative exit code is the signal that killed it."""
         ...
 
 
 def listen(patches: Patches, listener: ChildListener, now: Callable[[], int]) -> None:
-    """Tells ``listener`` of the children of `subprocess` and `multiprocessing`, until the patches are undone."""
+    """Tell ``listener`` of the children of `subprocess` and `multiprocessing`, until the patches are undone."""
     patches.replace(subprocess.Popen, "__init__", lambda original: _starting(original, listener, now, _popen_names))
     # Every way of waiting for it comes here. Only where processes are forked.
     patches.replace(subprocess.Popen, "_handle_exitstatus", lambda original: _ending(original, listener))

@@ -84,7 +84,7 @@ class CuptiCollector:
         self._lock: Final = threading.Lock()
 
     def start(self, clock: RecordingClock) -> None:
-        """Asks CUPTI for activities from now on.
+        """Ask CUPTI for activities from now on.
 
         Raises:
             UserError: ``cupti-python`` or the driver is missing, CUPTI refuses, or PyTorch's profiler has it already.
@@ -110,7 +110,7 @@ class CuptiCollector:
             ) from error
 
     def stop(self) -> Collected:
-        """Waits until the devices have done what was launched, and returns what CUPTI saw."""
+        """Wait until the devices have done what was launched, and return what CUPTI saw."""
         stopped = self._moment()
         driver = _driver()
         try:
@@ -163,7 +163,7 @@ class CuptiCollector:
                 self._cupti.set_thread_id_type(self._thread_id_type)
 
     def _complete(self, completed: Iterable[Any]) -> None:
-        """Keeps the activities of a buffer; CUPTI calls it from threads of its own."""
+        """Keep the activities of a buffer; CUPTI calls it from threads of its own."""
         found = []
         for activity in completed:
             try:
@@ -183,7 +183,7 @@ class CuptiCollector:
             return ""
 
     def _moment(self) -> Moment:
-        """The closest of a few comparisons of CUPTI's clock with ours."""
+        """Return the closest of a few comparisons of CUPTI's clock with ours."""
         best, shortest = Moment(0, 0), sys.maxsize
         for _ in range(5):
             before = self._clock.now()
@@ -236,7 +236,7 @@ def _driver() -> Any:
 
 
 def _properties(driver: Any, devices: Iterable[int]) -> list[dict[str, Any]]:
-    """What Kineto writes as ``deviceProperties``, of the devices that were used."""
+    """Return what Kineto writes as ``deviceProperties``, of the devices that were used."""
     found = []
     for device in sorted(devices) if driver is not None else ():
         handle, value, size = ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t()

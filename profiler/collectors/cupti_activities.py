@@ -71,7 +71,7 @@ class Activity(NamedTuple):
 
 
 def kept(activity: Any) -> Activity | None:
-    """What is kept of one activity record; None for kinds that are not wanted.
+    """Return what is kept of one activity record; None for kinds that are not wanted.
 
     Raises:
         AttributeError: the record has not the attributes of its kind.
@@ -163,7 +163,7 @@ class Moment(NamedTuple):
 
 
 def wall_times(begin: Moment, end: Moment, wall_offset_ns: int) -> Callable[[int], int]:
-    """Turns times of CUPTI's clock into wall times.
+    """Turn times of CUPTI's clock into wall times.
 
     The clocks are compared at the beginning and the end of the recording, so that they may run at different speeds.
     The result never decreases, so what was nested stays nested.
@@ -197,7 +197,7 @@ class CuptiRecords(NamedTuple):
 def records_of_activities(
     activities: Iterable[Activity], names: Names, wall: Callable[[int], int], *, until: int
 ) -> CuptiRecords:
-    """Records of activities, calls on the host first.
+    """Record of activities, calls on the host first.
 
     Args:
         activities: as `kept` gives them.
@@ -246,7 +246,7 @@ def _record(
 
 
 def _load(activity: Activity, processors: Mapping[int, int]) -> Iterator[tuple[str, float]]:
-    """Blocks and warps for each multiprocessor, as Kineto computes them."""
+    """Yield blocks and warps for each multiprocessor, as Kineto computes them."""
     number = processors.get(activity.device, 0)
     grid, block = activity.args["grid"], activity.args["block"]
     if number and isinstance(grid, list) and isinstance(block, list):

@@ -55,7 +55,7 @@ def _sink() -> SliceSink | None:
 
 
 def data_loading(batches: Iterable[T], name: str = "data loading") -> "LoadedBatches[T]":
-    """The same batches; while a recording runs, the wait for each is a slice on the lane "data loading".
+    """Return the same batches; while a recording runs, the wait for each is a slice on the lane "data loading".
 
         for images, labels in profiler.data_loading(batches):
             ...
@@ -150,7 +150,7 @@ class DataLoadingCollector:
         self._patches: Final = Patches()
 
     def start(self, clock: RecordingClock) -> None:
-        """Takes over what gives the batches of PyTorch's loaders."""
+        """Take over what gives the batches of PyTorch's loaders."""
         self.now = clock.now
         self._wall_offset_ns = clock.wall_offset_ns
         self._slices: list[tuple[str, str, Lane, int, int, Mapping[str, ArgumentValue]]] = []
@@ -162,7 +162,7 @@ class DataLoadingCollector:
         _running.sink = self
 
     def stop(self) -> Collected:
-        """Gives that back, and returns the slices."""
+        """Give that back, and return the slices."""
         if _running.sink is self:
             _running.sink = None
         self._patches.undo()
@@ -184,7 +184,7 @@ class DataLoadingCollector:
     def add_slice(
         self, name: str, category: str, lane: Lane, start: int, end: int, args: Mapping[str, ArgumentValue]
     ) -> None:
-        """Records one slice; times are monotonic."""
+        """Record one slice; times are monotonic."""
         if os.getpid() != self._pid:
             # A forked child has a copy of this collector, which nobody will ever stop.
             return
@@ -205,6 +205,6 @@ class DataLoadingCollector:
 
 
 def _torch_loaders() -> Any:
-    """What all iterators of PyTorch's loaders are; None if it is not imported."""
+    """Return what all iterators of PyTorch's loaders are; None if it is not imported."""
     module = sys.modules.get("torch.utils.data.dataloader")
     return getattr(module, "_BaseDataLoaderIter", None)

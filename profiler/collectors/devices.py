@@ -49,7 +49,7 @@ class Origin(NamedTuple):
 
 
 def sync_lane(gpu: int, stream: int) -> Lane:
-    """The lane of what waits for a stream of a GPU, or for all of it (-1).
+    """Return the lane of what waits for a stream of a GPU, or for all of it (-1).
 
     Waiting begins when the host asks for it, while kernels run, so it cannot share their lane.
     """
@@ -60,13 +60,16 @@ def sync_lane(gpu: int, stream: int) -> Lane:
 
 
 def host_lane(native_id: int, names: Mapping[int, str]) -> Lane:
-    """The lane of a thread of the host, which is that of its annotated scopes; ``names`` as `thread_names` gives."""
+    """Return the lane of a thread of the host, which is that of its annotated scopes.
+
+    ``names`` as `thread_names` gives.
+    """
     number = native_id & 0xFFFF_FFFF
     return Lane(HOST_DEVICE, number, names.get(number, f"thread {number}"))
 
 
 def thread_names(native_ids: Iterable[int] = (), *, known: Mapping[int, str] | None = None) -> dict[int, str]:
-    """What threads are called, by their native identifiers.
+    """Return what threads are called, by their native identifiers.
 
     Args:
         native_ids: threads that Python may not have started; the system says what they are called, on Linux.
@@ -119,7 +122,7 @@ def _origins_in_lane(records: Sequence[Record]) -> dict[int, Origin]:
 
 
 def copy_name(name: str, category: str) -> str:
-    """A copy or memset as TensorFlow's tracer names it: "MemcpyH2D", "Memset"."""
+    """Return a copy or memset as TensorFlow's tracer names it: "MemcpyH2D", "Memset"."""
     if category.lower().endswith("memset"):
         return "Memset"
     direction = _DIRECTION.search(name)
@@ -127,7 +130,7 @@ def copy_name(name: str, category: str) -> str:
 
 
 def device_label(name: str, arguments: Mapping[str, Any], annotation: str = "") -> str:
-    """The label of a kernel or copy: "kernel regs:32 shm:0 grid:1,1,1 block:64,1,1@@annotation".
+    """Return the label of a kernel or copy: "kernel regs:32 shm:0 grid:1,1,1 block:64,1,1@@annotation".
 
     Args:
         name: of the kernel, or of the copy as `copy_name` gives it.

@@ -50,7 +50,7 @@ class ForkedScopes:
         self.max_scopes: Final = max_scopes
 
     def start(self, now: Callable[[], int]) -> None:
-        """Makes the folder that children write to.
+        """Make the folder that children write to.
 
         Args:
             now: the monotonic clock of the recording, nanoseconds.
@@ -66,7 +66,7 @@ class ForkedScopes:
         _forks.running = self
 
     def stop(self) -> tuple[list[ForkedScope], tuple[str, ...]]:
-        """The scopes of all children, and what is missing; children that live on record no longer."""
+        """Return the scopes of all children, and what is missing; children that live on record no longer."""
         if _forks.running is self:
             _forks.running = None
         try:
@@ -115,7 +115,7 @@ class ForkedHost(HostCollector):
         self._spooled: Final = threading.local()
 
     def scopes(self) -> Scopes:
-        """The list that the scopes of the calling thread go to."""
+        """Return the list that the scopes of the calling thread go to."""
         if self._spool.over and process._process.host is self:
             process._process.host = None
         try:
@@ -125,7 +125,7 @@ class ForkedHost(HostCollector):
         return found
 
     def add_slice(self, *args: Any, **named: Any) -> None:
-        """Keeps nothing: only scopes reach the parent."""
+        """Keep nothing: only scopes reach the parent."""
 
 
 class _SpooledScopes(Scopes):

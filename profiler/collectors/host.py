@@ -52,14 +52,14 @@ class HostCollector:
         self._slices: list[tuple[str, str, Lane, int, int, Mapping[str, ArgumentValue]]] = []
 
     def start(self, clock: RecordingClock) -> None:
-        """Starts recording; garbage collections are noticed from now on."""
+        """Start recording; garbage collections are noticed from now on."""
         self._wall_offset = clock.wall_offset_ns
         gc.callbacks.append(self._on_collection)
         # So that the thread that starts the recording is shown above the others.
         self._register_thread()
 
     def begin_step(self, number: int | None = None, *, forget: bool = False) -> int:
-        """Ends the running step, if any, and begins the next, one more unless ``number`` is given.
+        """End the running step, if any, and begins the next, one more unless ``number`` is given.
 
         Args:
             number: of the step that begins.
@@ -83,12 +83,12 @@ class HostCollector:
         return begin
 
     def end_step(self) -> None:
-        """Ends the running step and begins none."""
+        """End the running step and begins none."""
         with self._lock:
             self._last_step_end = self.now()
 
     def stop(self) -> Collected:
-        """Stops recording; what is still open ends now and is marked `UNFINISHED`.
+        """Stop recording; what is still open ends now and is marked `UNFINISHED`.
 
         A last step in which nothing was recorded is left out: it began when the one before it ended, and the
         program never used it.
@@ -116,11 +116,11 @@ class HostCollector:
         end: int,
         args: Mapping[str, ArgumentValue] = NO_ARGUMENTS,
     ) -> None:
-        """Records something that has ended, on a lane of its own; times are those of `now`."""
+        """Record something that has ended, on a lane of its own; times are those of `now`."""
         self._slices.append((name, category, lane, start, end, args))
 
     def scopes(self) -> Scopes:
-        """The list that the scopes of the calling thread go to."""
+        """Return the list that the scopes of the calling thread go to."""
         try:
             found: Scopes = self.local.scopes
         except AttributeError:
@@ -177,7 +177,7 @@ class HostCollector:
 
 
 def checked_step_number(number: SupportsIndex) -> int:
-    """``number``, of whatever integer type, as what every reader of the files understands.
+    """Return ``number``, of whatever integer type, as what every reader of the files understands.
 
     Raises:
         TypeError: it is no whole number.
@@ -190,7 +190,7 @@ def checked_step_number(number: SupportsIndex) -> int:
 
 
 def plain_arguments(args: Mapping[str, object]) -> Mapping[str, ArgumentValue]:
-    """Arguments as numbers and text, so that a recording keeps no tensor alive and sees no later change."""
+    """Return arguments as numbers and text, so that a recording keeps no tensor alive and sees no later change."""
     return {name: _plain(value) for name, value in args.items()} if args else NO_ARGUMENTS
 
 
@@ -207,5 +207,5 @@ def _plain(value: object) -> ArgumentValue:
 
 
 def plain_text(value: object) -> str:
-    """Text that UTF-8 can encode, whatever the program used as a name."""
+    """Return text that UTF-8 can encode, whatever the program used as a name."""
     return str(value).encode(errors="backslashreplace").decode()

@@ -76,7 +76,7 @@ class KinetoRecords:
 
 
 def parse_kineto(data: bytes) -> KinetoTrace:
-    """Parses an exported trace; times keep all their digits.
+    """Parse an exported trace; times keep all their digits.
 
     Raises:
         msgspec.DecodeError: it is no Chrome trace in the object form.
@@ -109,7 +109,7 @@ def marks_of(trace: KinetoTrace, name: str) -> list[tuple[int, int]]:
 
 
 def clock_offset(marks: Sequence[tuple[int, int]], readings: Sequence[tuple[int, int]]) -> int:
-    """What is to be added to the times of Kineto's clock.
+    """Return what is to be added to the times of Kineto's clock.
 
     Kineto turns the processor's counter into wall time by a comparison of its own, which is some microseconds off. Each
     mark lies within the readings of our clock before and after it, which bounds the offset from both sides; the result
@@ -132,7 +132,7 @@ def records_of_kineto(
     names: Mapping[int, str] | None = None,
     leave_out: frozenset[str] = frozenset(),
 ) -> KinetoRecords:
-    """The slices of a trace as records, allocations as counters too, and the arrows of the backward pass.
+    """Return the slices of a trace as records, allocations as counters too, and the arrows of the backward pass.
 
     Launches and what they started share their correlation, so those arrows need no place of their own.
 
@@ -184,7 +184,7 @@ def _record(event: Event, lane: Lane, start_ns: int) -> Record:
 
 
 def _lane(event: Event, host_pid: int, names: Mapping[int, str]) -> Lane | None:
-    """Where a slice ran; None for what Kineto says about itself ("Spans", "Traces")."""
+    """Return where a slice ran; None for what Kineto says about itself ("Spans", "Traces")."""
     if not isinstance(event.pid, int) or not isinstance(event.tid, int):
         return None
     if event.cat == "overhead":
@@ -201,7 +201,7 @@ def _lane(event: Event, host_pid: int, names: Mapping[int, str]) -> Lane | None:
 
 
 def _order(record: Record) -> tuple[bool, str, int]:
-    """Threads of the host in the order in which they come, then devices and their streams."""
+    """Return threads of the host in the order in which they come, then devices and their streams."""
     if record.lane.device == HOST_DEVICE:
         return False, "", 0
     return True, record.lane.device.partition("/stream:")[0], record.lane.thread_id
@@ -234,7 +234,7 @@ def _arrows(ends: Mapping[tuple[str, int | str], Mapping[str, tuple[Lane, int]]]
 
 
 def first_events(trace: KinetoTrace, most: int) -> tuple[KinetoTrace, int]:
-    """The first events of a trace, in the order of the file, and how many more there were."""
+    """Return the first events of a trace, in the order of the file, and how many more there were."""
     if len(trace.events) <= most:
         return trace, 0
     kept: Iterable[Event] = islice(trace.events, most)

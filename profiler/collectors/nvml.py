@@ -101,7 +101,7 @@ class NvmlCollector:
         self._max_points: Final = max_points
 
     def start(self, clock: RecordingClock) -> None:
-        """Asks the driver for the GPUs, and begins to sample.
+        """Ask the driver for the GPUs, and begins to sample.
 
         Raises:
             UserError: pynvml is not installed, there is no driver, or CUDA sees no GPU.
@@ -134,7 +134,7 @@ class NvmlCollector:
             raise
 
     def stop(self) -> Collected:
-        """Takes the last samples, and returns the counters."""
+        """Take the last samples, and return the counters."""
         notes = self._end()
         series = self._counters.series(self._wall_offset_ns)
         left_out = tuple(f"{what} is not recorded: {why}" for what, why in self._unsupported.items())
@@ -173,7 +173,7 @@ class NvmlCollector:
 
 
 def visible_gpus(visible: str | None, uuids: Sequence[str]) -> list[int | str]:
-    """The GPUs that CUDA sees, in its order.
+    """Return the GPUs that CUDA sees, in its order.
 
     As the CUDA programming guide has it (appendix "CUDA Environment Variables"): what follows something invalid is not
     visible, and if something comes twice, nothing is.

@@ -11,7 +11,7 @@ class Patches:
         self._replaced: list[tuple[object, str, Any, Any]] = []
 
     def replace(self, owner: object, name: str, make: Callable[[Any], Any]) -> None:
-        """Replaces an attribute by what ``make`` makes of it; does nothing where there is none of this name."""
+        """Replace an attribute by what ``make`` makes of it; does nothing where there is none of this name."""
         # As it is stored: a function of a class, and not inherited, so that putting it back changes nothing.
         original = vars(owner).get(name)
         if original is not None:
@@ -20,7 +20,7 @@ class Patches:
             self._replaced.append((owner, name, original, replacement))
 
     def undo(self) -> None:
-        """Puts back what was there, the last replaced first; leaves what others have replaced since.
+        """Put back what was there, the last replaced first; leaves what others have replaced since.
 
         Those go on calling the replacement, which must therefore do nothing but pass on once its recording is over.
         """

@@ -85,7 +85,7 @@ class PythonCallCollector:
         self._hook: Hook | None = None
 
     def start(self, clock: RecordingClock) -> None:
-        """Hooks into all threads that can be reached.
+        """Install the hooks in all threads that can be reached.
 
         Raises:
             UserError: other tools leave no place for this one.
@@ -99,7 +99,7 @@ class PythonCallCollector:
         self._calls, self._hook = calls, hook
 
     def stop(self) -> Collected:
-        """Unhooks, and returns the calls by thread."""
+        """Unhook, and return the calls by thread."""
         calls, hook = self._calls, self._hook
         if calls is None or hook is None:
             return Collected()
@@ -205,7 +205,7 @@ class _Calls:
         self._c_names: dict[str, str] = {}
 
     def begin(self, code: CodeType, _: int = 0) -> object:
-        """A call of a function, or a resumption; returns `SKIP` if those of this function are not recorded."""
+        """Return a call of a function, or a resumption; returns `SKIP` if those of this function are not recorded."""
         verdict = self._verdicts.get(id(code))
         if verdict is None:
             verdict = self._judge(code)
@@ -225,7 +225,7 @@ class _Calls:
         return None
 
     def end(self, code: CodeType, _: int = 0, __: object = None) -> object:
-        """A return, a suspension, or an exception that leaves a function; returns `SKIP` as `begin` does."""
+        """Return a return, a suspension, or an exception that leaves a function; returns `SKIP` as `begin` does."""
         ended = self.now()
         try:
             thread: _Thread = self._local.thread
@@ -245,7 +245,7 @@ class _Calls:
         return self._end_other(code, ended)
 
     def _end_other(self, code: CodeType, ended: int) -> object:
-        """The same, of a function that is not the innermost one that was seen to begin."""
+        """Return the same, of a function that is not the innermost one that was seen to begin."""
         if id(code) in _QUIET_CODES:
             self.of_this_thread().quiet -= 1
             return None
@@ -262,7 +262,7 @@ class _Calls:
         return None if verdict else SKIP
 
     def start_quiet(self) -> None:
-        """Passes over what this package goes on to call in this thread."""
+        """Pass over what this package goes on to call in this thread."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if id(frame.f_code) in _QUIET_CODES:
@@ -276,7 +276,7 @@ class _Calls:
         return None
 
     def _unwind(self, thread: _Thread, code: CodeType, ended: int) -> None:
-        """Ends a call and what was called from there; so when others switch stacks, as greenlets do."""
+        """End a call and what was called from there; so when others switch stacks, as greenlets do."""
         ends = False
         while not ends:
             place = thread.open[-1]
@@ -284,7 +284,7 @@ class _Calls:
             self._pop(thread, ended)
 
     def begin_c(self, code: CodeType, _: int, function: object, __: object = None) -> object:
-        """A call of a function in C by Python code; returns `SKIP` if what this code calls is not recorded."""
+        """Return a call of a function in C by Python code; returns `SKIP` if what this code calls is not recorded."""
         verdict = self._verdicts.get(id(code))
         if verdict is None:
             verdict = self._judge(code)
@@ -302,7 +302,7 @@ class _Calls:
         return None
 
     def end_c(self, code: CodeType, _: int, function: object, __: object = None) -> None:
-        """A return from a function in C, or an exception."""
+        """Note a return from a function in C, or an exception."""
         ended = self.now()
         if self._verdicts.get(id(code)) and self._is_c(function):
             thread = self.of_this_thread()
@@ -331,7 +331,7 @@ class _Calls:
             calls[place + 2] = ended
 
     def _take_room(self, thread: _Thread) -> bool:
-        """Whether the thread, whose list is full, may add a call."""
+        """Return whether the thread, whose list is full, may add a call."""
         if thread.quiet:
             return False
         if self._blocks_left:
@@ -360,7 +360,7 @@ class _Calls:
         return thread
 
     def _judge(self, code: CodeType) -> bool:
-        """Whether calls of a function that was not seen before are recorded."""
+        """Return whether calls of a function that was not seen before are recorded."""
         module = _module_of(code)
         verdict = self._wanted(code, module)
         if verdict:
@@ -372,7 +372,9 @@ class _Calls:
         return verdict
 
     def _is_c(self, function: object) -> bool:
-        """Whether it is called without a frame of Python: functions, methods and classes of Python show themselves."""
+        """Return whether it is called without a frame of Python: functions, methods and classes of Python show
+        themselves.
+        """
         kind = type(function)
         found = self._c_types.get(kind)
         if found is None:
@@ -387,7 +389,7 @@ def _is_in(module: str, names: Iterable[str]) -> bool:
 
 
 def _module_of(code: CodeType) -> str:
-    """The name of the module that a function which runs in this thread is of."""
+    """Return the name of the module that a function which runs in this thread is of."""
     frame = _frame_of(code)
     module = None if frame is None else frame.f_globals.get("__name__")
     return module if isinstance(module, str) else Path(code.co_filename).stem
@@ -410,7 +412,7 @@ def _active_thread(ident: int) -> threading.Thread | None:
 
 
 def _is_own(thread: threading.Thread) -> bool:
-    """Whether this package started it."""
+    """Return whether this package started it."""
     target = getattr(thread, "_target", None)
     modules = (getattr(target, "__module__", None), type(thread).__module__)
     return any(isinstance(module, str) and _is_in(module, ["stepscope.profiler"]) for module in modules)

@@ -22,19 +22,19 @@ class Listener(Protocol):
     """Hears of calls in the thread that they happen in; all but `end_c` may return `SKIP`."""
 
     def begin(self, code: CodeType, _: int = 0) -> object:
-        """A function is called, or a generator or coroutine resumed."""
+        """Return a function is called, or a generator or coroutine resumed."""
         ...
 
     def end(self, code: CodeType, _: int = 0, __: object = None) -> object:
-        """A function returns, is suspended, or is left by an exception."""
+        """Return a function returns, is suspended, or is left by an exception."""
         ...
 
     def begin_c(self, code: CodeType, _: int, function: object, __: object = None) -> object:
-        """A function of Python, of which ``code`` is, calls something, a function in C perhaps."""
+        """Return a function of Python, of which ``code`` is, calls something, a function in C perhaps."""
         ...
 
     def end_c(self, code: CodeType, _: int, function: object, __: object = None) -> None:
-        """A function in C returns or raises."""
+        """Note that a function in C returns or raises."""
         ...
 
 
@@ -45,7 +45,7 @@ class Hook(Protocol):
     """What it does not hear of."""
 
     def attach(self) -> None:
-        """Begins.
+        """Begin.
 
         Raises:
             UserError: other tools leave no place for this one.
@@ -53,12 +53,12 @@ class Hook(Protocol):
         ...
 
     def detach(self) -> None:
-        """Ends; does nothing the second time."""
+        """End; does nothing the second time."""
         ...
 
 
 def make_hook(calls: Listener, c_calls: bool) -> Hook:
-    """The best that this Python has; it tells of functions in C on demand."""
+    """Return the best that this Python has; it tells of functions in C on demand."""
     return _Profile(calls, c_calls) if _MONITORING is None else _Monitoring(calls, c_calls)
 
 
@@ -173,7 +173,7 @@ class _Profile:
             sys.setprofile(self._before_in_threads)
 
     def _function(self, before: ProfileFunction | None) -> ProfileFunction:
-        """What `sys.setprofile` takes; calls the function that was set before, too."""
+        """Return what `sys.setprofile` takes; calls the function that was set before, too."""
         begin, end, begin_c, end_c = (
             self._calls.begin,
             self._calls.end,

@@ -22,7 +22,7 @@ COLLECTORS: Final[Mapping[str, str]] = {
 
 
 def make_collector(collector: Collector | str) -> Collector:
-    """A collector by its name, with its defaults; a collector is returned as it is.
+    """Return a collector by its name, with its defaults; a collector is returned as it is.
 
     Raises:
         UserError: there is none of this name.

@@ -38,7 +38,7 @@ class ResourceCollector:
         self._max_points: Final = max_points
 
     def start(self, clock: RecordingClock) -> None:
-        """Takes the first sample, and starts the thread that takes the others."""
+        """Take the first sample, and start the thread that takes the others."""
         self._wall_offset_ns = clock.wall_offset_ns
         self._process = psutil.Process()
         self._processors = psutil.cpu_count() or 1
@@ -53,7 +53,7 @@ class ResourceCollector:
         self._sampler.start()
 
     def stop(self) -> Collected:
-        """Takes the last sample, and returns the counters."""
+        """Take the last sample, and return the counters."""
         notes = self._sampler.stop()
         series = self._counters.series(self._wall_offset_ns)
         return Collected(counters=series, notes=(*notes, *self._counters.notes()))

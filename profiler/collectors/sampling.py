@@ -53,14 +53,14 @@ class Sampler:
         self._thread: Final = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Takes the first samples in the calling thread, and starts the other."""
+        """Take the first samples in the calling thread, and start the other."""
         self._started_ns = self._now()
         if self._at_ends:
             self._sample()
         self._thread.start()
 
     def stop(self) -> tuple[str, ...]:
-        """Ends the thread, takes the last samples in the calling one, and returns what failed."""
+        """End the thread, take the last samples in the calling one, and return what failed."""
         self._stopping.set()
         self._thread.join()
         if self._at_ends:
@@ -93,7 +93,7 @@ class Sampler:
 
 
 def checked_interval_ns(interval: float) -> int:
-    """Seconds as whole nanoseconds.
+    """Return seconds as whole nanoseconds.
 
     Raises:
         ValueError: they are no time that one could wait, from a microsecond to an hour.
@@ -157,11 +157,11 @@ class Counters:
         self._columns: Final[dict[Key, _Column]] = {}
 
     def add(self, key: Key, time_ns: int, value: float) -> None:
-        """Adds a value at a monotonic time."""
+        """Add a value at a monotonic time."""
         self._append(self._column(key), time_ns, value)
 
     def add_total(self, key: Key, time_ns: int, total: float, most: float = math.inf) -> None:
-        """Adds the total of something that grows; the series is its growth per second.
+        """Add the total of something that grows; the series is its growth per second.
 
         Viewers draw a value until the next one, so a rate stands at the beginning of the time it was measured in.
 
@@ -184,7 +184,7 @@ class Counters:
             self._append(column, last[0], _rate(last, column.last, most))
 
     def series(self, wall_offset_ns: int) -> list[CounterSeries]:
-        """What was collected, on wall time; a rate ends with the last total."""
+        """Return what was collected, on wall time; a rate ends with the last total."""
         for column in self._columns.values():
             if column.last is not None and column.values:
                 self._append(column, column.last[0], column.values[-1])
@@ -196,7 +196,7 @@ class Counters:
         ]
 
     def notes(self) -> tuple[str, ...]:
-        """What was dropped."""
+        """Return what was dropped."""
         if not self._dropped:
             return ()
         return (f"{self._dropped} points of counters were dropped beyond the limit of {self._max_points}",)

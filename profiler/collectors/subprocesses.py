@@ -98,7 +98,7 @@ class SubprocessCollector:
         self._lock: Final = threading.RLock()
 
     def start(self, clock: RecordingClock) -> None:
-        """Looks for children that run already, and starts the thread that looks again."""
+        """Look for children that run already, and start the thread that looks again."""
         self._clock = clock
         self._pid = os.getpid()
         self._started_ns = clock.now()
@@ -127,7 +127,7 @@ class SubprocessCollector:
         listen(self._patches, self, clock.now)
 
     def stop(self) -> Collected:
-        """Looks once more, and returns the processes and what forked ones recorded."""
+        """Look once more, and return the processes and what forked ones recorded."""
         self._patches.undo()
         notes = self._sampler.stop()
         self._listening = False
@@ -148,7 +148,7 @@ class SubprocessCollector:
         )
 
     def child_started(self, pid: int, before_ns: int, name: str, command: str | None) -> None:
-        """The standard library started a process."""
+        """Note that the standard library started a process."""
         if not self._listens():
             return
         with self._lock:
@@ -165,7 +165,7 @@ class SubprocessCollector:
                 child.name, child.command, child.is_named = name, command or child.command, True
 
     def child_ended(self, pid: int, exit_code: int) -> None:
-        """The standard library has waited for a process."""
+        """Note that the standard library has waited for a process."""
         if not self._listens():
             return
         with self._lock:
@@ -190,7 +190,7 @@ class SubprocessCollector:
                 self._look_at(child)
 
     def _find(self, pid: int) -> None:
-        """Adds a process that is new, unless it ended before the recording began."""
+        """Add a process that is new, unless it ended before the recording began."""
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             # One that ended before the recording, or was seen alive, and that nobody has waited for yet.
@@ -289,7 +289,7 @@ class SubprocessCollector:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    """The processes below one; some may be missing while others come and go."""
+    """Yield the processes below one; some may be missing while others come and go."""
     tasks = f"/proc/{pid}/task"
     if not os.path.exists(f"{tasks}/{pid}/children"):
         with suppress(psutil.NoSuchProcess):
@@ -306,7 +306,7 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def _content(path: str) -> bytes:
-    """A file of the system, empty if it is gone; read so often that a file object would cost too much."""
+    """Return a file of the system, empty if it is gone; read so often that a file object would cost too much."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
@@ -337,13 +337,13 @@ def _read_names(child: _Child, process: psutil.Process) -> None:
 
 
 def _short(text: str, length: int = _NAME_LENGTH) -> str:
-    """Text on one line, of at most so many characters."""
+    """Return text on one line, of at most so many characters."""
     plain = " ".join(text.encode(errors="backslashreplace").decode().split())
     return plain if len(plain) <= length else plain[: length - 1] + "…"
 
 
 def _cpu_seconds(process: psutil.Process) -> float:
-    """What a process ran on processors."""
+    """Return what a process ran on processors."""
     if sys.platform == "linux":
         with suppress(OSError):
             return time.clock_gettime_ns(~process.pid << 3 | _CPU_CLOCK) / 1e9

@@ -90,7 +90,7 @@ class TorchCollector:
         self._readings: list[tuple[int, int]] = []
 
     def start(self, clock: RecordingClock) -> None:
-        """Starts PyTorch's profiler.
+        """Start PyTorch's profiler.
 
         Raises:
             UserError: PyTorch is missing, has no profiler, or profiles already; or an activity is none of its own.
@@ -121,7 +121,7 @@ class TorchCollector:
             raise
 
     def stop(self) -> Collected:
-        """Stops PyTorch's profiler and returns what it recorded."""
+        """Stop PyTorch's profiler and return what it recorded."""
         if not self._sees_all_threads and threading.get_ident() != self._thread:
             # Such a profiler belongs to its thread, and nothing stops it from another; exporting it ends the process.
             return Collected(notes=(_OTHER_THREAD,))
@@ -199,7 +199,7 @@ def _torch() -> Any:
 
 
 def _profiles(torch: Any) -> bool:
-    """Whether a torch profiler runs in any thread."""
+    """Return whether a torch profiler runs in any thread."""
     return bool(getattr(torch.autograd.profiler, "_is_profiler_enabled", False))
 
 
@@ -218,7 +218,7 @@ def _activities(torch: Any, chosen: Sequence[Any] | None) -> list[Any]:
 
 
 def _experimental_config(torch: Any, all_threads: bool, *, verbose: bool) -> tuple[Any, bool]:
-    """What turns on the most that this version of PyTorch can record, and whether it sees all threads."""
+    """Return what turns on the most that this version of PyTorch can record, and whether it sees all threads."""
     make = torch._C._profiler._ExperimentalConfig
     for options in ({"profile_all_threads": all_threads, "enable_cuda_sync_events": True}, {}):
         with suppress(TypeError):

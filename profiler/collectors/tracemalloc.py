@@ -39,7 +39,7 @@ class TracemallocCollector:
         self._max_points: Final = max_points
 
     def start(self, clock: RecordingClock) -> None:
-        """Starts tracing, unless that runs, and takes the first sample."""
+        """Start tracing, unless that runs, and take the first sample."""
         self._wall_offset_ns = clock.wall_offset_ns
         self._counters = Counters(self._interval, self._max_points)
         sampler = Sampler("stepscope tracemalloc", self._interval, {"Python memory": self._sample}, clock.now)
@@ -54,7 +54,7 @@ class TracemallocCollector:
         self._sampler = sampler
 
     def stop(self) -> Collected:
-        """Takes the last sample, looks for the lines, and stops tracing if it began here."""
+        """Take the last sample, look for the lines, and stop tracing if it began here."""
         notes = self._sampler.stop()
         try:
             if tracemalloc.is_tracing():
@@ -78,7 +78,7 @@ class TracemallocCollector:
             self._counters.add(PEAK, now, peak)
 
     def _lines(self, snapshot: tracemalloc.Snapshot) -> list[Mapping[str, Any]]:
-        """The places that hold most, the largest first."""
+        """Return the places that hold most, the largest first."""
         # What tracing and sampling hold themselves would be all that short recordings show.
         own = (
             tracemalloc.Filter(False, file)

@@ -116,7 +116,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._iterations_before_epoch = 0
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Writes the graph and the projector's configuration."""
+        """Write the graph and the projector's configuration."""
         self._batch = 0
         self._fitting = True
         if self._embeddings_freq:
@@ -125,14 +125,14 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._add_graph()
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Closes the event files, and stops a recording that the last batch did not reach the end of."""
+        """Close the event files, and stop a recording that the last batch did not reach the end of."""
         self._fitting = False
         self._stop_recording()
         for writer in self._writers.values():
             writer.close()
 
     def on_test_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Writes ``evaluation_<metric>_vs_iterations`` at the optimizer's step."""
+        """Write ``evaluation_<metric>_vs_iterations`` at the optimizer's step."""
         iterations = _iterations(self.model)
         if iterations is not None and logs:
             values = {f"evaluation_{name}_vs_iterations": value for name, value in logs.items()}
@@ -142,13 +142,13 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
                 writer.close()
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Begins to measure the epoch."""
+        """Begin to measure the epoch."""
         if self._write_steps_per_second:
             self._iterations_before_epoch = _iterations(self.model) or 0
             self._epoch_began = self._clock()
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Writes metrics and learning rates, and weights and embeddings when they are due."""
+        """Write metrics and learning rates, and weights and embeddings when they are due."""
         if logs:
             self._add_epoch_metrics(epoch, logs)
         if self._histogram_freq and epoch % self._histogram_freq == 0:
@@ -157,7 +157,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._add_embeddings(epoch)
 
     def on_train_batch_begin(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Starts a recording when it is due, and a step of a recording."""
+        """Start a recording when it is due, and a step of a recording."""
         self._batch += 1
         if self._profiled is not None and self._batch == self._profiled[0]:
             self._start_recording()
@@ -169,7 +169,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._batch_began = self._clock()
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Writes the batch's metrics when they are due, and ends a recording after its last batch."""
+        """Write the batch's metrics when they are due, and end a recording after its last batch."""
         seconds = self._clock() - self._batch_began
         if self._batch_scope is not None:
             self._batch_scope.__exit__(None, None, None)
@@ -241,7 +241,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         return self._embeddings_metadata
 
     def _write_projector_config(self) -> None:
-        """Writes the configuration that Keras writes, of the checkpoints beside the tensors."""
+        """Write the configuration that Keras writes, of the checkpoints beside the tensors."""
         layers = self._embedding_layers()
         if isinstance(self._embeddings_metadata, Mapping):
             names = [layer.name for layer in layers]
@@ -288,7 +288,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
 
 
 def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int] | None:
-    """The first and the last batch to record, or None; see `StepscopeCallback`.
+    """Return the first and the last batch to record, or None; see `StepscopeCallback`.
 
     Raises:
         ValueError: it is no batch and no pair of batches.
@@ -308,7 +308,7 @@ def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int
 
 
 def weight_pictures(weight: NDArray[Any], *, channels_last: bool) -> NDArray[Any] | None:
-    """A weight as grey or colored pictures [n, height, width, channels], or None if it has too many dimensions.
+    """Return a weight as grey or colored pictures [n, height, width, channels], or None if it has too many dimensions.
 
     Dimensions of 1 do not count. A vector is one column, and a matrix one picture, wider than high. Of three
     dimensions, the last tells several pictures apart if ``channels_last``, otherwise the first.
@@ -366,7 +366,9 @@ def _learning_rates(optimizer: Any) -> dict[str, Any]:
 
 
 def _labels(folder: Folder, path: str, rows: int) -> tuple[list[str] | None, list[Any] | None]:
-    """The header and the labels of a file: one line per row, or a line more, the names of columns apart by tabs."""
+    """Return the header and the labels of a file: one line per row, or a line more, the names of columns apart by
+    tabs.
+    """
     try:
         lines = folder.read(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -76,7 +76,10 @@ def load_trace(address: str) -> Trace:
 
 
 def _beginning(path: str, most: int) -> bytes:
-    """The first bytes of a Chrome trace; raises TraceError for other formats, which are nothing without their end."""
+    """Return the first bytes of a Chrome trace.
+
+    Raises TraceError for other formats, which are nothing without their end.
+    """
     with open(path, "rb") as stream:
         if _looks_like_json(stream.read(_MOST_WHITE_SPACE)):
             stream.seek(0)
@@ -131,7 +134,7 @@ def _read(data: bytes, name: str, limits: Limits, notes: tuple[str, ...]) -> Tra
 
 
 def _may_be_trace(beginning: bytes) -> bool:
-    """Whether a file that begins like this may be of one of the formats."""
+    """Return whether a file that begins like this may be of one of the formats."""
     if _looks_like_json(beginning) or beginning.startswith(MAGIC) or _BEGINS_TEXT.match(beginning):
         return True
     first = beginning[0]

@@ -96,7 +96,7 @@ def _settle_ties(key: NDArray[np.int64], duration: NDArray[np.int64], order: NDA
 def _sorted_by_start(
     lane: NDArray[np.int32], start: NDArray[np.int64], duration: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The order of slices by (lane, start, -duration), by one key in one sort where that is possible."""
+    """Return the order of slices by (lane, start, -duration), by one key in one sort where that is possible."""
     if lane.size:
         earliest = int(start.min())
         bits = (int(start.max()) - earliest).bit_length()
@@ -142,7 +142,7 @@ def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int]
 
 
 def rows_of(lane: NDArray[np.int32], depth: NDArray[np.int32], lanes: Sequence[Lane]) -> Rows:
-    """Where each row lies in columns sorted by (lane, depth, start)."""
+    """Return where each row lies in columns sorted by (lane, depth, start)."""
     lane_first = np.concatenate([[0], np.cumsum([each.depths for each in lanes], dtype=np.int64)])
     slices = np.bincount(lane_first[lane] + depth, minlength=int(lane_first[-1]))
     return Rows(np.concatenate([[0], np.cumsum(slices, dtype=np.int64)]), lane_first)
@@ -159,7 +159,7 @@ def intern_used(ids: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[n
 
 
 def no_flows() -> Flows:
-    """Flows of a trace that has none."""
+    """Return flows of a trace that has none."""
     return Flows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
 
 
@@ -200,7 +200,7 @@ def assemble(
     metadata: Mapping[str, Any],
     epoch_ns: int | None = None,
 ) -> Trace:
-    """A `Trace` of arranged slices; what arranging them met is added to ``losses``. Long texts are cut."""
+    """Return a `Trace` of arranged slices; what arranging them met is added to ``losses``. Long texts are cut."""
     columns = arranged.columns
     texts = BoundedTexts()
     names, categories = texts.all_of(names), texts.all_of(categories)

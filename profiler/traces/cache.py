@@ -88,7 +88,7 @@ _DTYPES: Final = frozenset({"<i8", "<i4", "<f8"})
 
 
 def encode_cache(trace: Trace) -> bytes:
-    """A trace as the bytes of a cache file. All of it is kept but what no text can say, which becomes text."""
+    """Return a trace as the bytes of a cache file. All of it is kept but what no text can say, which becomes text."""
     parts: list[bytes] = []
     size = 0
 
@@ -155,7 +155,7 @@ def _place(identifier: int | str) -> int | str:
 
 
 def _writable(value: Any, depth: int) -> Any:
-    """The value with text in place of what msgpack cannot hold."""
+    """Return the value with text in place of what msgpack cannot hold."""
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, bool) or value is None or isinstance(value, float):
@@ -170,7 +170,7 @@ def _writable(value: Any, depth: int) -> Any:
 
 
 def read_cache(data: bytes, *, name: str) -> Trace:
-    """Reads what `encode_cache` wrote; ``name`` is for messages.
+    """Read what `encode_cache` wrote; ``name`` is for messages.
 
     Damaged arguments are left out when they are asked for.
 
@@ -246,7 +246,7 @@ def _values(column: _Column, content: bytes) -> NDArray[Any] | None:
 
 
 def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> None:
-    """Whether all columns are there, of one length, and point into their tables."""
+    """Check that all columns are there, of one length, and point into their tables."""
     size = len(found.get("start_ns", ()))
     wanted = [*_SLICE_COLUMNS, "flow source", "flow target", "flow category_id"]
     wanted += [f"{what} {index}" for index in range(len(header.counters)) for what in ("times", "values")]
@@ -263,7 +263,9 @@ def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> Non
 
 
 def _in_rows(found: Mapping[str, NDArray[Any]], header: _Header) -> bool:
-    """Whether slices are in order of their rows and overlap in none, and lanes have just the rows that are used."""
+    """Return whether slices are in order of their rows and overlap in none, and lanes have just the rows that are
+    used.
+    """
     start, duration, depth = found["start_ns"], found["duration_ns"], found["depth"]
     depths = np.array([lane.depths for lane in header.lanes] or [0], np.int64)
     if not len(start):

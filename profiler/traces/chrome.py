@@ -239,7 +239,7 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
 
 
 def _event_text(events: Events, event: int) -> str:
-    """An event as the example of a loss."""
+    """Return an event as the example of a loss."""
     columns = events.columns
     name = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
     place = f"process {events.places[columns.pid[event]]}, thread {events.places[columns.tid[event]]}"
@@ -249,7 +249,7 @@ def _event_text(events: Events, event: int) -> str:
 
 
 def _nanoseconds_of(value: object) -> int:
-    """A time in microseconds, as JSON holds it, in nanoseconds; `UNREADABLE_TIME` for anything else."""
+    """Return a time in microseconds, as JSON holds it, in nanoseconds; `UNREADABLE_TIME` for anything else."""
     number = number_of(value)
     return UNREADABLE_TIME if number is None or abs(number) > LATEST_NS / 1e3 else round(number * 1000)
 
@@ -270,7 +270,7 @@ def _epoch_ns(metadata: Mapping[str, Any], columns: Columns) -> int | None:
 
 
 def _producer_notes(metadata: Mapping[str, Any], slices: int) -> Iterator[str]:
-    """What the program that wrote the file says about its completeness."""
+    """Yield what the program that wrote the file says about its completeness."""
     of_viztracer = metadata.get("viztracer_metadata")
     if isinstance(of_viztracer, dict) and of_viztracer.get("overflow"):
         yield "viztracer's buffer was full: the earliest events are missing (record with larger tracer_entries)"
@@ -372,7 +372,7 @@ def _categories_by_thread(
 
 
 def _read_names(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTally) -> ThreadNames:
-    """Names of processes and threads; what metadata events say about the whole file goes into ``metadata``."""
+    """Return names of processes and threads; what metadata events say about the whole file goes into ``metadata``."""
     columns = events.columns
     names = ThreadNames()
     for event in np.flatnonzero(columns.phase == ord("M")).tolist():
@@ -403,7 +403,7 @@ def _read_names(data: bytes, events: Events, metadata: dict[str, Any], tally: Lo
 
 
 def _flow_marks(columns: Columns) -> NDArray[np.int64]:
-    """Events that take part in flows, those of slices with a ``bind_id`` last."""
+    """Return events that take part in flows, those of slices with a ``bind_id`` last."""
     readable = columns.time_ns != UNREADABLE_TIME
     own = np.isin(columns.phase, np.frombuffer(b"stf", np.uint8)) & readable
     bound = (columns.bind_id >= 0) & (columns.flow_in | columns.flow_out) & readable & ~own
@@ -411,7 +411,7 @@ def _flow_marks(columns: Columns) -> NDArray[np.int64]:
 
 
 def _slice_written_before(columns: Columns, marks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The event of the slice that a flow event was written right after, else the flow event itself.
+    """Return the event of the slice that a flow event was written right after, else the flow event itself.
 
     Kineto writes the flow events of a slice after it, with its thread and start. At the same time there may be
     other slices of less than the clock's resolution, so that time alone would choose among them by chance.
@@ -462,7 +462,7 @@ def _flow_events(
 
 
 def _count_long_arguments(events: Events, tally: LossTally) -> None:
-    """Counts the arguments of which only the beginning is looked at."""
+    """Count the arguments of which only the beginning is looked at."""
     columns = events.columns
     whole = np.isin(columns.phase, _letters("MP"))
     long = np.flatnonzero(columns.arguments_length > np.where(whole, MOST_DECODED_BYTES, MOST_ARGUMENT_BYTES))

@@ -67,7 +67,7 @@ class _Series:
 
 
 def read_counters(data: bytes, events: Events, names: ThreadNames, tally: LossTally) -> tuple[Counter, ...]:
-    """All counters of a trace, one for each series, with times in order."""
+    """Return all counters of a trace, one for each series, with times in order."""
     columns = events.columns
     memory = events.names.index(MEMORY_EVENT) if MEMORY_EVENT in events.names else -2
     wanted = np.isin(columns.phase, np.frombuffer(b"Cv", np.uint8))
@@ -107,7 +107,7 @@ def read_counters(data: bytes, events: Events, names: ThreadNames, tally: LossTa
 def _add_memory(
     found: _Series, running: dict[tuple[str, str], float], arguments: bytes, process: str, time: int
 ) -> bool:
-    """Bytes that PyTorch's allocator held after an event; before it wrote totals, the sum of all changes.
+    """Return bytes that PyTorch's allocator held after an event; before it wrote totals, the sum of all changes.
 
     False where the event's arguments are not as they should be.
     """
@@ -128,7 +128,7 @@ def _add_memory(
 
 
 def _dumped(dumps: object) -> Iterator[tuple[str, float]]:
-    """The sizes in a memory dump of Chromium: totals of the process, and what each allocator holds."""
+    """Yield the sizes in a memory dump of Chromium: totals of the process, and what each allocator holds."""
     if not isinstance(dumps, dict):
         return
     totals = dumps.get("process_totals")
@@ -157,7 +157,7 @@ def _hexadecimal(value: object) -> float | None:
 
 
 def number_of(value: Any) -> float | None:
-    """A number, also one written as a string; None for anything else and for what has no place on an axis."""
+    """Return a number, also one written as a string; None for anything else and for what has no place on an axis."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

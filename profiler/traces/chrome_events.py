@@ -107,7 +107,7 @@ class JsonArguments:
 
 @kernel()
 def _has_keys(buffer: Buffer, start: int, length: int) -> bool:
-    """Whether a JSON text is an object with at least one key."""
+    """Return whether a JSON text is an object with at least one key."""
     if start < 0 or length < 2 or buffer[start] != 123 or buffer[start + length - 1] != 125:
         return False
     position = start + 1
@@ -125,7 +125,7 @@ def _gathered(
     more_lengths: NDArray[np.int64],
     texts: Buffer,
 ) -> NDArray[np.int64]:
-    """Offsets of the texts of slices; they are copied if ``texts`` has room for any.
+    """Return offsets of the texts of slices; they are copied if ``texts`` has room for any.
 
     A slice whose end event has arguments too gets one object of both: the brackets between them become a comma.
     """
@@ -163,7 +163,9 @@ def gather_arguments(
     end_event: NDArray[np.int64],
     stack_of: Callable[[int], Sequence[str]] | None,
 ) -> JsonArguments:
-    """The arguments of slices, without the rest of the file, by the events that begin and end them (-1 for none)."""
+    """Return the arguments of slices, without the rest of the file, by the events that begin and end them (-1 for
+    none).
+    """
     buffer = np.frombuffer(data, np.uint8)
     ending = (end_event >= 0) & (end_event != event)
     # What is longer is cut, and shown as the text that it is then.
@@ -181,7 +183,7 @@ def gather_arguments(
 
 
 def _decoded(text: bytes) -> dict[str, Any]:
-    """The value of ``args``; what is no JSON object comes under the key "args"."""
+    """Return the value of ``args``; what is no JSON object comes under the key "args"."""
     value = decode_json(text)
     if isinstance(value, dict):
         return value
@@ -189,14 +191,17 @@ def _decoded(text: bytes) -> dict[str, Any]:
 
 
 def arguments_of(data: bytes, columns: Columns, event: int) -> dict[str, Any]:
-    """The arguments of an event."""
+    """Return the arguments of an event."""
     start = int(columns.arguments_start[event])
     length = min(int(columns.arguments_length[event]), MOST_DECODED_BYTES)
     return {} if start < 0 else _decoded(data[start : start + length])
 
 
 def decode_json(text: bytes) -> Any:
-    """A JSON value, also with control characters in strings, NaN and Infinity; None where the text is no JSON."""
+    """Return a JSON value, also with control characters in strings, NaN and Infinity.
+
+    None where the text is no JSON.
+    """
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -301,7 +306,7 @@ def _columns(
 
 
 def _joined(batches: list[Columns]) -> Columns:
-    """All batches as one; they are emptied column by column, so that little is in memory twice."""
+    """Return all batches as one; they are emptied column by column, so that little is in memory twice."""
     parts = [list(columns) for columns in zip(*batches, strict=True)]
     batches.clear()
     joined = []
@@ -312,13 +317,13 @@ def _joined(batches: list[Columns]) -> Columns:
 
 
 def _with_places(columns: Columns) -> Columns:
-    """A missing process is process 0, a missing thread the one that is called like its process."""
+    """Return a missing process is process 0, a missing thread the one that is called like its process."""
     pid = columns.pid + 1
     return columns._replace(pid=pid, tid=np.where(columns.tid < 0, pid, columns.tid + 1).astype(np.int32))
 
 
 def _texts(interner: Interner, tally: LossTally) -> list[str]:
-    """The texts of an interner, those that are long beyond any use cut."""
+    """Return the texts of an interner, those that are long beyond any use cut."""
     texts = [_text(raw) for raw in interner.texts(_MOST_TEXT_BYTES)]
     for number in interner.longer_than(_MOST_TEXT_BYTES):
         texts[number] = marked(texts[number], interner.length(number), crc32c(interner.span(number).data))
@@ -443,12 +448,12 @@ class _OpenOperations:
         self.by_name[name].append(number)
 
     def innermost(self, name: int) -> int | None:
-        """The number of the innermost one of a name, None where none is open."""
+        """Return the number of the innermost one of a name, None where none is open."""
         numbers = self.by_name.get(name)
         return numbers[-1] if numbers else None
 
     def close(self, name: int) -> int | None:
-        """Closes the innermost of a name, or the innermost of all if ``name`` is -1; None where none is open."""
+        """Close the innermost of a name, or the innermost of all if ``name`` is -1; None where none is open."""
         if not self.by_age or (name >= 0 and not self.by_name[name]):
             return None
         number = self.by_name[name if name >= 0 else self.by_age[-1][1]].pop()
@@ -537,7 +542,9 @@ def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOU
 
 
 def _described(operations: Operations, snapshots: Mapping[int, list[int]], columns: Columns) -> Operations:
-    """The operations without those that are the only snapshot of another one, unless its end says something too."""
+    """Return the operations without those that are the only snapshot of another one, unless its end says something
+    too.
+    """
     if not snapshots:
         return operations
     begin, end, root, described_by, in_vain = operations

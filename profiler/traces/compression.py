@@ -56,12 +56,12 @@ class _GzipStream:
 
 
 def is_compressed(data: bytes) -> bool:
-    """Whether the file begins as one of these formats does."""
+    """Return whether the file begins as one of these formats does."""
     return data.startswith((GZIP, ZSTD))
 
 
 def unpacked_beginning(data: bytes) -> bytes:
-    """How a file begins whose first bytes these are: unpacked, as far as they tell, if it is compressed."""
+    """Return how a file begins whose first bytes these are: unpacked, as far as they tell, if it is compressed."""
     stream: _Stream
     if data.startswith(GZIP):
         stream = _GzipStream()
@@ -78,7 +78,7 @@ def unpacked_beginning(data: bytes) -> bytes:
 def unpacked(
     data: bytes, name: str, limits: Limits, check: Callable[[bytes], None] = lambda _: None
 ) -> tuple[bytes, tuple[str, ...]]:
-    """The content of all members of a compressed file as far as they can be read, and what went wrong.
+    """Return the content of all members of a compressed file as far as they can be read, and what went wrong.
 
     ``check`` is given the beginning of the content before the rest is unpacked, and may raise.
 

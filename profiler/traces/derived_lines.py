@@ -51,7 +51,7 @@ class _Line:
         self._dependent = dependent
 
     def add(self, levels: Sequence[tuple[str, str]], start: int, end: int) -> None:
-        """Adds a time under the identities and names of its levels, the outermost first."""
+        """Add a time under the identities and names of its levels, the outermost first."""
         for level, (identity, name) in enumerate(levels):
             if level < len(self._open) and self._open[level][0] == identity:
                 grown = self._open[level][1]
@@ -64,7 +64,7 @@ class _Line:
         self.close(len(levels))
 
     def close(self, level: int) -> None:
-        """Lets slices from a level on grow no more."""
+        """Let slices from a level on grow no more."""
         del self._open[level:]
         if level == 0:
             for line in self._dependent:
@@ -72,7 +72,7 @@ class _Line:
 
 
 def derive(kernels: Kernels, texts: Mapping[int, str]) -> list[DerivedSlice]:
-    """The slices that kernels make on `LINES`; ``texts`` are those of the numbers."""
+    """Return the slices that kernels make on `LINES`; ``texts`` are those of the numbers."""
     order = np.lexsort((-kernels.end_ns, kernels.start_ns))
     slices: list[DerivedSlice] = []
     framework_ops = _Line(FRAMEWORK_OPS, slices)

@@ -53,7 +53,9 @@ def _bind(
     row_first: NDArray[np.int64],
     lane_first: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The slice each flow event belongs to, or -1; events on lanes of more than `_MOST_ROWS` rows are left as they are.
+    """Return the slice each flow event belongs to, or -1.
+
+    Events on lanes of more than `_MOST_ROWS` rows are left as they are.
 
     That is the deepest slice it is in, else the deepest that ends there; or the next one to begin on the
     lane.
@@ -94,7 +96,7 @@ def _bind(
 
 
 def _bind_on_deep_lanes(events: FlowEvents, slices: RawSlices, rows: Rows, bound: NDArray[np.int64]) -> None:
-    """Fills in the slices of events on lanes where looking through the rows for each event would take too long."""
+    """Fill in the slices of events on lanes where looking through the rows for each event would take too long."""
     depths = np.diff(rows.lane_first)
     waiting = np.flatnonzero((bound < 0) & (events.lane >= 0))
     waiting = waiting[depths[events.lane[waiting]] > _MOST_ROWS]
@@ -124,7 +126,8 @@ def _bind_on_deep_lanes(events: FlowEvents, slices: RawSlices, rows: Rows, bound
 def _join(
     key: NDArray[np.int64], role: NDArray[np.int8], bound: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
-    """Arrows as pairs of indices of events, and per event the index in ``_REASONS`` of why it was in vain, or -1.
+    """Return arrows as pairs of indices of events, and per event the index in ``_REASONS`` of why it was in vain, or
+    -1.
 
     Events are sorted by (key, time). A start serves all that follow it up to the next start, as one launch
     may run several kernels; what comes before the first start, on a skewed clock, belongs to that one.
@@ -179,7 +182,7 @@ class UnjoinedFlows(NamedTuple):
 
 
 def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows, list[UnjoinedFlows]]:
-    """Arrows between the slices that flow events lie in, and what could not be joined.
+    """Return arrows between the slices that flow events lie in, and what could not be joined.
 
     ``slices`` and ``rows`` are those of the finished trace: sorted by (lane, depth, start).
     """

@@ -61,7 +61,7 @@ class Progress(NamedTuple):
 
 @kernel()
 def skip_space(buffer: Buffer, position: int) -> int:
-    """The first offset from ``position`` that holds no JSON white space."""
+    """Return the first offset from ``position`` that holds no JSON white space."""
     size = buffer.size
     while position < size and (
         buffer[position] == 32 or buffer[position] == 10 or buffer[position] == 13 or buffer[position] == 9
@@ -72,7 +72,7 @@ def skip_space(buffer: Buffer, position: int) -> int:
 
 @kernel()
 def _skip_string(buffer: Buffer, position: int) -> int:
-    """The offset after the closing quote of the string whose opening quote is before ``position``.
+    """Return the offset after the closing quote of the string whose opening quote is before ``position``.
 
     Control characters are taken as they are, which JSON forbids and some writers do.
     """
@@ -116,7 +116,7 @@ def _skip_nested(buffer: Buffer, position: int) -> int:
 
 @kernel()
 def skip_value(buffer: Buffer, position: int) -> int:
-    """The offset after the JSON value at ``position``; negative if it has no end."""
+    """Return the offset after the JSON value at ``position``; negative if it has no end."""
     size = buffer.size
     if position >= size:
         return TRUNCATED
@@ -203,7 +203,7 @@ def _scan_event(
 
 @kernel()
 def _next_event(buffer: Buffer, position: int) -> int:
-    """The offset of the next brace that follows another object and a comma, or `TRUNCATED`."""
+    """Return the offset of the next brace that follows another object and a comma, or `TRUNCATED`."""
     size = buffer.size
     while position < size:
         if buffer[position] == _CLOSE_BRACE:

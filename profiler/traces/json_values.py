@@ -14,7 +14,7 @@ UNREADABLE_TIME: Final = np.iinfo(np.int64).min
 
 @kernel()
 def _nanoseconds(buffer: Buffer, start: int, length: int) -> int:
-    """Microseconds in decimal text -> nanoseconds, rounded half away from zero at the fourth decimal."""
+    """Return microseconds in decimal text -> nanoseconds, rounded half away from zero at the fourth decimal."""
     position = start
     end = start + length
     negative = False
@@ -73,7 +73,7 @@ def _nanoseconds(buffer: Buffer, start: int, length: int) -> int:
 
 @kernel()
 def nanoseconds(buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Times in microseconds, as numbers or strings, as int64 nanoseconds.
+    """Time in microseconds, as numbers or strings, as int64 nanoseconds.
 
     `UNREADABLE_TIME` stands where there is none. The decimal text itself is converted: a float64 near 1.7e15
     us has a granularity of 0.25 us.
@@ -86,7 +86,7 @@ def nanoseconds(buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.i
 
 @kernel()
 def _word(buffer: Buffer, at: int) -> np.uint64:
-    """Eight bytes as a number; written so that it becomes one load."""
+    """Return eight bytes as a number; written so that it becomes one load."""
     word = np.uint64(0)
     for byte in range(8):
         word |= np.uint64(buffer[at + byte]) << np.uint64(8 * byte)
@@ -184,7 +184,7 @@ class Interner:
         self._uniques = 0
 
     def ids(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The numbers of a batch of spans, int32 ``[n]``."""
+        """Return the numbers of a batch of spans, int32 ``[n]``."""
         self._reserve(self._uniques + starts.size)
         ids, self._uniques = _intern(
             self._buffer,
@@ -202,27 +202,27 @@ class Interner:
         return self._uniques
 
     def texts(self, most: int) -> list[bytes]:
-        """The bytes of each number, of longer ones the first ``most``."""
+        """Return the bytes of each number, of longer ones the first ``most``."""
         starts = self._starts[: self._uniques]
         ends = starts + np.minimum(self._lengths[: self._uniques], most)
         return [self._buffer[start:end].tobytes() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def longer_than(self, most: int) -> list[int]:
-        """The numbers of texts of more bytes."""
+        """Return the numbers of texts of more bytes."""
         found: list[int] = np.flatnonzero(self._lengths[: self._uniques] > most).tolist()
         return found
 
     def length(self, number: int) -> int:
-        """How many bytes a number stands for."""
+        """Return how many bytes a number stands for."""
         return int(self._lengths[number])
 
     def beginning(self, number: int, most: int) -> bytes:
-        """The first bytes of a number."""
+        """Return the first bytes of a number."""
         start = int(self._starts[number])
         return self._buffer[start : start + min(most, self.length(number))].tobytes()
 
     def span(self, number: int) -> Buffer:
-        """The bytes of a number, where they are."""
+        """Return the bytes of a number, where they are."""
         return self._buffer[int(self._starts[number]) :][: self.length(number)]
 
     def _reserve(self, capacity: int) -> None:

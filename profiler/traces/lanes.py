@@ -45,13 +45,13 @@ class ThreadKey:
 
 
 def identifier(text: str) -> int | str:
-    """An identifier as the number it is, if it is one: the same thread is written as 7 and as "7"."""
+    """Return an identifier as the number it is, if it is one: the same thread is written as 7 and as "7"."""
     digits = text[1:] if text[:1] == "-" else text
     return int(text) if digits.isdigit() and digits.isascii() and len(digits) <= 18 else text
 
 
 def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKind:
-    """What a thread is, from its names as TensorFlow, XLA and Kineto give them and from what ran on it."""
+    """Return what a thread is, from its names as TensorFlow, XLA and Kineto give them and from what ran on it."""
     place = f"{process} {thread}"
     if process in ("Spans", "Traces", "Allocators", "Tensors", _NO_PROCESS) or process.endswith(" Tensors"):
         return "other"
@@ -66,7 +66,7 @@ def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKin
 def order_and_name(
     keys: Sequence[ThreadKey], categories: Sequence[Collection[str]], names: ThreadNames
 ) -> tuple[list[int], list[Lane]]:
-    """The order in which threads are shown, as indices into ``keys``, and their lanes in that order.
+    """Return the order in which threads are shown, as indices into ``keys``, and their lanes in that order.
 
     Processes go by sort index, then identifier; threads likewise. Asynchronous operations follow the threads
     of their process. Names that two processes, or two threads of one process, share get the identifier added.
@@ -113,7 +113,7 @@ def _natural(text: str) -> tuple[float, str]:
 
 
 def process_name(pid: str, names: ThreadNames) -> str:
-    """What people call a process: its name and labels, or its identifier."""
+    """Return what people call a process: its name and labels, or its identifier."""
     name, label = names.process_names.get(pid, ""), names.process_labels.get(pid, "")
     if name and label:
         return f"{name} ({label})"

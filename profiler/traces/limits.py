@@ -35,7 +35,7 @@ class Limits:
 
 
 def limits_of_memory() -> Limits:
-    """Bounds for the memory that is free now."""
+    """Return bounds for the memory that is free now."""
     free = _free_bytes()
     return Limits(
         file_bytes=min(8 << 30, max(free // _MEMORY_PER_BYTE, _ALWAYS_READ)),
@@ -53,5 +53,5 @@ def _free_bytes() -> int:
 
 
 def size_text(size: int) -> str:
-    """A size as notes name it."""
+    """Return a size as notes name it."""
     return f"{size / (1 << 30):.1f} GiB" if size >= 100 << 20 else f"{size / (1 << 20):.1f} MiB"

@@ -72,7 +72,7 @@ _EXPLANATIONS_OF_KINDS: Final[tuple[tuple[str, str], ...]] = (
 
 
 def explain(reason: str) -> str:
-    """What a reason of `Losses.counts` means, in a sentence or two; "" for one that nobody explained."""
+    """Return what a reason of `Losses.counts` means, in a sentence or two; "" for one that nobody explained."""
     if reason in _EXPLANATIONS:
         return _EXPLANATIONS[reason]
     return next((text for start, text in _EXPLANATIONS_OF_KINDS if reason.startswith(start)), "")
@@ -92,7 +92,7 @@ _COUNTED: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def counted_reason(reason: str, count: int) -> str:
-    """How often there was a reason, such as "3,551 overlapping slices"."""
+    """Return how often there was a reason, such as "3,551 overlapping slices"."""
     one, several = _COUNTED.get(reason, (f"× {reason}", f"× {reason}"))
     return f"{count:,} {one if count == 1 else several}"
 
@@ -103,7 +103,7 @@ _MOMENT: Final = re.compile(r"“[^”]*”|(?<= at )(-?)([0-9]{1,13})\.([0-9]{6
 
 
 def arrows_with_one_end(losses: Losses) -> int:
-    """How many arrows could not be drawn: remarks, as nothing of what ran is missing for them."""
+    """Return how many arrows could not be drawn: remarks, as nothing of what ran is missing for them."""
     return sum(count for reason, count in losses.counts.items() if _ARROW.match(reason))
 
 
@@ -114,7 +114,9 @@ def events_not_as_stored(losses: Losses) -> dict[str, int]:
 
 
 def examples_since(losses: Losses, start_ns: int) -> dict[str, str]:
-    """The examples with times since ``start_ns``, as the Timeline has them, in place of the trace's own clock."""
+    """Return the examples with times since ``start_ns``, as the Timeline has them, in place of the trace's own
+    clock.
+    """
 
     def since(found: re.Match[str]) -> str:
         if found[2] is None:
@@ -134,7 +136,7 @@ class LossTally:
         self.notes: list[str] = []
 
     def add(self, reason: str, count: int = 1, example: str = "") -> None:
-        """Counts more of a reason; the first example of it is kept."""
+        """Count more of a reason; the first example of it is kept."""
         if not count:
             return
         reason = reason[:MOST_EXAMPLE]
@@ -145,12 +147,12 @@ class LossTally:
             self._examples.setdefault(reason, example[:MOST_EXAMPLE])
 
     def losses(self) -> Losses:
-        """All that was counted."""
+        """Return all that was counted."""
         return Losses(dict(self._counts), tuple(self.notes), dict(self._examples))
 
 
 def merged(*parts: Losses) -> Losses:
-    """Losses of several stages of reading as one: counts add up, the first example of a reason stays."""
+    """Return losses of several stages of reading as one: counts add up, the first example of a reason stays."""
     counts: dict[str, int] = {}
     examples: dict[str, str] = {}
     for part in parts:
@@ -163,6 +165,6 @@ def merged(*parts: Losses) -> Losses:
 
 
 def moment(time_ns: int) -> str:
-    """A time as an example names it."""
+    """Return a time as an example names it."""
     sign = "-" if time_ns < 0 else ""
     return f"{sign}{abs(time_ns) // 10**6}.{abs(time_ns) % 10**6:06d} ms"

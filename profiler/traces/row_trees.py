@@ -60,7 +60,7 @@ def _clear(trees: Column, rows: int) -> None:
 
 @kernel()
 def _with_room(trees: Column, rows: int) -> Column:
-    """The same trees with more leaves than ``rows``, which `_deepest` relies on."""
+    """Return the same trees with more leaves than ``rows``, which `_deepest` relies on."""
     leaves = trees.shape[1] // 2
     if rows < leaves:
         return trees
@@ -80,7 +80,7 @@ def _with_room(trees: Column, rows: int) -> Column:
 
 @kernel()
 def _deepest(tree: Column, rows: int, least: int) -> int:
-    """The last of the first ``rows`` rows that ends at ``least`` or later, or -1."""
+    """Return the last of the first ``rows`` rows that ends at ``least`` or later, or -1."""
     leaves = tree.size // 2
     at = leaves + rows
     while at > 1:
@@ -95,7 +95,7 @@ def _deepest(tree: Column, rows: int, least: int) -> int:
 
 @kernel()
 def _first_free(tree: Column, row: int, most: int) -> int:
-    """The first row from ``row`` on that ends at ``most`` or earlier; a row that was never used does."""
+    """Return the first row from ``row`` on that ends at ``most`` or earlier; a row that was never used does."""
     leaves = tree.size // 2
     at = leaves + row
     while tree[at] > most:
@@ -109,7 +109,7 @@ def _first_free(tree: Column, row: int, most: int) -> int:
 
 @kernel()
 def _close(tree: Column, time: int) -> None:
-    """Takes rows that end at ``time`` or earlier out of the tree of open ones."""
+    """Take rows that end at ``time`` or earlier out of the tree of open ones."""
     leaves = tree.size // 2
     while tree[1] <= time:
         at = 1
@@ -120,7 +120,7 @@ def _close(tree: Column, time: int) -> None:
 
 @kernel()
 def assign_depths(start: Column, end: Column, lane: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Depth of each slice, given in order of (lane, start, -duration), and whether it crosses a neighbor.
+    """Return depth of each slice, given in order of (lane, start, -duration), and whether it crosses a neighbor.
 
     A slice goes to the first free row below every slice that contains it. A row is free once its last slice
     has ended, so slices that only partly overlap take as many rows as overlap at once. O(n log rows).

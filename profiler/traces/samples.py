@@ -66,7 +66,7 @@ class StackFrames:
         return bool(self._frames)
 
     def stack(self, number: object) -> Stack:
-        """The stack that ends in a frame; () where the file does not have it."""
+        """Return the stack that ends in a frame; () where the file does not have it."""
         key = str(number)
         if key in self._stacks:
             return self._stacks[key]
@@ -88,7 +88,7 @@ class StackFrames:
 
 
 def slices_of_samples(samples: Iterable[Sample]) -> list[SampledSlice]:
-    """Slices of all threads; a sample lasts until the next of its thread, the last as long as the one before."""
+    """Return slices of all threads; a sample lasts until the next of its thread, the last as long as the one before."""
     by_thread: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
         by_thread[sample.pid, sample.tid].append(sample)
@@ -132,7 +132,7 @@ def samples_of(
     tally: LossTally,
     nanoseconds: Callable[[object], int],
 ) -> tuple[list[Sample], list[int]]:
-    """All samples of a trace, and the numbers of the events that they came from.
+    """Return all samples of a trace, and the numbers of the events that they came from.
 
     ``nanoseconds`` converts a time as the file has it; `UNREADABLE_TIME` is none.
     """
@@ -163,7 +163,10 @@ def samples_of(
 
 
 def stacks_of_events(data: bytes, events: Events, frames: StackFrames) -> Callable[[int], Sequence[str]] | None:
-    """What gives the names of the stack that an event of a file began in; None where no event of the file has one."""
+    """Return what gives the names of the stack that an event of a file began in.
+
+    None where no event of the file has one.
+    """
     if not events.stacks and not events.frames:
         return None
 
@@ -175,7 +178,7 @@ def stacks_of_events(data: bytes, events: Events, frames: StackFrames) -> Callab
 
 
 def _own_stack(data: bytes, events: Events, event: int, frames: StackFrames) -> Stack | None:
-    """The stack of an event of phase P, None for one that names none."""
+    """Return the stack of an event of phase P, None for one that names none."""
     if event in events.stacks:
         start, length = events.stacks[event]
         listed = decode_json(data[start : start + length])
@@ -220,7 +223,7 @@ class _Profiles:
         self._samples: dict[tuple[str, str], list[tuple[object, int]]] = defaultdict(list)
 
     def add(self, name: str, key: tuple[str, str], place: tuple[str, str], profile: object) -> bool:
-        """Takes an event; False where it is not of this form."""
+        """Take an event; False where it is not of this form."""
         if not isinstance(profile, dict):
             return False
         if name == "Profile":
@@ -247,7 +250,7 @@ class _Profiles:
         return True
 
     def samples(self) -> list[Sample]:
-        """The samples of all profiles that have begun."""
+        """Return the samples of all profiles that have begun."""
         found = []
         for key, (place, start) in self._starts.items():
             frames = StackFrames(self._nodes[key], LossTally())
@@ -265,7 +268,7 @@ def _listed_objects(value: object) -> Sequence[dict[str, Any]]:
 
 
 def with_slices(events: Events, slices: Sequence[SampledSlice], used: Sequence[int]) -> Events:
-    """The same events with those of samples replaced by complete events on threads called "<tid> samples"."""
+    """Return the same events with those of samples replaced by complete events on threads called "<tid> samples"."""
     if not slices and not used:
         return events
     names = _Numbers(events.names)

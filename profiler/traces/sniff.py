@@ -24,7 +24,7 @@ _PLANE: Final = re.compile(
 
 
 def begins_as_trace(beginning: bytes) -> bool:
-    """Whether a file whose first bytes these are, 64 KiB or all of it, is a trace; it may be compressed."""
+    """Return whether a file whose first bytes these are, 64 KiB or all of it, is a trace; it may be compressed."""
     content = unpacked_beginning(beginning)
     text = content.removeprefix(_BYTE_ORDER_MARK).lstrip(b" \t\r\n")
     if text[:1] == b"[":

@@ -116,7 +116,7 @@ def describe(node: NodeExecStats, *, on_stream: bool) -> Operation:
 
 
 def _device_operation(node: str, op: str, ran: str) -> Operation:
-    """What ran on a stream; copies are called as Kineto calls them, so that every generation's are alike."""
+    """Return what ran on a stream; copies are called as Kineto calls them, so that every generation's are alike."""
     copy = _COPY_NAME.fullmatch(ran)
     if copy is None:
         return Operation(node or ran, op or "unknown", kernel=ran, activity="kernel")
@@ -138,7 +138,7 @@ def _lane_of(device: str) -> tuple[str, str, LaneKind]:
 
 
 def _numbered_device(device: str) -> tuple[str, int] | None:
-    """What tells the GPUs of one message apart, whatever the generation calls them; None for other devices."""
+    """Return what tells the GPUs of one message apart, whatever the generation calls them; None for other devices."""
     match = _NUMBER_OF_DEVICE.match(device)
     return (match["prefix"], int(match["number"])) if match else None
 
@@ -183,7 +183,7 @@ class StepStatsArguments:
 
 
 def _details(label: str) -> dict[str, Any]:
-    """What the label of a kernel or copy says in numbers, by the names that Kineto gives them."""
+    """Return what the label of a kernel or copy says in numbers, by the names that Kineto gives them."""
     details = label.partition("@@")[0]
     found: dict[str, Any] = {}
     if size := _BYTES.search(details):
@@ -244,7 +244,7 @@ class _Collected:
             self.times.append((start, duration))
 
     def without_repeated(self) -> "_Collected":
-        """The same without what is stored a second time.
+        """Return the same without what is stored a second time.
 
         ``/stream:all`` and ``/memcpy`` repeat what is on single streams: what has a twin there, of equal time and
         on the same GPU, is left out. What has none, as in files without single streams, stays.
@@ -288,7 +288,7 @@ class _Collected:
 def trace_of_step_stats(
     step_stats: StepStats, *, step: int | None = None, notes: tuple[str, ...] = (), most_nodes: int = Limits.nodes
 ) -> Trace:
-    """The trace of one step: a lane per thread where threads have names, else one per device or stream.
+    """Return the trace of one step: a lane per thread where threads have names, else one per device or stream.
 
     Ops of a device without thread names ran on several threads: where they overlap they take rows of their
     own, which is no loss. On the host a slice has the name of its node and the op type as category; on streams
@@ -355,7 +355,7 @@ def trace_of_step_stats(
 
 
 def _data_flow(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
-    """Arrows along the inputs of host-side nodes, as TensorFlow's Timeline draws them."""
+    """Return arrows along the inputs of host-side nodes, as TensorFlow's Timeline draws them."""
     slice_of = {collected.operations[raw].node: index for index, raw in enumerate(order) if not collected.nodes[raw][1]}
     pairs = []
     for index, raw in enumerate(order):
@@ -368,7 +368,7 @@ def _data_flow(collected: _Collected, order: Sequence[int]) -> list[tuple[int, i
 
 
 def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
-    """Arrows from an op to what ran on a stream in its name: from its last execution that began before."""
+    """Return arrows from an op to what ran on a stream in its name: from its last execution that began before."""
     executions: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for index, raw in enumerate(order):
         if not collected.nodes[raw][1]:
@@ -385,7 +385,7 @@ def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, in
 
 
 def _allocator_counters(memory: TensorMemory) -> tuple[Counter, ...]:
-    """Bytes that each allocator held, by the lifetimes of tensors that TensorFlow's Timeline assumes."""
+    """Return bytes that each allocator held, by the lifetimes of tensors that TensorFlow's Timeline assumes."""
     counters = []
     for allocator, changes in memory.held.items():
         shown = [change for change in changes if EARLIEST_NS <= change[0] * 1000 <= LATEST_NS]

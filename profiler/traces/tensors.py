@@ -33,7 +33,7 @@ class TensorSlices(NamedTuple):
 
 
 def tensor_slices(lifetimes: Sequence[TensorLifetime]) -> TensorSlices:
-    """The lifetimes of a step as slices, those of one allocator in as few rows as possible.
+    """Return the lifetimes of a step as slices, those of one allocator in as few rows as possible.
 
     A tensor lies in the first row that is free when it is made. What has no time that can be shown is left out: its
     node is counted among the losses.
@@ -66,7 +66,7 @@ def tensor_slices(lifetimes: Sequence[TensorLifetime]) -> TensorSlices:
 
 
 def _first_free_rows(tensors: Sequence[TensorLifetime]) -> list[int]:
-    """The row of each of some tensors in order of start, which makes as many rows as are ever alive at once."""
+    """Return the row of each of some tensors in order of start, which makes as many rows as are ever alive at once."""
     busy: list[tuple[int, int]] = []
     free: list[int] = []
     rows: list[int] = []
@@ -86,7 +86,7 @@ def _allocator(tensor: TensorLifetime) -> str:
 def with_tensors(
     arranged: Arranged, tensors: TensorSlices, name_id: NDArray[np.int32], category_id: NDArray[np.int32]
 ) -> Arranged:
-    """Slices with tensors after them, on lanes after theirs."""
+    """Return slices with tensors after them, on lanes after theirs."""
     count = len(tensors.tensors)
     columns = arranged.columns
     return replace(
@@ -106,7 +106,7 @@ def with_tensors(
 
 
 def tensor_arguments(tensor: TensorLifetime) -> Mapping[str, Any]:
-    """What is known of a tensor."""
+    """Return what is known of a tensor."""
     description = tensor.description
     allocation = description.allocation_description
     arguments: dict[str, Any] = {"node": tensor.node, "slot": tensor.slot, "bytes": allocation.requested_bytes}

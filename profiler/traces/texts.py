@@ -14,14 +14,16 @@ _MARK: Final = 64
 
 
 def shortened(text: str) -> str:
-    """The text, or the beginning of one that is too long, with its length and checksum, which tell it from others."""
+    """Return the text, or the beginning of one that is too long, with its length and checksum, which tell it from
+    others.
+    """
     if len(text) <= MOST_CHARACTERS:
         return text
     return marked(text, len(text), crc32c(text.encode("utf-8", "surrogatepass")))
 
 
 def marked(beginning: str, length: int, checksum: int) -> str:
-    """The text that stands for a longer one of such a beginning, length and checksum."""
+    """Return the text that stands for a longer one of such a beginning, length and checksum."""
     return f"{beginning[: MOST_CHARACTERS - _MARK]}… ({length:,} in all, checksum {checksum:08x})"
 
 
@@ -39,13 +41,13 @@ class BoundedTexts:
         return shortened(text)
 
     def all_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """Each of them; the same tuple where none is too long."""
+        """Return each of them; the same tuple where none is too long."""
         if max(map(len, texts), default=0) <= MOST_CHARACTERS:
             return texts
         return tuple(map(self.text, texts))
 
     def lane(self, lane: Lane) -> Lane:
-        """A lane with its texts cut."""
+        """Return a lane with its texts cut."""
         texts = (lane.process, lane.name, lane.pid, lane.tid)
         if all(not isinstance(text, str) or len(text) <= MOST_CHARACTERS for text in texts):
             return lane
@@ -53,15 +55,15 @@ class BoundedTexts:
         return replace(lane, process=self.text(lane.process), name=self.text(lane.name), pid=pid, tid=tid)
 
     def counter(self, counter: Counter) -> Counter:
-        """A counter with its texts cut."""
+        """Return a counter with its texts cut."""
         texts = (counter.process, counter.name, counter.series)
         process, name, series = self.all_of(texts)
         return replace(counter, process=process, name=name, series=series)
 
     def step(self, step: Step) -> Step:
-        """A step with its name cut, which is counted with the slice that has it."""
+        """Return a step with its name cut, which is counted with the slice that has it."""
         return replace(step, name=shortened(step.name)) if len(step.name) > MOST_CHARACTERS else step
 
     def losses(self) -> Losses:
-        """How many were cut."""
+        """Return how many were cut."""
         return self._tally.losses()

@@ -19,7 +19,7 @@ _OWN_KEYS: Final = frozenset({"traceEvents", "baseTimeNanoseconds"})
 
 
 def chrome_json(trace: Trace) -> Iterator[bytes]:
-    """The pieces of a Chrome trace: all slices, arguments, flows, counters, names and metadata.
+    """Yield the pieces of a Chrome trace: all slices, arguments, flows, counters, names and metadata.
 
     Slices that overlap within a lane, which viewers would drop, are written as threads of their own, one for each row.
     Instants and objects come as slices, as they do in a `Trace`.
@@ -99,7 +99,7 @@ class _Places:
         ]
 
     def pid_of(self, process: str) -> int | str:
-        """The identifier of a process, which may have no lanes."""
+        """Return the identifier of a process, which may have no lanes."""
         if process not in self._pids:
             self._name(process, f"{process} {len(self._pids)}" if process in self._taken else process)
         return self._pids[process]
@@ -110,7 +110,7 @@ class _Places:
 
 
 def _lanes_that_cross(trace: Trace) -> set[int]:
-    """Lanes in which a slice is not within the one of the row above it that it begins in."""
+    """Return lanes in which a slice is not within the one of the row above it that it begins in."""
     rows = rows_of(trace.lane, trace.depth, trace.lanes)
     end = trace.start_ns + trace.duration_ns
     crossing: set[int] = set()

@@ -19,7 +19,7 @@ MOST_NANOSECONDS: Final = (1 << 63) - 1
 
 
 def step_stats_of_trace(trace: Trace) -> StepStats:
-    """Slices and data flow of a trace as StepStats.
+    """Return slices and data flow of a trace as StepStats.
 
     Each process is a device, its lanes are threads. Streams are devices "/device:GPU:<n>/stream:<id>", copies on them
     are also in ".../memcpy", all kernels also in ".../stream:all", as TensorFlow stores them. Counters, tensors, other
@@ -71,7 +71,7 @@ def step_stats_of_trace(trace: Trace) -> StepStats:
 
 
 def not_carried(trace: Trace) -> str:
-    """What `step_stats_of_trace` leaves out of a trace, as a sentence; "" for nothing."""
+    """Return what `step_stats_of_trace` leaves out of a trace, as a sentence; "" for nothing."""
     flows = sum(trace.categories[category] != _DATA_FLOW for category in trace.flows.category_id.tolist())
     tensors = int(np.isin(trace.lane, [index for index, lane in enumerate(trace.lanes) if _holds_tensors(lane)]).sum())
     counts = {"counters": len(trace.counters), "arrows": flows, "tensors": tensors}
@@ -80,7 +80,7 @@ def not_carried(trace: Trace) -> str:
 
 
 def _holds_tensors(lane: Lane) -> bool:
-    """Whether a lane shows the lifetimes of tensors, and nothing that ran."""
+    """Return whether a lane shows the lifetimes of tensors, and nothing that ran."""
     return lane.kind == "other" and lane.process == TENSORS
 
 
@@ -96,7 +96,7 @@ def _inputs(trace: Trace) -> Mapping[int, list[str]]:
 
 
 def _place(lane: Lane) -> tuple[str, bool]:
-    """The device of a lane, and whether it is a stream."""
+    """Return the device of a lane, and whether it is a stream."""
     if lane.kind not in ("stream", "memcpy"):
         return (lane.process if lane.process.startswith("/") else f"/host:{lane.process}"), False
     number = re.search(r"gpu\D{0,2}([0-9]{1,9})", lane.process, re.IGNORECASE) or _NUMBER.fullmatch(str(lane.pid))

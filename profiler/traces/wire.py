@@ -25,7 +25,7 @@ class Fields(NamedTuple):
 
 @kernel()
 def _varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
-    """A number and the offset after it, which is -1 where there is none."""
+    """Return a number and the offset after it, which is -1 where there is none."""
     value = np.uint64(0)
     shift = 0
     while position < end and shift < 70:
@@ -40,7 +40,7 @@ def _varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
 
 @kernel()
 def _field(buffer: Buffer, position: int, end: int) -> tuple[int, int, int, int]:
-    """Number, wire type, start and end of the field at an offset; number 0 where it is none.
+    """Return number, wire type, start and end of the field at an offset; number 0 where it is none.
 
     The end may be after ``end``: then the field is cut off.
     """
@@ -65,7 +65,7 @@ def _field(buffer: Buffer, position: int, end: int) -> tuple[int, int, int, int]
 
 
 def fields_of(buffer: Buffer, start: int, end: int, *, stop_at: int = 0) -> Iterator[Fields]:
-    """The fields of the message in ``start:end``; a last one that is cut off ends at the end of the buffer.
+    """Yield the fields of the message in ``start:end``; a last one that is cut off ends at the end of the buffer.
 
     ``stop_at`` is the number of a repeated field of which only the first is wanted, with all that is not it.
 
@@ -86,7 +86,7 @@ def fields_of(buffer: Buffer, start: int, end: int, *, stop_at: int = 0) -> Iter
 
 @kernel()
 def _skip_repeated(buffer: Buffer, position: int, end: int, repeated: int) -> int:
-    """The offset of the next field of another number."""
+    """Return the offset of the next field of another number."""
     while position < end:
         number, _, _, after = _field(buffer, position, end)
         if number != repeated:
@@ -112,7 +112,7 @@ def _varint_fields(buffer: Buffer, start: int, end: int, numbers: NDArray[np.int
 
 
 def varint_fields(buffer: Buffer, start: int, end: int, numbers: Sequence[int]) -> list[int]:
-    """The last values of fields that are whole numbers, 0 for those that are absent."""
+    """Return the last values of fields that are whole numbers, 0 for those that are absent."""
     found: list[int] = _varint_fields(buffer, start, end, np.array(numbers, np.int64)).tolist()
     return found
 
@@ -187,7 +187,7 @@ def _scan(buffer: Buffer, start: int, end: int, columns: NDArray[np.int64]) -> i
 
 
 def scan_events(buffer: Buffer, start: int, end: int, most: int) -> XEventColumns:
-    """The first ``most`` events of the XLine in ``start:end``, as far as they can be read."""
+    """Return the first ``most`` events of the XLine in ``start:end``, as far as they can be read."""
     count = _count(buffer, start, end)
     columns = np.zeros((7, min(count, most)), np.int64)
     damaged_at = _scan(buffer, start, end, columns)

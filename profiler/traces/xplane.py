@@ -84,7 +84,7 @@ class _Line:
 
 
 def looks_like_xplane(data: bytes) -> bool:
-    """Whether the bytes begin with an XPlane, or with what else an XSpace may have first."""
+    """Return whether the bytes begin with an XPlane, or with what else an XSpace may have first."""
     buffer = np.frombuffer(data, np.uint8)
     try:
         first = next(fields_of(buffer, 0, len(data)), None)
@@ -192,7 +192,7 @@ def _plane(data: bytes, buffer: NDArray[np.uint8], at: Fields, tally: LossTally)
 def _line(
     data: bytes, buffer: NDArray[np.uint8], plane: _Plane, start: int, end: int, tally: LossTally, most: int
 ) -> _Line:
-    """The line in ``start:end`` with its first ``most`` events."""
+    """Return the line in ``start:end`` with its first ``most`` events."""
     numbers = varint_fields(buffer, start, min(end, len(data)), (1, 3, 10))
     texts = {2: "", 11: ""}
     end = min(end, len(data))
@@ -208,7 +208,7 @@ def _line(
 
 
 def _readable(fields: Iterator[Fields], tally: LossTally, place: str) -> Iterator[Fields]:
-    """The fields up to where the bytes are no message."""
+    """Yield the fields up to where the bytes are no message."""
     try:
         yield from fields
     except ValueError as error:
@@ -302,7 +302,7 @@ class _Collected:
         return self._texts.setdefault(text, len(self._texts))
 
     def add_line(self, plane: _Plane, plane_number: int, line: _Line) -> None:
-        """Takes the events of a line."""
+        """Take the events of a line."""
         if not self._planes or self._planes[-1] is not plane:
             self._planes.append(plane)
         events = line.events
@@ -372,7 +372,7 @@ class _Collected:
         )
 
     def _categories(self, name: NDArray[np.int32], kind: LaneKind) -> NDArray[np.int32]:
-        """What is on a stream is a kernel, or a copy if it is called one; elsewhere the format does not say."""
+        """Return what is on a stream is a kernel, or a copy if it is called one; elsewhere the format does not say."""
         if kind not in ("stream", "memcpy"):
             return np.zeros(len(name), np.int32)
         used, number = np.unique(name, return_inverse=True)
@@ -399,7 +399,7 @@ class _Collected:
         hidden: NDArray[np.bool_],
         start: NDArray[np.int64],
     ) -> None:
-        """Counts events that are not shown; those of memory become counters."""
+        """Count events that are not shown; those of memory become counters."""
         for event in np.flatnonzero(hidden).tolist():
             name = metadata.raw[int(metadata.number[event])]
             if name not in _ALLOCATIONS:
@@ -436,7 +436,7 @@ class _Collected:
         return self._data[int(events.start[event]) : int(events.start[event] + events.length[event])]
 
     def _note_marks(self, plane: _Plane, events: XEventColumns, kept: NDArray[np.int64]) -> None:
-        """Remembers steps, what hands work on (_pt, _p), and what takes it up (_ct, _c)."""
+        """Remember steps, what hands work on (_pt, _p), and what takes it up (_ct, _c)."""
         numbers = {name: number for number, name in plane.stat_names.items()}
         wanted = [numbers.get(name, -1) for name in (*_CONTEXT_STATS, _STEP_STAT)]
         with_stats = np.flatnonzero(events.stats[kept])
@@ -462,7 +462,7 @@ class _Collected:
         start: NDArray[np.int64],
         duration: NDArray[np.int64],
     ) -> None:
-        """Remembers what the lines that are derived of a GPU are made of; not where the file has them already."""
+        """Remember what the lines that are derived of a GPU are made of; not where the file has them already."""
         self._lines_of_plane.add(line.name)
         numbers = {name: number for number, name in plane.stat_names.items()}
         chosen = kept[events.stats[kept]]
@@ -476,7 +476,7 @@ class _Collected:
         self._kernels.append(Kernels(begin, begin + duration[chosen][kernel], texts))
 
     def add_derived(self, plane: _Plane, plane_number: int) -> None:
-        """Adds lanes for what the kernels of a plane say about modules, operations and name scopes."""
+        """Add lanes for what the kernels of a plane say about modules, operations and name scopes."""
         parts, known = self._kernels, self._lines_of_plane
         self._kernels, self._lines_of_plane = [], set()
         if not parts:
@@ -503,7 +503,7 @@ class _Collected:
         fitting: NDArray[np.bool_],
         start: NDArray[np.int64],
     ) -> None:
-        """Adds a slice from each start of a region to the stop that follows it on the thread."""
+        """Add a slice from each start of a region to the stop that follows it on the thread."""
         kinds = np.array(
             [1 if raw == _REGION_START else 2 if raw == _REGION_STOP else 0 for raw in metadata.raw], np.int8
         )
@@ -518,7 +518,7 @@ class _Collected:
         self._add(lane, start[begins], start[ends] - start[begins], name, nowhere, np.zeros(count, np.int64))
 
     def trace(self, *, notes: tuple[str, ...], metadata: Mapping[str, Any], epoch_ns: int | None) -> Trace:
-        """The trace of all that was added."""
+        """Return the trace of all that was added."""
         columns = {
             key: np.concatenate([part[key] for part in self._parts] or [np.empty(0, dtype)])
             for key, dtype in _COLUMNS.items()
@@ -564,7 +564,7 @@ class _Collected:
         return Flows(arrows[:, 0].copy(), arrows[:, 1].copy(), np.full(len(arrows), category, np.int32))
 
     def _marked_steps(self, place: NDArray[np.int64], arranged: Arranged, names: Sequence[str]) -> tuple[Step, ...]:
-        """Steps by their number on the host, else those of a device's lane of steps."""
+        """Step by their number on the host, else those of a device's lane of steps."""
         columns = arranged.columns
         found: dict[int, Step] = {}
         for slice_, number in self._steps:

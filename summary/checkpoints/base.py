@@ -60,7 +60,7 @@ class Checkpoint(Protocol):
         ...
 
     def read(self, name: str, rows: int | None = None) -> NDArray[np.float32]:
-        """A tensor, float32 of its shape, C-contiguous; of whole numbers and float64 the nearest float32.
+        """Return a tensor, float32 of its shape, C-contiguous; of whole numbers and float64 the nearest float32.
 
         Args:
             name: of `tensors`.
@@ -74,7 +74,7 @@ class Checkpoint(Protocol):
 
 
 def find_tensor(tensors: Iterable[TensorInfo], name: str) -> TensorInfo:
-    """The tensor of that name.
+    """Return the tensor of that name.
 
     Raises:
         CheckpointError: there is none.
@@ -86,7 +86,7 @@ def find_tensor(tensors: Iterable[TensorInfo], name: str) -> TensorInfo:
 
 
 def checked_shape(shape: Iterable[object]) -> tuple[int, ...]:
-    """A shape as it was found in a file.
+    """Return a shape as it was found in a file.
 
     Raises:
         CheckpointError: it is none: a negative or an enormous size, or too many dimensions.
@@ -102,7 +102,7 @@ def checked_shape(shape: Iterable[object]) -> tuple[int, ...]:
 
 
 def rows_of(shape: tuple[int, ...], rows: int | None) -> tuple[int, ...]:
-    """The shape of the first rows of a tensor.
+    """Return the shape of the first rows of a tensor.
 
     Raises:
         CheckpointError: they are too many to be read.
@@ -117,7 +117,7 @@ def rows_of(shape: tuple[int, ...], rows: int | None) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def told(what: str) -> Iterator[None]:
-    """Turns whatever the reading of damaged bytes raises into one error.
+    """Turn whatever the reading of damaged bytes raises into one error.
 
     Raises:
         CheckpointError: "``what`` cannot be read", and why.

@@ -36,7 +36,7 @@ EXPECTED: Final = (
 
 
 def open_checkpoint(open_file: OpenFile, name: str) -> Checkpoint:
-    """The tensors of a file, whatever its name.
+    """Return the tensors of a file, whatever its name.
 
     Args:
         open_file: opens it, and those beside it that belong to it.
@@ -80,7 +80,7 @@ def _of_archive(stream: BinaryIO, open_file: OpenFile, name: str) -> Checkpoint:
 
 
 def _index_of(open_file: OpenFile, name: str) -> str:
-    """The index of a TensorFlow checkpoint, where the name means one; else the name."""
+    """Return the index of a TensorFlow checkpoint, where the name means one; else the name."""
     path = PurePosixPath(name)
     stem, found, _ = path.name.rpartition(".data-")
     index = name[: len(name) - len(path.name)] + stem + INDEX_SUFFIX if found else name + INDEX_SUFFIX
@@ -93,11 +93,11 @@ def _index_of(open_file: OpenFile, name: str) -> str:
 
 
 def open_checkpoint_at(path: str | os.PathLike[str]) -> Checkpoint:
-    """The tensors of a local file; raises as `open_checkpoint` does."""
+    """Return the tensors of a local file; raises as `open_checkpoint` does."""
     folder, name = os.path.split(os.path.abspath(path))
     return open_checkpoint(partial(open_in, folder), name)
 
 
 def open_in(folder: str, name: str) -> BinaryIO:
-    """A file of a local folder; for `open_checkpoint`. Raises OSError."""
+    """Return a file of a local folder; for `open_checkpoint`. Raises OSError."""
     return open(os.path.join(folder, name), "rb")

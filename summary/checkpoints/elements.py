@@ -35,12 +35,12 @@ _STORED: Final[dict[str, str]] = {
 
 
 def is_number(dtype: str) -> bool:
-    """Whether elements of this type are read."""
+    """Return whether elements of this type are read."""
     return dtype in _STORED
 
 
 def element_bytes(dtype: str) -> int:
-    """Bytes of one element.
+    """Return bytes of one element.
 
     Raises:
         CheckpointError: elements of this type are not read.
@@ -58,7 +58,7 @@ def read_floats(
     big_endian: bool = False,
     seen: Callable[[bytes], None] | None = None,
 ) -> NDArray[np.float32]:
-    """The next ``count`` elements of a stream, float32 [count].
+    """Return the next ``count`` elements of a stream, float32 [count].
 
     Args:
         stream: at the first element.
@@ -92,7 +92,7 @@ def read_floats(
 
 
 def as_floats(stored: NDArray[Any], dtype: str) -> NDArray[np.float32]:
-    """Stored elements as float32; beyond its range infinite."""
+    """Return stored elements as float32; beyond its range infinite."""
     floats: NDArray[np.float32]
     match dtype:
         case "bfloat16":
@@ -110,7 +110,7 @@ def as_floats(stored: NDArray[Any], dtype: str) -> NDArray[np.float32]:
 
 
 def _e4m3fn() -> NDArray[np.float32]:
-    """All 256 numbers of 1 sign bit, 4 of the exponent (bias 7) and 3 of the mantissa, without infinities.
+    """Return all 256 numbers of 1 sign bit, 4 of the exponent (bias 7) and 3 of the mantissa, without infinities.
 
     From "FP8 Formats for Deep Learning", Micikevicius et al., 2022, table 1.
     """

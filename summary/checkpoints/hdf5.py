@@ -103,7 +103,7 @@ def _order(info: TensorInfo) -> tuple[bool, list[tuple[int, str]]]:
 
 
 def _datasets(file: Any) -> Iterator[TensorInfo]:
-    """Every dataset that lies in the file itself; a group that links to itself is gone through once."""
+    """Yield every dataset that lies in the file itself; a group that links to itself is gone through once."""
     import h5py
 
     groups: list[tuple[str, str, Any]] = [("", "", file)]
@@ -129,7 +129,9 @@ def _datasets(file: Any) -> Iterator[TensorInfo]:
 
 
 def _named(group: Any, label: str, key: str) -> str:
-    """The label of a group: of Keras' ``layers/dense/vars`` the layer's name, which is an attribute of the last."""
+    """Return the label of a group: of Keras' ``layers/dense/vars`` the layer's name, which is an attribute of the
+    last.
+    """
     name = group.attrs.get("name") if key == "vars" else None
     above = label.rstrip("/")
     if not isinstance(name, str) or not above:
@@ -142,7 +144,7 @@ def _is_own(dataset: Any) -> bool:
 
 
 def _follow(file: Any, name: str) -> Any:
-    """The dataset at a path; no part of it may have become a link since it was listed."""
+    """Return the dataset at a path; no part of it may have become a link since it was listed."""
     import h5py
 
     item = file
@@ -156,7 +158,7 @@ def _follow(file: Any, name: str) -> Any:
 
 
 def _check_stored(dataset: Any) -> None:
-    """Raises CheckpointError where a dataset is hardly more than one value, repeated for whatever size it says."""
+    """Raise CheckpointError where a dataset is hardly more than one value, repeated for whatever size it says."""
     declared, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
     if declared > _UNSUSPICIOUS and declared > _DENSEST * stored:
         raise CheckpointError(
@@ -165,11 +167,11 @@ def _check_stored(dataset: Any) -> None:
 
 
 def looks_like_hdf5(head: bytes) -> bool:
-    """Whether a file that begins like this is HDF5."""
+    """Return whether a file that begins like this is HDF5."""
     return head.startswith(MAGIC)
 
 
 def weights_member(stream: BinaryIO) -> str | None:
-    """The member of a ``.keras`` archive that has the weights; None where there is none."""
+    """Return the member of a ``.keras`` archive that has the weights; None where there is none."""
     with zipfile.ZipFile(stream) as archive:
         return KERAS_WEIGHTS if KERAS_WEIGHTS in archive.namelist() else None

@@ -91,7 +91,7 @@ class NumpyArchive:
         return {name: shape[0] for name, shape in self._texts.items() if len(shape) == 1}
 
     def read_texts(self, name: str) -> list[str]:
-        """An array of texts; raises CheckpointError."""
+        """Return an array of texts; raises CheckpointError."""
         if name not in self._texts:
             raise CheckpointError(f"There are no texts {name[:200]!r} in the file.")
         with self._opened(name) as content:
@@ -120,7 +120,7 @@ class NumpyArchive:
 
 
 def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, and dtype; leaves the stream at the first element."""
+    """Return shape, whether columns come first, and dtype; leaves the stream at the first element."""
     version = npy.read_magic(stream)
     match version:
         case (1, 0):

@@ -8,7 +8,7 @@ WHOLE: Final = -1
 
 
 def slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
-    """The key under which a bundle has a piece of a tensor (``EncodeTensorNameSlice``).
+    """Return the key under which a bundle has a piece of a tensor (``EncodeTensorNameSlice``).
 
     Args:
         name: the tensor's.
@@ -33,7 +33,7 @@ _ESCAPED: Final = {0: b"\0\xff", 255: b"\xff\0"}
 
 
 def _signed(value: int) -> bytes:
-    """Seven bits a byte, of which the first says by leading ones how many follow."""
+    """Return seven bits a byte, of which the first says by leading ones how many follow."""
     bits = (value if value >= 0 else ~value).bit_length()
     size = bits // 7 + 1
     if size == 1:

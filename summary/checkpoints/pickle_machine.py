@@ -48,7 +48,7 @@ class _Mark:
 
 
 def described(pickle: bytes) -> Any:
-    """What the pickle describes: dicts, lists, tuples, texts, numbers, `Described`, `Name` and `Stored`.
+    """Return what the pickle describes: dicts, lists, tuples, texts, numbers, `Described`, `Name` and `Stored`.
 
     Raises:
         CheckpointError: it ends too soon, or has an instruction that no file of weights needs.
@@ -92,7 +92,7 @@ class _Machine:
         return value
 
     def step(self, name: str, argument: Any) -> None:
-        """Carries one instruction out."""
+        """Carry one instruction out."""
         if name in _LITERALS:
             self._stack.append(argument)
         elif name in _CONSTANTS:
@@ -105,7 +105,7 @@ class _Machine:
             instruction(argument)
 
     def _items(self) -> list[Any]:
-        """What lies above the last mark, which goes with it."""
+        """Return what lies above the last mark, which goes with it."""
         for at in range(len(self._stack) - 1, -1, -1):
             if isinstance(self._stack[at], _Mark):
                 items = self._stack[at + 1 :]

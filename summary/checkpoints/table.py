@@ -27,7 +27,7 @@ _TRAILER: Final = struct.Struct("<BI")
 
 
 def is_table(end: bytes) -> bool:
-    """Whether a file that ends like this is a table."""
+    """Return whether a file that ends like this is a table."""
     return len(end) >= FOOTER_BYTES and end.endswith(MAGIC)
 
 
@@ -54,13 +54,13 @@ class Table:
         """The last key of each block, or a later one, and where the block is."""
 
     def entries(self) -> Iterator[tuple[bytes, bytes]]:
-        """Key and value of every entry, in the order of the keys."""
+        """Yield key and value of every entry, in the order of the keys."""
         for _, handle in self._blocks:
             check_cancelled()
             yield from self._block(*_handle(memoryview(handle), 0)[:2])
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of a key; None where the table has none."""
+        """Return the value of a key; None where the table has none."""
         place = bisect_left(self._blocks, key, key=lambda entry: entry[0])
         if place == len(self._blocks):
             return None
@@ -85,7 +85,7 @@ class Table:
 
 
 def _block_entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
-    """Each key without what it begins with alike to the one before."""
+    """Yield each key without what it begins with alike to the one before."""
     if len(block) < 4:
         raise CheckpointError("The file has a block without entries.")
     restarts = int.from_bytes(block[-4:], "little")
@@ -106,7 +106,7 @@ def _block_entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _handle(data: memoryview, at: int) -> tuple[int, int, int]:
-    """Offset and size of a block, and where the handle ends."""
+    """Return offset and size of a block, and where the handle ends."""
     offset, at = _varint(data, at)
     size, at = _varint(data, at)
     return offset, size, at

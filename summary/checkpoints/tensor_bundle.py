@@ -108,7 +108,7 @@ class TensorBundle:
         return values.reshape(wanted)
 
     def _joined(self, name: str, entry: BundleEntryProto, info: TensorInfo) -> NDArray[np.float32]:
-        """A tensor of its pieces; where they leave a hole, NaN."""
+        """Return a tensor of its pieces; where they leave a hole, NaN."""
         claim(math.prod(rows_of(info.shape, None)) * 4)
         whole = np.full(info.shape, np.nan, np.float32)
         for piece in entry.slices:
@@ -129,7 +129,7 @@ class TensorBundle:
 
 
 def _infos(entries: Mapping[bytes, BundleEntryProto]) -> list[TensorInfo]:
-    """The tensors, without their pieces, texts and what has a shape that none can have."""
+    """Return the tensors, without their pieces, texts and what has a shape that none can have."""
     infos: list[TensorInfo] = []
     for key, entry in entries.items():
         dtype = dtype_name(entry.dtype)
@@ -148,13 +148,13 @@ def _key(name: str) -> bytes:
 
 
 def dtype_name(number: int) -> str:
-    """The name of one of TensorFlow's types, as `is_number` takes it."""
+    """Return the name of one of TensorFlow's types, as `is_number` takes it."""
     known = DataType.DESCRIPTOR.values_by_number.get(number)
     return _DTYPES.get(known.name, known.name) if known is not None else f"number {number}"
 
 
 def shape_of(shape: TensorShapeProto) -> tuple[int, ...]:
-    """A shape as `checked_shape` takes it; raises CheckpointError."""
+    """Return a shape as `checked_shape` takes it; raises CheckpointError."""
     return checked_shape(dim.size for dim in shape.dim)
 
 

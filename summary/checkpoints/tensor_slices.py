@@ -81,7 +81,7 @@ class TensorSlices:
 
 
 def _numbers(content: bytes, meta: SavedSliceMeta, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """The numbers of a piece, whose message says neither its type nor its shape."""
+    """Return the numbers of a piece, whose message says neither its type nor its shape."""
     claim(_MEMORY * len(content))
     tensor = SavedTensorSlices.FromString(content).data.data
     tensor.dtype = meta.type

@@ -102,12 +102,12 @@ class TorchArchive:
 
 
 def _label(name: str) -> str:
-    """The name without those of the places where modules that were saved whole keep their parts."""
+    """Return the name without those of the places where modules that were saved whole keep their parts."""
     return name.replace("_modules.", "").replace("_parameters.", "").replace("_buffers.", "")
 
 
 def pickle_member(archive: zipfile.ZipFile) -> str | None:
-    """The member that says which tensors there are; None where it is no archive of PyTorch."""
+    """Return the member that says which tensors there are; None where it is no archive of PyTorch."""
     found = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
     return min(found, key=len) if found else None
 
@@ -135,7 +135,7 @@ def _is_plain(tensor: _Tensor, shape: tuple[int, ...]) -> bool:
 
 
 def _named_tensors(root: Any) -> Iterator[tuple[str, _Tensor]]:
-    """Every tensor below, by the keys that lead to it; of what can be reached in several ways, the first."""
+    """Yield every tensor below, by the keys that lead to it; of what can be reached in several ways, the first."""
     waiting: list[tuple[str, int, Any]] = [("", 0, root)]
     seen: set[int] = set()
     names: set[str] = set()
@@ -174,7 +174,7 @@ def _below(value: Any) -> list[tuple[str, Any]]:
 
 
 def _tensor(value: Any, depth: int = 0) -> _Tensor | None:
-    """The tensor that a call puts together; None where it is another call, or has what no tensor has."""
+    """Return the tensor that a call puts together; None where it is another call, or has what no tensor has."""
     if not isinstance(value, Described) or not isinstance(value.arguments, tuple) or depth > _DEEPEST:
         return None
     of, arguments = str(value.of) if isinstance(value.of, Name) else "", value.arguments
@@ -201,7 +201,7 @@ def _tensor(value: Any, depth: int = 0) -> _Tensor | None:
 
 
 def refuse_old_file(stream: BinaryIO, name: str) -> None:
-    """Says what a file is that PyTorch wrote before it wrote archives.
+    """Say what a file is that PyTorch wrote before it wrote archives.
 
     Raises:
         CheckpointError: it is one.

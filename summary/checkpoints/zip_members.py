@@ -17,12 +17,13 @@ _LARGEST_UNPACKED: Final = 4 << 30
 
 
 def open_member(archive: zipfile.ZipFile, name: str) -> BinaryIO:
-    """A member from its beginning, to be read forwards; raises what `zipfile` does."""
+    """Return a member from its beginning, to be read forwards; raises what `zipfile` does."""
     return cast(BinaryIO, archive.open(name))
 
 
 def seekable_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
-    """A member in which any place can be gone to: a window of the archive, or a temporary file if it is compressed.
+    """Return a member in which any place can be gone to: a window of the archive, or a temporary file if it is
+    compressed.
 
     Raises:
         CheckpointError: it is too large.

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 def to_pandas(table: pl.DataFrame) -> "pd.DataFrame":
-    """A table of pandas; unlike Polars' method of that name it needs no pyarrow, and integers beside nulls stay so.
+    """Return a table of pandas.
+
+    Unlike Polars' method of that name it needs no pyarrow, and integers beside nulls stay so.
 
     Raises:
         ModuleNotFoundError: pandas is not installed; says so.

@@ -132,7 +132,7 @@ def texts(
 
 
 def to_arrays(frame: pl.DataFrame) -> list[NDArray[Any] | None]:
-    """The tensors of a table that `tensors` made, row by row, read-only; None where one cannot be read.
+    """Return the tensors of a table that `tensors` made, row by row, read-only; None where one cannot be read.
 
     Raises:
         ValueError: the table lacks the columns dtype, shape or content.
@@ -166,7 +166,7 @@ def _table(
     last: int | None,
     max_bytes: int,
 ) -> pl.DataFrame:
-    """A table of the points' rows; a point without any has one of nulls, so that each point is there."""
+    """Return a table of the points' rows; a point without any has one of nulls, so that each point is there."""
     schema = {**_POINT, **columns, **_ERROR}
     values: list[list[Any]] = [[] for _ in schema]
     nothing = (None,) * len(columns)

@@ -11,7 +11,7 @@ from stepscope.summary.series import Series
 
 
 def name_column(column: str, names: Sequence[str], counts: Sequence[int]) -> pl.Series:
-    """Each of ``names`` as often as ``counts`` says, as a categorical: four bytes a row."""
+    """Return each of ``names`` as often as ``counts`` says, as a categorical: four bytes a row."""
     once = pl.Series(column, names, dtype=pl.Categorical())
     positions = np.repeat(np.arange(len(names), dtype=np.uint32), np.asarray(counts, np.int64))
     return once.gather(pl.Series(positions))
@@ -24,7 +24,7 @@ def joined(column: str, arrays: Sequence[NDArray[Any]], dtype: type[pl.DataType]
 
 
 def point_columns(chosen: Sequence[Series]) -> list[pl.Series]:
-    """The columns run, tag, step and wall_time, one row per point."""
+    """Return the columns run, tag, step and wall_time, one row per point."""
     counts = [len(series) for series in chosen]
     return [
         name_column("run", [series.run for series in chosen], counts),

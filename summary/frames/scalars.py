@@ -27,7 +27,7 @@ def scalars(
 
 
 def column_names(names: Iterable[str], taken: Iterable[str], noun: str) -> dict[str, str]:
-    """A column for each name: the name itself, with ``noun`` in brackets where that column is taken."""
+    """Return a column for each name: the name itself, with ``noun`` in brackets where that column is taken."""
     columns: dict[str, str] = {}
     used = set(taken)
     for name in names:
@@ -50,7 +50,7 @@ class _Rows:
     row_of_distinct_step: NDArray[np.int64]
 
     def of_points(self, steps: NDArray[np.int64]) -> NDArray[np.int64] | slice:
-        """The row of each point of a tag: the n-th point of a step goes to the step's n-th row."""
+        """Return the row of each point of a tag: the n-th point of a step goes to the step's n-th row."""
         if np.array_equal(steps, self.steps):
             return slice(self.first_row, self.first_row + len(steps))
         return (

@@ -19,7 +19,7 @@ class SelectionError(UserError, ValueError):
 
 
 def selected_series(contents: Contents, kinds: Collection[str] | None, runs: Names, tags: Names) -> list[Series]:
-    """The series of some kinds (None for all), runs and tags: in the order of runs, then of first appearance.
+    """Return the series of some kinds (None for all), runs and tags: in the order of runs, then of first appearance.
 
     Raises:
         TypeError: ``runs`` or ``tags`` are neither a string nor a collection of strings.
@@ -38,7 +38,7 @@ def selected_series(contents: Contents, kinds: Collection[str] | None, runs: Nam
 
 
 def selected_runs(contents: Contents, runs: Names) -> list[Run]:
-    """The runs that ``runs`` selects; raises as `selected_series`."""
+    """Return the runs that ``runs`` selects; raises as `selected_series`."""
     wanted = _selected_names(contents.runs, runs, "run")
     return [run for run in contents.runs.values() if run.name in wanted]
 

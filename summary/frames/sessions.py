@@ -80,7 +80,10 @@ def _session(run: Run) -> _Session | None:
 
 
 def _latest(run: Run, tag: str) -> HParamsPluginData | None:
-    """What was written last under a tag, as a run that was resumed wrote it again; else what describes the series."""
+    """Return what was written last under a tag, as a run that was resumed wrote it again.
+
+    Else what describes the series.
+    """
     series = run.series.get(tag)
     if series is None:
         return None
@@ -102,7 +105,7 @@ def _status(session: _Session) -> str:
 
 
 def _times(seconds: Iterable[float]) -> pl.Series:
-    """Seconds since the epoch; 0 is how the messages say "not given"."""
+    """Return seconds since the epoch; 0 is how the messages say "not given"."""
     return pl.Series([second or None for second in seconds], dtype=pl.Float64())
 
 
@@ -138,7 +141,10 @@ def _text(value: HParamValue | None) -> str | None:
 
 
 def _metrics(contents: Contents, sessions: Sequence[_Session]) -> list[_Metric]:
-    """What experiments declare; where none declares a metric, every scalar of a session's run and the runs below it."""
+    """Return what experiments declare.
+
+    Where none declares a metric, every scalar of a session's run and the runs below it.
+    """
     declared: dict[_Metric, None] = {}
     for run in contents.runs.values():
         for info in _experiment(run).metric_infos:

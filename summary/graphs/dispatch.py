@@ -42,7 +42,7 @@ _LARGEST_KERAS_CONFIG: Final = 256 << 20
 def graph_of(
     model: Any, input_to_model: Any = None, *, verbose: bool = False, use_strict_trace: bool = True
 ) -> GraphDef:
-    """The graph of a model: a Keras model's layers, and the operations of any other.
+    """Return the graph of a model: a Keras model's layers, and the operations of any other.
 
     Messages may be of this package's classes, TensorFlow's or TensorBoard's. Files are told by content. Only PyTorch
     models heed the other arguments; see `graph_from_torch`.
@@ -67,7 +67,7 @@ def graph_of(
 
 
 def graph_of_file(path: str | os.PathLike[str], notes: list[str] | None = None) -> GraphDef:
-    """The graph in a file, whatever its name: ONNX, OpenVINO, Keras, or TensorFlow in any of its forms.
+    """Return the graph in a file, whatever its name: ONNX, OpenVINO, Keras, or TensorFlow in any of its forms.
 
     With ``notes``, a binary GraphDef, MetaGraphDef or SavedModel that ends too soon gives the nodes that are whole, and
     a sentence about it is added there.
@@ -106,7 +106,9 @@ def graph_of_file(path: str | os.PathLike[str], notes: list[str] | None = None) 
 
 
 def keras_json_of_file(path: str | os.PathLike[str]) -> str | None:
-    """The JSON of the Keras model in a file, which is JSON itself or a ``.keras`` archive; None if it is another.
+    """Return the JSON of the Keras model in a file, which is JSON itself or a ``.keras`` archive.
+
+    None if it is another.
 
     Raises:
         UserError: the file cannot be read.
@@ -125,7 +127,7 @@ def keras_json_of_file(path: str | os.PathLike[str]) -> str | None:
 
 
 def refuse_python_objects(content: bytes, name: str) -> None:
-    """Refuses files that hold Python objects or code, which only running what they say could turn into a model.
+    """Refuse files that hold Python objects or code, which only running what they say could turn into a model.
 
     Raises:
         UserError: it is one, or a Keras file in HDF5; says what to do instead.
@@ -173,13 +175,16 @@ def _graph_of_message(message: Any) -> GraphDef:
 
 
 def _looks_like_onnx(content: bytes) -> bool:
-    """Whether it begins with ``ir_version`` and has a ``graph``; no message of TensorFlow's has both such fields."""
+    """Return whether it begins with ``ir_version`` and has a ``graph``.
+
+    No message of TensorFlow's has both such fields.
+    """
     fields = _top_fields(content)
     return fields is not None and fields[:1] == [(1, 0)] and (7, 2) in fields
 
 
 def _top_fields(content: bytes) -> list[tuple[int, int]] | None:
-    """The fields of a binary message, as number and wire type; None if the bytes are none."""
+    """Return the fields of a binary message, as number and wire type; None if the bytes are none."""
     fields: list[tuple[int, int]] = []
     at = 0
     while at < len(content):

@@ -26,7 +26,7 @@ _TYPES: Final[tuple[type[GraphMessage], ...]] = (SavedModel, MetaGraphDef, Graph
 
 
 def load_graph_file(path: str | os.PathLike[str]) -> GraphMessage:
-    """Reads a file as `parse_graph_file` does; of a SavedModel's directory, its ``saved_model.pb`` or ``.pbtxt``.
+    """Read a file as `parse_graph_file` does; of a SavedModel's directory, its ``saved_model.pb`` or ``.pbtxt``.
 
     Raises:
         UserError: it cannot be read, or holds none of the three messages.
@@ -36,7 +36,7 @@ def load_graph_file(path: str | os.PathLike[str]) -> GraphMessage:
 
 
 def read_model_file(path: str | os.PathLike[str], at_most: int = -1) -> tuple[Path, bytes]:
-    """The bytes of a file, or of the ``saved_model.pb`` or ``.pbtxt`` in a directory, and which file that is.
+    """Return the bytes of a file, or of the ``saved_model.pb`` or ``.pbtxt`` in a directory, and which file that is.
 
     Args:
         path: the file or directory.
@@ -63,7 +63,7 @@ def read_model_file(path: str | os.PathLike[str], at_most: int = -1) -> tuple[Pa
 
 
 def parse_graph_file(content: bytes, *, name: str, expected: str = EXPECTED) -> GraphMessage:
-    """The message in the bytes of a file.
+    """Return the message in the bytes of a file.
 
     Which of the three it is, and in which form, is told by what parses into nodes that have names and operations,
     since neither form says it.
@@ -85,7 +85,7 @@ def parse_graph_file(content: bytes, *, name: str, expected: str = EXPECTED) -> 
 
 
 def graph_of_cut_file(content: bytes) -> GraphDef | None:
-    """The whole nodes of a binary file that ends too soon; None where it does not begin with such nodes.
+    """Return the whole nodes of a binary file that ends too soon; None where it does not begin with such nodes.
 
     Of a MetaGraphDef or SavedModel, those of its first graph.
     """
@@ -115,7 +115,7 @@ def _whole_nodes(content: bytes) -> GraphDef:
 
 
 def _fields(content: bytes, *, whole: bool = False) -> Iterator[tuple[int, bytes]]:
-    """The length-delimited fields at the top of a message; the last may be cut, unless ``whole``."""
+    """Yield the length-delimited fields at the top of a message; the last may be cut, unless ``whole``."""
     place = 0
     while place < len(content):
         key, place = _varint(content, place)
@@ -135,7 +135,7 @@ def _fields(content: bytes, *, whole: bool = False) -> Iterator[tuple[int, bytes
 
 
 def _varint(content: bytes, place: int) -> tuple[int, int]:
-    """A number and where it ends; of one that is cut, one beyond all that follows."""
+    """Return a number and where it ends; of one that is cut, one beyond all that follows."""
     value = 0
     for shift, byte in enumerate(content[place : place + 10]):
         value |= (byte & 0x7F) << (7 * shift)
@@ -145,7 +145,7 @@ def _varint(content: bytes, place: int) -> tuple[int, int]:
 
 
 def graph_def_of(message: GraphMessage) -> GraphDef:
-    """The graph in the message: of a SavedModel, that of its first graph tagged "serve", else of its first.
+    """Return the graph in the message: of a SavedModel, that of its first graph tagged "serve", else of its first.
 
     Raises:
         ValueError: a SavedModel without graphs.
@@ -165,7 +165,7 @@ def graph_def_of(message: GraphMessage) -> GraphDef:
 
 
 def text_of(message: Message) -> str:
-    """The message as text protobuf, without fields that it has but nobody knows; `unknown_fields` counts them.
+    """Return the message as text protobuf, without fields that it has but nobody knows; `unknown_fields` counts them.
 
     Messages in ``Any`` stay bytes, since which of their types are known differs between programs.
     """
@@ -173,7 +173,7 @@ def text_of(message: Message) -> str:
 
 
 def binary_of(message: Message) -> bytes:
-    """The message as binary protobuf; equal messages give equal bytes, as maps are sorted by key.
+    """Return the message as binary protobuf; equal messages give equal bytes, as maps are sorted by key.
 
     Raises:
         UserError: it is larger than protobuf allows, 2 GiB.
@@ -185,7 +185,7 @@ def binary_of(message: Message) -> bytes:
 
 
 def unknown_fields(message: Message) -> int:
-    """How many fields of the message, at any depth, these definitions do not know; text cannot hold them."""
+    """Return how many fields of the message, at any depth, these definitions do not know; text cannot hold them."""
     count = len(UnknownFieldSet(message))
     for field, value in message.ListFields():
         if field.message_type is None:
@@ -223,7 +223,9 @@ def _text_readings(content: bytes, errors: list[tuple[int, str]]) -> Iterator[Gr
 
 
 def _has_graph(message: GraphMessage) -> bool:
-    """Whether it makes sense as what it was read as: bytes of another message often parse, into nodes without names."""
+    """Return whether it makes sense as what it was read as: bytes of another message often parse, into nodes without
+    names.
+    """
     if isinstance(message, SavedModel):
         return bool(message.meta_graphs) and any(_has_graph(meta) for meta in message.meta_graphs)
     graph = message.graph_def if isinstance(message, MetaGraphDef) else message

@@ -16,7 +16,7 @@ _NOT_SHOWN: Final = frozenset({"name", "layers", "dtype", "batch_shape", "batch_
 
 
 def keras_json_of(model: Any) -> str | None:
-    """The JSON of a live Keras model, of Keras 3, ``tf.keras`` or ``tf_keras``; None if it is no Keras model.
+    """Return the JSON of a live Keras model, of Keras 3, ``tf.keras`` or ``tf_keras``; None if it is no Keras model.
 
     Raises:
         ValueError: Keras cannot say what the model is made of; its own error is chained.
@@ -35,7 +35,7 @@ def keras_json_of(model: Any) -> str | None:
 
 
 def is_keras_model(model: Any) -> bool:
-    """Whether this is a live Keras model, told without importing Keras."""
+    """Return whether this is a live Keras model, told without importing Keras."""
     names = ((kind.__module__ or "", kind.__name__) for kind in type(model).__mro__)
     return hasattr(model, "to_json") and any(
         name == "Model" and module.split(".")[0] in ("keras", "tf_keras", "tensorflow") and "keras" in module
@@ -44,7 +44,7 @@ def is_keras_model(model: Any) -> bool:
 
 
 def graph_from_keras(model: Any) -> GraphDef:
-    """The layers of a Keras model, as the conceptual graph of TensorBoard shows them.
+    """Return the layers of a Keras model, as the conceptual graph of TensorBoard shows them.
 
     A layer is a node in the scopes of the models around it, with the names of its inputs. ``keras_class`` is its
     class, ``dtype`` the type it computes in, ``_output_shapes`` the shape where the JSON tells it, and the
@@ -105,7 +105,7 @@ class _LayerReader:
         self._shapes: dict[str, Sequence[int | None]] = {}
 
     def read(self, model: Mapping[str, Any]) -> GraphDef:
-        """The graph of a model or a layer."""
+        """Return the graph of a model or a layer."""
         self._add(self._named(model, "", 0), [])
         for node in self.builder.graph.node:
             if node.name in self._shapes:
@@ -174,7 +174,9 @@ def _source(tensor: _Tensor, layers: Mapping[str, _Layer]) -> str:
 
 
 def _tensors(nested: Any, depth: int = 0) -> list[_Tensor]:
-    """The tensors in arguments of calls, or in a model's inputs and outputs: [layer, call, index] in both formats."""
+    """Return the tensors in arguments of calls, or in a model's inputs and outputs: [layer, call, index] in both
+    formats.
+    """
     if depth > _DEEPEST:
         raise ValueError(f"expected arguments nested down to level {_DEEPEST}, got more")
     if isinstance(nested, Mapping):
@@ -195,7 +197,7 @@ def _tensors(nested: Any, depth: int = 0) -> list[_Tensor]:
 
 
 def _layer_name(layer: Mapping[str, Any]) -> str:
-    """The name by which other layers refer to it; Keras 2 also has it beside the configuration."""
+    """Return the name by which other layers refer to it; Keras 2 also has it beside the configuration."""
     config = _object(layer.get("config"), "config")
     return str(config.get("name") or layer.get("name") or layer.get("class_name") or "layer")
 
@@ -207,7 +209,7 @@ def _object(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _dtype(given: Any) -> types_pb2.DataType:
-    """The type of a dtype or of a policy; "mixed_float16" and the like compute in their second part."""
+    """Return the type of a dtype or of a policy; "mixed_float16" and the like compute in their second part."""
     if isinstance(given, Mapping):
         config = given.get("config")
         given = config.get("name") if isinstance(config, Mapping) else None
@@ -215,7 +217,9 @@ def _dtype(given: Any) -> types_pb2.DataType:
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The layer's settings that say something in a line: numbers, texts, lists of them, and the class of objects."""
+    """Return the layer's settings that say something in a line: numbers, texts, lists of them, and the class of
+    objects.
+    """
     shown: dict[str, Any] = {}
     for name, value in config.items():
         if name in _NOT_SHOWN or value is None:

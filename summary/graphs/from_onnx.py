@@ -26,7 +26,7 @@ _DEEPEST: Final = 64
 
 
 def graph_from_onnx(model: str | os.PathLike[str] | bytes | Any) -> GraphDef:
-    """The graph of an ONNX model.
+    """Return the graph of an ONNX model.
 
     Inputs are ``input/*`` and outputs ``output/*`` of kind "IO Node". Constant tensors are "Const" nodes with shape and
     element type; their values are left out beyond 16 elements, and files of external data are not read. Shapes that
@@ -89,7 +89,7 @@ def _loaded(model: Any) -> Any:
 
 
 def _without_weights(model: Any) -> Any:
-    """A copy in which large constant tensors are only declared."""
+    """Return a copy in which large constant tensors are only declared."""
     onnx = _onnx()
     light = onnx.ModelProto(ir_version=max(model.ir_version, 4))
     light.opset_import.extend(model.opset_import)
@@ -110,7 +110,7 @@ def _without_weights(model: Any) -> Any:
 
 
 def _check_texts(message: Any) -> None:
-    """Refuses texts that are no UTF-8, which protobuf hands out as bytes where the syntax is that of version 2."""
+    """Refuse texts that are no UTF-8, which protobuf hands out as bytes where the syntax is that of version 2."""
     for field, value in message.ListFields():
         values = value if field.is_repeated else (value,)
         if field.message_type is not None:
@@ -159,7 +159,7 @@ class _ModelReader:
         self.builder = GraphBuilder()
 
     def read_graph(self, graph: Any) -> None:
-        """Adds the main graph."""
+        """Add the main graph."""
         types = _types(graph)
         sources: dict[str, str] = {}
         constants = {tensor.name for tensor in graph.initializer}
@@ -171,7 +171,7 @@ class _ModelReader:
             self._add_io("output", value.name, _references([value.name], sources), types)
 
     def read_function(self, function: Any) -> None:
-        """Adds one of the model's own functions to the library."""
+        """Add one of the model's own functions to the library."""
         inner = _ModelReader()
         sources = {name: clean(name) for name in function.input}
         for name in sources.values():
@@ -242,7 +242,7 @@ class _ModelReader:
         types: Mapping[str, TensorType],
         depth: int,
     ) -> list[str]:
-        """Adds the body of a condition or loop, which sees the values around it; gives what it yields."""
+        """Add the body of a condition or loop, which sees the values around it; gives what it yields."""
         if depth > _DEEPEST:
             raise ValueError(f"expected graphs in graphs down to level {_DEEPEST}, got more in the node {name!r}")
         scope = joined(name, clean(label))
@@ -261,7 +261,7 @@ class _ModelReader:
 
 
 def function_name(domain: str, op_type: str, overload: str = "") -> str:
-    """What a node's kind is called: operators of other domains than ONNX's own have theirs before the name."""
+    """Return what a node's kind is called: operators of other domains than ONNX's own have theirs before the name."""
     name = op_type if domain in ("", "ai.onnx") else f"{domain}.{op_type}"
     return plain(f"{name}.{overload}" if overload else name)
 
@@ -271,7 +271,7 @@ def _references(names: Iterable[str], sources: Mapping[str, str]) -> list[str]:
 
 
 def _path(name: str) -> str:
-    """A name whose slashes are scopes, as exporters write it."""
+    """Return a name whose slashes are scopes, as exporters write it."""
     return joined(*(clean(part) for part in name.split("/") if part))
 
 
@@ -280,7 +280,9 @@ def _scope(node: Any) -> str:
 
 
 def _module_scope(node: Any) -> str:
-    """The modules around an operation, as PyTorch's exporter notes them: "path: class" of each, outermost first."""
+    """Return the modules around an operation, as PyTorch's exporter notes them: "path: class" of each, outermost
+    first.
+    """
     notes = {entry.key: entry.value for entry in node.metadata_props}
     namespace = notes.get("namespace") or notes.get("pkg.torch.onnx.namespace") or ""
     labels = []
@@ -314,7 +316,7 @@ def _dim(dim: Any) -> int | str:
 
 
 def _dtype(element_type: int) -> types_pb2.DataType:
-    """The element type with the name that ONNX has for the number, such as FLOAT or BFLOAT16."""
+    """Return the element type with the name that ONNX has for the number, such as FLOAT or BFLOAT16."""
     types = _onnx().TensorProto.DataType
     if element_type not in types.values():
         return types_pb2.DT_INVALID
@@ -343,7 +345,7 @@ def _attribute(attribute: Any) -> Any:
 
 
 def _shown(tensor: Any) -> str:
-    """A constant tensor as text: its type, and its elements if they are few."""
+    """Return a constant tensor as text: its type, and its elements if they are few."""
     onnx = _onnx()
     known = tensor.data_type in onnx.TensorProto.DataType.values()
     name = onnx.TensorProto.DataType.Name(tensor.data_type).lower() if known else f"type {tensor.data_type}"

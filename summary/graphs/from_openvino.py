@@ -46,7 +46,7 @@ class _Layer:
 
 
 def graph_from_openvino(model: str | os.PathLike[str] | bytes) -> GraphDef:
-    """The graph of an OpenVINO model: a node per layer, with the shapes and element types of its outputs.
+    """Return the graph of an OpenVINO model: a node per layer, with the shapes and element types of its outputs.
 
     Names with slashes are scopes. Bodies of loops and conditions are scopes of their layers. The weights, which lie in
     a file of their own, are not read.
@@ -88,7 +88,7 @@ def _parsed(content: bytes) -> ET.Element:
 def _add_layers(
     builder: GraphBuilder, net: ET.Element, scope: str, given: Mapping[str, str], depth: int
 ) -> dict[str, list[str]]:
-    """Adds the layers of a model or a body; ``given`` says where a body's parameters come from, by layer id.
+    """Add the layers of a model or a body; ``given`` says where a body's parameters come from, by layer id.
 
     Returns:
         The inputs of each layer, by its id.
@@ -112,7 +112,7 @@ def _add_layers(
 def _add_bodies(
     builder: GraphBuilder, layer: _Layer, name: str, edges: Mapping[tuple[str, str], str], depth: int
 ) -> list[str]:
-    """Adds the bodies of a loop or condition; gives what they yield."""
+    """Add the bodies of a loop or condition; gives what they yield."""
     if depth >= _DEEPEST:
         raise ValueError(f"expected bodies in bodies down to level {_DEEPEST}, got more in the layer {name!r}")
     results: list[str] = []
@@ -133,7 +133,7 @@ def _add_bodies(
 
 
 def _edges(net: ET.Element, layers: Mapping[str, _Layer], names: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    """Where each input port gets its value from: (layer id, port) to the output of a node."""
+    """Return where each input port gets its value from: (layer id, port) to the output of a node."""
     edges = {}
     for edge in net.iterfind("edges/edge"):
         source = layers.get(edge.get("from-layer", ""))
@@ -180,7 +180,7 @@ def _typed(attributes: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | float | bool | str | list[Any]:
-    """The value that an attribute's text stands for: a number, a truth, a list of numbers, or itself."""
+    """Return the value that an attribute's text stands for: a number, a truth, a list of numbers, or itself."""
     if text in ("true", "false"):
         return text == "true"
     parts = [_one_number(part) for part in text.split(",")]

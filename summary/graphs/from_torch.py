@@ -24,7 +24,8 @@ class TracingError(ValueError, RuntimeError):
 def graph_from_torch(
     model: Any, input_to_model: Any = None, *, verbose: bool = False, use_strict_trace: bool = True
 ) -> GraphDef:
-    """The operations that a PyTorch model does, as ``torch.utils.tensorboard`` shows them: traced, in evaluation mode.
+    """Return the operations that a PyTorch model does, as ``torch.utils.tensorboard`` shows them: traced, in evaluation
+    mode.
 
     Nodes lie in the scopes of their modules (``Net/Sequential[body]/Linear[0]/linear``). Inputs are ``input/*`` and
     outputs ``output/*`` of kind "IO Node"; parameters and buffers are nodes with shape and element type. Constant
@@ -158,7 +159,7 @@ def _parameter_names(model: Any) -> set[str]:
 
 @contextmanager
 def _left_as_it_was(model: Any) -> Iterator[None]:
-    """Evaluation mode inside; afterwards each module's own mode, the buffers and the random state are as before."""
+    """Use evaluation mode inside; afterwards each module's own mode, the buffers and the random state are as before."""
     import torch
 
     modes = [(module, module.training) for module in model.modules()]
@@ -206,7 +207,7 @@ def _without_cache(config: Any) -> Iterator[None]:
 
 
 def _saved(buffer: Any) -> tuple[int, Any] | None:
-    """The buffer's version and a copy; None for what has no version."""
+    """Return the buffer's version and a copy; None for what has no version."""
     if buffer is None or buffer.is_inference():
         return None
     return buffer._version, buffer.detach().clone()

@@ -49,7 +49,7 @@ DTYPES: Final[Mapping[str, types_pb2.DataType]] = {
 
 
 def dtype_of(name: str) -> types_pb2.DataType:
-    """The element type of a name such as "float32" or "torch.float32"; DT_INVALID if files have no such type."""
+    """Return the element type of a name such as "float32" or "torch.float32"; DT_INVALID if files have no such type."""
     return DTYPES.get(name.rpartition(".")[2], types_pb2.DT_INVALID)
 
 
@@ -61,7 +61,7 @@ class GraphBuilder:
         self._taken: dict[str, int] = {}
 
     def name(self, scope: str, leaf: str) -> str:
-        """Reserves the name of a node: ``scope/leaf``, with a number at its end if that is taken."""
+        """Reserve the name of a node: ``scope/leaf``, with a number at its end if that is taken."""
         base = joined(scope, leaf)
         count = self._taken.get(base, 0)
         name = base
@@ -80,7 +80,7 @@ class GraphBuilder:
         outputs: Sequence["TensorType"] = (),
         attributes: Mapping[str, Any] | None = None,
     ) -> NodeDef:
-        """Adds a node; ``name`` is one that `name` gave, and ``outputs`` say what it yields, in order."""
+        """Add a node; ``name`` is one that `name` gave, and ``outputs`` say what it yields, in order."""
         node = self.graph.node.add(name=name, op=op, input=inputs)
         set_attributes(node, attributes or {})
         if any(output.shape is not None for output in outputs):
@@ -108,7 +108,7 @@ class TensorType:
 
 
 def shape_proto(shape: Sequence[int | str] | None) -> TensorShapeProto:
-    """The message for a shape as in `TensorType`; sizes that are not fixed are -1 and keep their names."""
+    """Return the message for a shape as in `TensorType`; sizes that are not fixed are -1 and keep their names."""
     if shape is None:
         return TensorShapeProto(unknown_rank=True)
     proto = TensorShapeProto()
@@ -121,7 +121,7 @@ def shape_proto(shape: Sequence[int | str] | None) -> TensorShapeProto:
 
 
 def clean(part: str) -> str:
-    """One part of a node's name: without what separates scopes, outputs and control inputs in GraphDefs."""
+    """Return one part of a node's name: without what separates scopes, outputs and control inputs in GraphDefs."""
     return plain(part).translate(_NOT_IN_NAMES).lstrip("^") or "_"
 
 
@@ -129,22 +129,22 @@ _NOT_IN_NAMES: Final = str.maketrans({"/": "_", ":": "_", "\n": "_", "\r": "_", 
 
 
 def joined(*parts: str) -> str:
-    """A node's name, or a scope, from the parts that are not empty."""
+    """Return a node's name, or a scope, from the parts that are not empty."""
     return "/".join(part for part in parts if part)
 
 
 def plain(text: str) -> str:
-    """Text that UTF-8 can encode."""
+    """Return text that UTF-8 can encode."""
     return text.encode(errors="replace").decode()
 
 
 def output(name: str, index: int) -> str:
-    """How an input names output number ``index`` of a node."""
+    """Return how an input names output number ``index`` of a node."""
     return name if index == 0 else f"{name}:{index}"
 
 
 def set_attributes(node: NodeDef, attributes: Mapping[str, Any]) -> None:
-    """Sets those attributes that are not None."""
+    """Set those attributes that are not None."""
     for name, value in attributes.items():
         converted = attr_value(value)
         if converted is not None:
@@ -152,7 +152,7 @@ def set_attributes(node: NodeDef, attributes: Mapping[str, Any]) -> None:
 
 
 def attr_value(value: Any) -> AttrValue | None:
-    """The message for a Python value: a number, string, or list of one kind of them; anything else as its text.
+    """Return the message for a Python value: a number, string, or list of one kind of them; anything else as its text.
 
     Long texts and lists are cut, with "..." at the end: graphs say what a model does, not what it holds.
     """

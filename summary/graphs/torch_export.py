@@ -11,7 +11,7 @@ _PARAMETERS: Final = frozenset({"PARAMETER", "BUFFER", "CONSTANT_TENSOR", "CUSTO
 
 
 def graph_of_exported(program: Any) -> GraphDef:
-    """The graph of a ``torch.export.ExportedProgram``, in the scopes of the modules that its calls came from.
+    """Return the graph of a ``torch.export.ExportedProgram``, in the scopes of the modules that its calls came from.
 
     Operations have the names of their overloads, such as ``aten.linear.default``. Sizes that are not fixed keep their
     names.
@@ -32,7 +32,7 @@ class _ProgramReader:
         self._classes = classes
 
     def read(self) -> GraphDef:
-        """The whole graph; inputs and parameters first, as the program has them."""
+        """Return the whole graph; inputs and parameters first, as the program has them."""
         targets = {spec.arg.name: spec for spec in self._program.graph_signature.input_specs}
         for node in self._program.graph.nodes:
             match node.op:
@@ -82,7 +82,7 @@ class _ProgramReader:
 
 
 def _module_stack(node: Any) -> list[tuple[str, str]]:
-    """Path and class name of the modules around a call, outermost first."""
+    """Return path and class name of the modules around a call, outermost first."""
     stack: list[tuple[str, str]] = []
     for path, owner in (node.meta.get("nn_module_stack") or {}).values():
         class_name = owner.__name__ if isinstance(owner, type) else str(owner).rpartition(".")[2]
@@ -96,7 +96,7 @@ def _operation(target: Any) -> str:
 
 
 def _constants(node: Any) -> dict[str, Any]:
-    """Arguments that are no nodes, under the names that the operation's schema gives them."""
+    """Return arguments that are no nodes, under the names that the operation's schema gives them."""
     schema = getattr(node.target, "_schema", None)
     names: Iterable[str] = [argument.name for argument in schema.arguments] if schema is not None else ()
     arguments = {**dict(zip(names, node.args, strict=False)), **node.kwargs}

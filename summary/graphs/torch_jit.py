@@ -26,7 +26,7 @@ Value: TypeAlias = str | ModuleValue
 
 
 def graph_of_script(script: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]]) -> GraphDef:
-    """The graph of a traced module, ``ScriptModule`` or ``ScriptFunction``.
+    """Return the graph of a traced module, ``ScriptModule`` or ``ScriptFunction``.
 
     Calls of submodules and functions are followed, each into a scope of its own, which also holds for modules that are
     called twice or shared. The bodies of conditions and loops are scopes of their nodes.
@@ -189,7 +189,7 @@ class _ScriptReader:
 
 
 def _tidied(graph: Any) -> Any:
-    """A copy without the detours of a trace, such as a size that becomes a tensor and a number again.
+    """Return a copy without the detours of a trace, such as a size that becomes a tensor and a number again.
 
     These are the passes that PyTorch itself does before it inlines a call.
     """
@@ -208,7 +208,7 @@ def _class_name(script: Any) -> str:
 
 
 def _type_of(value: Any, given: Any = None) -> TensorType:
-    """The type of a value of a graph, else that of the tensor that was given for it."""
+    """Return the type of a value of a graph, else that of the tensor that was given for it."""
     value_type = value.type()
     if value_type.kind() == "TensorType":
         shape, dtype = value_type.sizes(), value_type.dtype()
@@ -220,7 +220,7 @@ def _type_of(value: Any, given: Any = None) -> TensorType:
 
 
 def _attributes(node: Any) -> dict[str, Any]:
-    """Attributes of the node itself, and its constant arguments under the names that the schema gives them."""
+    """Return attributes of the node itself, and its constant arguments under the names that the schema gives them."""
     if node.kind() == "prim::Constant":
         value = _constant(node.output())
         return {"value": _shown(value) if hasattr(value, "detach") else value}
@@ -244,7 +244,7 @@ def _attribute(node: Any, name: str) -> Any:
 
 
 def _constant(value: Any) -> Any:
-    """What a value always is: None if that is not known, or if it is None."""
+    """Return what a value always is: None if that is not known, or if it is None."""
     node = value.node()
     if node.kind() == "prim::ListConstruct":
         parts = [_constant(part) for part in node.inputs()]
@@ -255,7 +255,7 @@ def _constant(value: Any) -> Any:
 
 
 def _shown(tensor: Any) -> str:
-    """A tensor as text: its type, and its elements if they are few."""
+    """Return a tensor as text: its type, and its elements if they are few."""
     small = tensor.numel() <= _MOST_CONSTANT_ELEMENTS and tensor.device.type != "meta"
     elements = str(tensor.tolist()) if small else "..."
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)} {elements}"

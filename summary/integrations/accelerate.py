@@ -49,17 +49,17 @@ class StepscopeTracker(GeneralTracker):  # type: ignore[misc]
 
     @on_main_process  # type: ignore[untyped-decorator]
     def start(self) -> None:
-        """Opens the event file."""
+        """Open the event file."""
         self._writer = SummaryWriter(self._folder, **self._writer_arguments)
 
     @on_main_process  # type: ignore[untyped-decorator]
     def store_init_configuration(self, values: Mapping[str, Any]) -> None:
-        """Writes the hyperparameters of the session."""
+        """Write the hyperparameters of the session."""
         begin_session(self._open(), values)
 
     @on_main_process  # type: ignore[untyped-decorator]
     def log(self, values: Mapping[str, Any], step: int | None = None, **kwargs: Any) -> None:
-        """Writes numbers as scalars, strings as text, and mappings of numbers as one chart of several runs."""
+        """Write numbers as scalars, strings as text, and mappings of numbers as one chart of several runs."""
         writer = self._open()
         for tag, value in values.items():
             if isinstance(value, str):
@@ -72,13 +72,13 @@ class StepscopeTracker(GeneralTracker):  # type: ignore[misc]
 
     @on_main_process  # type: ignore[untyped-decorator]
     def log_images(self, values: Mapping[str, Any], step: int | None = None, **kwargs: Any) -> None:
-        """Writes batches of pictures; ``kwargs`` are those of `SummaryWriter.add_images`."""
+        """Write batches of pictures; ``kwargs`` are those of `SummaryWriter.add_images`."""
         for tag, pictures in values.items():
             self._open().add_images(tag, pictures, step, **kwargs)
 
     @on_main_process  # type: ignore[untyped-decorator]
     def finish(self) -> None:
-        """Writes that the session ended, and closes the file."""
+        """Write that the session ended, and close the file."""
         end_session(self._open())
         self._open().close()
 

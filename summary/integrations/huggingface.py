@@ -57,7 +57,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Writes the arguments and the configuration as text and the hyperparameters."""
+        """Write the arguments and the configuration as text and the hyperparameters."""
         if not state.is_world_process_zero:
             return
         if state.is_hyper_param_search and state.trial_name is not None:
@@ -78,7 +78,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
         logs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Writes numbers as scalars and strings as text; warns of what is neither."""
+        """Write numbers as scalars and strings as text; warns of what is neither."""
         if not state.is_world_process_zero or not logs:
             return
         writer = self._writer_for(args, state)
@@ -96,7 +96,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Writes that the session ended, and closes the file; what is logged later opens another one."""
+        """Write that the session ended, and close the file; what is logged later opens another one."""
         if not state.is_world_process_zero or self._writer is None:
             return
         end = session_end(SessionEndInfo(status=hparams_pb2.STATUS_SUCCESS))
@@ -115,7 +115,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
 
 
 def tag_of(name: str) -> str:
-    """The tag of what a Trainer logs under ``name``."""
+    """Return the tag of what a Trainer logs under ``name``."""
     for start in ("eval", "test"):
         if name.startswith(f"{start}_"):
             return f"{start}/{name[len(start) + 1 :]}"

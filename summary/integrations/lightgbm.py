@@ -30,7 +30,7 @@ class StepscopeCallback:
         self._writer: SummaryWriter | None = None
 
     def __call__(self, env: Any) -> None:
-        """What LightGBM calls after an iteration."""
+        """Log an iteration; LightGBM calls this after it."""
         results = env.evaluation_result_list or ()
         if self._writer is None or env.iteration == env.begin_iteration:
             self._writer = self._writer or SummaryWriter(self._log_dir)

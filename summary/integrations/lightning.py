@@ -135,7 +135,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @rank_zero_only  # type: ignore[untyped-decorator]
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
-        """Writes each number as a scalar, and each mapping of numbers as one chart of several runs.
+        """Write each number as a scalar, and each mapping of numbers as one chart of several runs.
 
         Raises:
             TypeError, ValueError: a metric is neither; nothing is written then.
@@ -151,7 +151,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
     def log_hyperparams(
         self, params: Mapping[str, Any] | Namespace | None, metrics: Any = None, step: int | None = None
     ) -> None:
-        """Writes hyperparameters, and metrics as scalars beside them.
+        """Write hyperparameters, and metrics as scalars beside them.
 
         Args:
             params: names and values. Those in a mapping, a dataclass or a namespace get names such as ``optimizer/lr``,
@@ -180,7 +180,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @rank_zero_only  # type: ignore[untyped-decorator]
     def log_graph(self, model: Any, input_array: Any = None) -> None:
-        """Writes the model's graph, if the logger was made with ``log_graph``.
+        """Write the model's graph, if the logger was made with ``log_graph``.
 
         Args:
             model: the module.
@@ -200,7 +200,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @rank_zero_only  # type: ignore[untyped-decorator]
     def save(self) -> None:
-        """Writes all that was logged, and ``hparams.yaml`` if it is not there yet."""
+        """Write all that was logged, and ``hparams.yaml`` if it is not there yet."""
         self.experiment.flush()
         path = os.path.join(self.log_dir, _HPARAMS_FILE)
         filesystem, inner = url_to_fs(path)
@@ -209,14 +209,14 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @rank_zero_only  # type: ignore[untyped-decorator]
     def finalize(self, status: str) -> None:
-        """Closes the event file; after a success, `save` comes first."""
+        """Close the event file; after a success, `save` comes first."""
         if status == "success":
             self.save()
         if self._writer is not None:
             self._writer.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leaves out the open files, which another process opens anew."""
+        """Leave out the open files, which another process opens anew."""
         return {**self.__dict__, "_writer": None}
 
 
@@ -251,7 +251,7 @@ def _as_mapping(value: Any) -> Mapping[Any, Any] | None:
 
 
 def _flattened(params: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Any]]:
-    """Names with "/" between the levels of mappings, and of lists of mappings, and their values."""
+    """Yield names with "/" between the levels of mappings, and of lists of mappings, and their values."""
     for key, value in params.items():
         name = f"{above}/{key}" if above else str(key)
         mapping = _as_mapping(value)

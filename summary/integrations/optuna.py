@@ -34,7 +34,7 @@ class StepscopeCallback:
         self._names: Final = (metric_names,) if isinstance(metric_names, str) else metric_names
 
     def __call__(self, study: Any, trial: Any) -> None:
-        """What Optuna calls with a study and a ``FrozenTrial``."""
+        """Log a trial; Optuna calls this with a study and a ``FrozenTrial``."""
         values = trial.values or ()
         names = self._names or getattr(study, "metric_names", None) or _numbered("value", len(study.directions))
         with SummaryWriter(self._folder.child(f"trial-{trial.number}").address) as writer:

@@ -21,7 +21,7 @@ from stepscope.summary.writer import SummaryWriter
 
 
 def begin_session(writer: SummaryWriter, hparams: Mapping[str, Any], metrics: Iterable[str] = ()) -> None:
-    """Writes hyperparameters, of which what is none becomes its `str`, and which scalars are their metrics."""
+    """Write hyperparameters, of which what is none becomes its `str`, and which scalars are their metrics."""
     checked = checked_hparams({str(name): plain_value(value) for name, value in hparams.items()})
     infos = Experiment(hparam_infos=hparam_infos(checked), metric_infos=metric_infos(metrics))
     for value in (experiment(infos), session_start(start_info(checked))):
@@ -29,7 +29,7 @@ def begin_session(writer: SummaryWriter, hparams: Mapping[str, Any], metrics: It
 
 
 def end_session(writer: SummaryWriter, status: hparams_pb2.Status = hparams_pb2.STATUS_SUCCESS) -> None:
-    """Writes how the session ended."""
+    """Write how the session ended."""
     writer.add_summary(Summary(value=[session_end(SessionEndInfo(status=status))]))
 
 

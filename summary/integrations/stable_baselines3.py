@@ -38,7 +38,7 @@ class StepscopeOutput(KVWriter):  # type: ignore[misc]
     def write(
         self, key_values: Mapping[str, Any], key_excluded: Mapping[str, tuple[str, ...] | None], step: int = 0
     ) -> None:
-        """Writes numbers, texts, histograms, pictures, videos, figures and hyperparameters, each as what it is."""
+        """Write numbers, texts, histograms, pictures, videos, figures and hyperparameters, each as what it is."""
         for tag, value in key_values.items():
             excluded = key_excluded.get(tag) or ()
             if not {"tensorboard", "stepscope"} & set(excluded):
@@ -65,5 +65,5 @@ class StepscopeOutput(KVWriter):  # type: ignore[misc]
                 writer.add_scalar(tag, value, step)
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._writer.close()

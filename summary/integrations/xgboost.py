@@ -36,7 +36,7 @@ class StepscopeCallback(TrainingCallback):  # type: ignore[misc]
         self._writer: SummaryWriter | None = None
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Mapping[str, list[Any]]]) -> bool:
-        """Writes the latest evaluations; never ends the training."""
+        """Write the latest evaluations; never ends the training."""
         if collective.get_rank():
             return False
         latest = {f"{data}/{name}": log[-1] for data, logs in evals_log.items() for name, log in logs.items()}
@@ -52,7 +52,7 @@ class StepscopeCallback(TrainingCallback):  # type: ignore[misc]
         return False
 
     def after_training(self, model: Any) -> Any:
-        """Writes that the session ended, and closes the file; returns the model."""
+        """Write that the session ended, and close the file; returns the model."""
         if self._writer is not None:
             if self._hparams is not None:
                 end_session(self._writer)

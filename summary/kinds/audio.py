@@ -45,7 +45,7 @@ class Audio:
 
 
 def audio(tag: str, samples: Any, sample_rate: Any) -> Summary.Value:
-    """A value with one 16-bit WAV per clip.
+    """Return a value with one 16-bit WAV per clip.
 
     Args:
         tag: the series.
@@ -65,7 +65,7 @@ def audio(tag: str, samples: Any, sample_rate: Any) -> Summary.Value:
 
 
 def encoded_audio(tag: str, clips: Sequence[bytes]) -> Summary.Value:
-    """A value with clips that are WAV already; there may be none."""
+    """Return a value with clips that are WAV already; there may be none."""
     parts = [part for clip in clips for part in (clip, b"")]
     content = AudioPluginData(encoding=AudioPluginData.WAV).SerializeToString()
     # With a data class, TensorBoard's Python reader would take the labels for clips.
@@ -74,7 +74,7 @@ def encoded_audio(tag: str, clips: Sequence[bytes]) -> Summary.Value:
 
 
 def decode_audio(value: Summary.Value) -> Audio:
-    """A string tensor [clips, 2] of sound and label, or [clips] of sound; or the legacy field with one clip.
+    """Return a string tensor [clips, 2] of sound and label, or [clips] of sound; or the legacy field with one clip.
 
     Raises:
         PayloadError: it is neither.

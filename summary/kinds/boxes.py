@@ -29,7 +29,9 @@ def image_with_boxes(
     dataformats: str = "CHW",
     labels: str | Sequence[str] | None = None,
 ) -> Summary.Value:
-    """An image value with one PNG; the boxes are red, their labels stand in the lower left corners, as PyTorch's do.
+    """Return an image value with one PNG.
+
+    The boxes are red, their labels stand in the lower left corners, as PyTorch's do.
 
     Args:
         tag: the series.

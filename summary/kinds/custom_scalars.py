@@ -23,13 +23,13 @@ TAG: Final = "custom_scalars__config__"
 
 
 def custom_scalars(layout: Layout) -> Summary.Value:
-    """A value with the layout."""
+    """Return a value with the layout."""
     metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_TENSOR)
     return Summary.Value(tag=TAG, metadata=metadata, tensor=strings_tensor([layout.SerializeToString()], ()))
 
 
 def layout_of(categories: Mapping[str, Mapping[str, Sequence[Any]]]) -> Layout:
-    """The layout message of PyTorch's ``add_custom_scalars``.
+    """Return the layout message of PyTorch's ``add_custom_scalars``.
 
     Args:
         categories: category title -> chart title -> ["Multiline", regular expressions that match the tags], or
@@ -51,7 +51,7 @@ def layout_of(categories: Mapping[str, Mapping[str, Sequence[Any]]]) -> Layout:
 
 
 def merged_layouts(first: Layout, second: Layout) -> Layout:
-    """The categories of both by title; a chart of ``second`` replaces the one of the same title in ``first``."""
+    """Return the categories of both by title; a chart of ``second`` replaces the one of the same title in ``first``."""
     merged = Layout()
     merged.CopyFrom(first)
     categories = {category.title: category for category in merged.category}
@@ -70,7 +70,7 @@ def merged_layouts(first: Layout, second: Layout) -> Layout:
 
 
 def decode_layout(value: Summary.Value) -> Layout:
-    """The message in a string tensor of one element.
+    """Return the message in a string tensor of one element.
 
     Raises:
         PayloadError: it is no such tensor, or its bytes are no Layout.

@@ -12,7 +12,7 @@ from stepscope.summary.proto.summary_pb2 import Summary
 
 
 def figures(tag: str, drawn: Any, close: bool = True) -> Summary.Value:
-    """An image value with one PNG per figure, at the figure's own size and resolution, on its own background.
+    """Return an image value with one PNG per figure, at the figure's own size and resolution, on its own background.
 
     Args:
         tag: the series.

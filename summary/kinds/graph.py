@@ -40,12 +40,12 @@ class KerasModel:
 
 
 def graph(graph_def: GraphDef) -> Event:
-    """The event that holds a run's graph, under the tag ``__run_graph__``; no summary holds one."""
+    """Return the event that holds a run's graph, under the tag ``__run_graph__``; no summary holds one."""
     return Event(graph_def=graph_def.SerializeToString())
 
 
 def keras_model(tag: str, model_json: str) -> Summary.Value:
-    """A value with a Keras model's JSON; Keras's own callback uses the tag "keras".
+    """Return a value with a Keras model's JSON; Keras's own callback uses the tag "keras".
 
     Raises:
         ValueError: the text is no JSON object with a ``config``.
@@ -56,14 +56,16 @@ def keras_model(tag: str, model_json: str) -> Summary.Value:
 
 
 def function_graphs(tag: str, run_metadata: RunMetadata) -> Summary.Value:
-    """A value with RunMetadata whose ``function_graphs`` are the graph, as TensorFlow's ``trace_export`` writes it."""
+    """Return a value with RunMetadata whose ``function_graphs`` are the graph, as TensorFlow's ``trace_export`` writes
+    it.
+    """
     metadata = _metadata(FUNCTIONS_PLUGIN_NAME)
     encoded = run_metadata.SerializeToString()
     return Summary.Value(tag=tag, metadata=metadata, tensor=strings_tensor([encoded], ()))
 
 
 def parse_keras_json(text: str) -> dict[str, Any]:
-    """The object in a Keras model's JSON.
+    """Return the object in a Keras model's JSON.
 
     Raises:
         ValueError: it is no JSON object with a ``config``, or it cannot be encoded as UTF-8.
@@ -84,7 +86,7 @@ def parse_keras_json(text: str) -> dict[str, Any]:
 
 
 def decode_graph(value: Summary.Value) -> GraphDef:
-    """The GraphDef in a string tensor of one element.
+    """Return the GraphDef in a string tensor of one element.
 
     Raises:
         PayloadError: it is no such tensor, or its bytes are no GraphDef.
@@ -97,7 +99,7 @@ def decode_graph(value: Summary.Value) -> GraphDef:
 
 
 def decode_keras_model(value: Summary.Value) -> KerasModel:
-    """The JSON in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
+    """Return the JSON in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
 
     Raises:
         PayloadError: it is no such tensor, or holds no JSON object with a ``config``.
@@ -112,7 +114,7 @@ def decode_keras_model(value: Summary.Value) -> KerasModel:
 
 
 def decode_function_graphs(value: Summary.Value) -> RunMetadata:
-    """The RunMetadata in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
+    """Return the RunMetadata in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
 
     Raises:
         PayloadError: it is no such tensor, or its bytes are no RunMetadata.
@@ -122,7 +124,7 @@ def decode_function_graphs(value: Summary.Value) -> RunMetadata:
 
 
 def graph_in_meta_graph(encoded: bytes) -> bytes:
-    """The serialised ``graph_def`` of a serialised MetaGraphDef; empty if it has none.
+    """Return the serialised ``graph_def`` of a serialised MetaGraphDef; empty if it has none.
 
     Raises:
         PayloadError: the bytes are no MetaGraphDef.

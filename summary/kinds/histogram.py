@@ -52,7 +52,7 @@ class Histogram:
 
 
 def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | None = None) -> Summary.Value:
-    """A value with the buckets from the smallest to the largest of ``values``.
+    """Return a value with the buckets from the smallest to the largest of ``values``.
 
     The outermost edges are the smallest and the largest value themselves, as in TensorBoard's reading of
     older histograms. NaN, infinities and values outside given edges are in no bucket; the value's own
@@ -85,7 +85,7 @@ def prepared_histogram(
 
 
 def histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKETS) -> Summary.Value:
-    """A value with ``buckets`` buckets of equal width from the smallest to the largest of ``values``.
+    """Return a value with ``buckets`` buckets of equal width from the smallest to the largest of ``values``.
 
     TensorFlow 2's rule (TensorBoard's ``plugins/histogram/summary_v2.py``), in float64: value x lies in bucket
     floor((x - smallest) / width), the last bucket also holds the largest value. Without data all rows are zeros; where
@@ -121,7 +121,7 @@ def histogram_of_buckets(
     bucket_limits: Any,
     bucket_counts: Any,
 ) -> Summary.Value:
-    """A value with buckets that were counted elsewhere, in the older form, which keeps all that is given.
+    """Return a value with buckets that were counted elsewhere, in the older form, which keeps all that is given.
 
     Args:
         tag: the series.
@@ -164,7 +164,7 @@ def histogram_of_buckets(
 
 
 def decode_histogram(value: Summary.Value) -> Histogram:
-    """A tensor of shape [k, 3], or a `HistogramProto`.
+    """Return a tensor of shape [k, 3], or a `HistogramProto`.
 
     The latter's empty outer buckets are dropped, and its outermost edges, often +-DBL_MAX, become the
     smallest and the largest value (TensorBoard's ``data_compat.py``). The former's counts of values in no bucket are
@@ -286,7 +286,7 @@ def _value(tag: str, buckets: NDArray[np.float64], content: HistogramPluginData)
 
 
 def _split(floats: Floats) -> tuple[Floats, HistogramPluginData]:
-    """The finite numbers, and how many others there are."""
+    """Return the finite numbers, and how many others there are."""
     # Either extreme is not finite if anything is not: NaN is passed on.
     if len(floats) == 0 or (np.isfinite(floats.min()) and np.isfinite(floats.max())):
         return floats, HistogramPluginData()
@@ -299,7 +299,7 @@ def _split(floats: Floats) -> tuple[Floats, HistogramPluginData]:
 
 
 def _occupied(finite: Floats, edges: NDArray[np.float64], counts: Counts, max_bins: int | None) -> NDArray[np.float64]:
-    """The buckets from the smallest to the largest number within the edges."""
+    """Return the buckets from the smallest to the largest number within the edges."""
     if not counts.between.any():
         return np.zeros((0, 3))
     inside = finite

@@ -62,7 +62,7 @@ class EdgeTable:
         self.edges.flags.writeable = False
 
     def count(self, numbers: Floats) -> Counts:
-        """Counts finite ``numbers``, shape [n]; equal to `numpy.histogram` with the edges."""
+        """Count finite ``numbers``, shape [n]; equal to `numpy.histogram` with the edges."""
         last = self.edges[-1]
         if len(numbers) < _FEW:
             found = np.searchsorted(self.edges, numbers.astype(np.float64), "right")
@@ -99,7 +99,7 @@ class EdgeTable:
         return _CellTable(before, is_cut, int(in_cell.max()))
 
     def _reached(self, numbers: NDArray[np.float64], cells: NDArray[np.intp]) -> NDArray[np.intp]:
-        """How many of ``numbers``, which lie in ``cells``, have 0, 1, 2, ... edges at or below them."""
+        """Return how many of ``numbers``, which lie in ``cells``, have 0, 1, 2, ... edges at or below them."""
         table = self._cell_table
         if table.most_in_cell > _MOST_COMPARISONS:
             numbers.sort()
@@ -113,7 +113,7 @@ class EdgeTable:
 
 
 def _counts(reached: NDArray[np.int64], at_last: int) -> Counts:
-    """Counts from how many numbers have 0, 1, 2, ... edges at or below them, and how many equal the last edge."""
+    """Count from how many numbers have 0, 1, 2, ... edges at or below them, and how many equal the last edge."""
     between = reached[1:-1].copy()
     between[-1] += at_last
     return Counts(between, int(reached[0]), int(reached[-1]) - at_last)
@@ -170,7 +170,7 @@ def _counts_of_equal_widths(
 
 
 def _cells_in_order() -> NDArray[np.intp]:
-    """Cells by the numbers in them: the sign is the top bit, and the rest is the magnitude."""
+    """Return cells by the numbers in them: the sign is the top bit, and the rest is the magnitude."""
     negative_zero = _CELLS // 2
     return np.concatenate([np.arange(_CELLS - 1, negative_zero - 1, -1), np.arange(negative_zero)])
 

@@ -32,22 +32,22 @@ HParamValue = bool | float | str
 
 
 def experiment(message: Experiment) -> Summary.Value:
-    """A value that says which hyperparameters and metrics an experiment has; one per log directory is enough."""
+    """Return a value that says which hyperparameters and metrics an experiment has; one per log directory is enough."""
     return _value(EXPERIMENT_TAG, HParamsPluginData(experiment=message))
 
 
 def session_start(message: SessionStartInfo) -> Summary.Value:
-    """A value that says which hyperparameters a session has; one per session, in its run."""
+    """Return a value that says which hyperparameters a session has; one per session, in its run."""
     return _value(SESSION_START_TAG, HParamsPluginData(session_start_info=message))
 
 
 def session_end(message: SessionEndInfo) -> Summary.Value:
-    """A value that says how a session ended."""
+    """Return a value that says how a session ended."""
     return _value(SESSION_END_TAG, HParamsPluginData(session_end_info=message))
 
 
 def checked_hparams(hparams: Mapping[str, Any]) -> dict[str, HParamValue]:
-    """Names and values as booleans, floats and strings; None is left out.
+    """Return names and values as booleans, floats and strings; None is left out.
 
     Numbers may be Python's or NumPy's, or arrays or tensors of one element; a function stands for its name, as in
     tensorboardX.
@@ -64,7 +64,7 @@ def checked_hparams(hparams: Mapping[str, Any]) -> dict[str, HParamValue]:
 def hparam_infos(
     hparams: Mapping[str, HParamValue], discrete: Mapping[str, Sequence[Any]] | None = None
 ) -> list[HParamInfo]:
-    """Names, types and, where ``discrete`` has them, all values that a hyperparameter may take.
+    """Return names, types and, where ``discrete`` has them, all values that a hyperparameter may take.
 
     Raises:
         TypeError: ``discrete`` has values of another type.
@@ -83,17 +83,17 @@ def hparam_infos(
 
 
 def metric_infos(names: Iterable[str]) -> list[MetricInfo]:
-    """One metric per scalar tag."""
+    """Return one metric per scalar tag."""
     return [MetricInfo(name=MetricName(tag=checked_tag(name))) for name in names]
 
 
 def start_info(hparams: Mapping[str, HParamValue]) -> SessionStartInfo:
-    """The hyperparameters as a message."""
+    """Return the hyperparameters as a message."""
     return SessionStartInfo(hparams={name: struct_value(value) for name, value in hparams.items()})
 
 
 def decode_hparams(value: Summary.Value) -> HParamsPluginData:
-    """The message in the value's metadata, which holds an experiment, a session's start or its end.
+    """Return the message in the value's metadata, which holds an experiment, a session's start or its end.
 
     Raises:
         PayloadError: there is none of the three.
@@ -129,7 +129,7 @@ def _checked_value(name: str, value: Any) -> HParamValue:
 
 
 def data_type(value: HParamValue) -> hparams_pb2.DataType:
-    """What a hyperparameter of that value is declared as."""
+    """Return what a hyperparameter of that value is declared as."""
     match value:
         case bool():
             return hparams_pb2.DATA_TYPE_BOOL
@@ -140,7 +140,7 @@ def data_type(value: HParamValue) -> hparams_pb2.DataType:
 
 
 def struct_value(value: HParamValue) -> StructValue:
-    """The value in the form of the messages."""
+    """Return the value in the form of the messages."""
     match value:
         case bool():
             return StructValue(bool_value=value)

@@ -28,7 +28,7 @@ class Images:
 
 
 def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
-    """A value with one PNG per sample.
+    """Return a value with one PNG per sample.
 
     Args:
         tag: the series.
@@ -49,7 +49,7 @@ def prepared_images(tag: str, pixels: Any, dataformats: str) -> Prepared:
 
 
 def encoded_images(tag: str, width: int, height: int, encoded: Sequence[bytes]) -> Summary.Value:
-    """A value with pictures that are encoded already: PNG, GIF or JPEG."""
+    """Return a value with pictures that are encoded already: PNG, GIF or JPEG."""
     sizes = [str(width).encode(), str(height).encode()]
     metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_BLOB_SEQUENCE)
     return Summary.Value(tag=tag, metadata=metadata, tensor=strings_tensor([*sizes, *encoded], (2 + len(encoded),)))
@@ -61,7 +61,7 @@ def _images(tag: str, samples: NDArray[Any]) -> Summary.Value:
 
 
 def decode_images(value: Summary.Value) -> Images:
-    """A string tensor [width, height, picture, ...], or the legacy field with one picture.
+    """Return a string tensor [width, height, picture, ...], or the legacy field with one picture.
 
     Raises:
         PayloadError: it is neither.

@@ -21,7 +21,10 @@ _CHANNELS: Final = {"L": 1, "RGB": 3, "RGBA": 4}
 
 
 def legacy_form(value: Summary.Value) -> Summary.Value:
-    """An image, with several pictures as one grid, or the first clip of audio in the older form; all else as it is."""
+    """Return an image, with several pictures as one grid, or the first clip of audio in the older form.
+
+    All else as it is.
+    """
     if value.WhichOneof("value") != "tensor":
         return value
     match value.metadata.plugin_data.plugin_name:

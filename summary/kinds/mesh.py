@@ -54,7 +54,7 @@ def mesh(
     faces: Any = None,
     config: Mapping[str, Any] | None = None,
 ) -> list[Summary.Value]:
-    """The values ``<tag>_VERTEX``, ``<tag>_FACE`` and ``<tag>_COLOR`` of what is given.
+    """Return the values ``<tag>_VERTEX``, ``<tag>_FACE`` and ``<tag>_COLOR`` of what is given.
 
     Args:
         tag: the mesh's name.
@@ -97,7 +97,7 @@ def mesh(
 
 
 def decode_mesh(value: Summary.Value) -> Mesh:
-    """A numeric tensor of shape [batch, n, 3].
+    """Return a numeric tensor of shape [batch, n, 3].
 
     Raises:
         PayloadError: it is none.
@@ -111,7 +111,7 @@ def decode_mesh(value: Summary.Value) -> Mesh:
 
 
 def mesh_info(plugin_content: bytes) -> MeshInfo:
-    """What ``Series.plugin_content`` of a mesh series holds.
+    """Return what ``Series.plugin_content`` of a mesh series holds.
 
     Raises:
         PayloadError: it is no MeshPluginData message that names a part.

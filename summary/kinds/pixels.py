@@ -38,7 +38,7 @@ def bytes_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[np.uint8]:
 
 
 def checked_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[Any]:
-    """A view of what `bytes_nhwc` converts, [n, height, width, channels]; it raises what that raises."""
+    """Return a view of what `bytes_nhwc` converts, [n, height, width, channels]; it raises what that raises."""
     letters = dataformats.upper() if isinstance(dataformats, str) else ""
     if len(set(letters)) != len(letters) or not {"H", "W"} <= set(letters) <= set("NCHW"):
         raise ValueError(f"dataformats must be distinct letters of NCHW with H and W, got {dataformats!r}")
@@ -74,7 +74,7 @@ def bytes_or_floats(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def compact_copy(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy in the same order of memory, in which `levels` finds the same; no float is longer than float32."""
+    """Return a copy in the same order of memory, in which `levels` finds the same; no float is longer than float32."""
     is_long = array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(np.float32).itemsize
     with np.errstate(over="ignore", under="ignore"):
         return array.astype(np.float32 if is_long else array.dtype, order="K", copy=True)
@@ -94,7 +94,7 @@ def levels(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _planes(source: NDArray[Any], target: NDArray[np.uint8]) -> Iterator[tuple[NDArray[Any], NDArray[np.uint8]]]:
-    """Parts that are read from neighbouring places in memory, as far as that can be."""
+    """Yield parts that are read from neighbouring places in memory, as far as that can be."""
     if abs(source.strides[-1]) == source.itemsize:
         yield source, target
     else:
@@ -136,6 +136,6 @@ def to_png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 def png_of(picture: "Image.Image") -> bytes:
-    """A grey, RGB or RGBA picture as PNG."""
+    """Return a grey, RGB or RGBA picture as PNG."""
     pixels = np.asarray(picture, dtype=np.uint8)
     return to_png(pixels.reshape(picture.height, picture.width, -1))

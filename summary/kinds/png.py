@@ -58,7 +58,7 @@ def _deflated(data: NDArray[np.uint8], strategy: Strategy) -> bytes:
 
 
 def _best(rows: Rows, channels: int) -> tuple[int, Strategy]:
-    """The filter and the strategy that make a sample of the picture smallest."""
+    """Return the filter and the strategy that make a sample of the picture smallest."""
     height = max(1, min(len(rows), _SAMPLE_BYTES // rows.shape[1]))
     places = np.linspace(0, len(rows) - height, _SAMPLES).astype(int).tolist()
     samples = {
@@ -75,7 +75,7 @@ def _size(samples: Iterable[NDArray[np.uint8]], strategy: Strategy) -> int:
 
 
 def _filtered(rows: Rows, channels: int, code: int, first: int = 0, last: int | None = None) -> NDArray[np.uint8]:
-    """Rows ``first`` to ``last``, each after the filter's number."""
+    """Return rows ``first`` to ``last``, each after the filter's number."""
     end = len(rows) if last is None else last
     width = rows.shape[1]
     out = np.empty((end - first, 1 + width), np.uint8)

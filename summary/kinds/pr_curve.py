@@ -44,7 +44,7 @@ class PrCurve:
 
 
 def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> Summary.Value:
-    """A value with the curve of a binary classifier, float32.
+    """Return a value with the curve of a binary classifier, float32.
 
     A prediction p lies in bucket floor(p * (n - 1)) and is positive at the thresholds up to it; precision is
     TP / max(1e-7, TP + FP), recall TP / max(1e-7, TP + FN) (TensorBoard's ``plugins/pr_curve/summary.py``).
@@ -104,7 +104,7 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
 
 
 def pr_curve_of_counts(tag: str, *rows: Any) -> Summary.Value:
-    """A value with a curve that was counted elsewhere, float32.
+    """Return a value with a curve that was counted elsewhere, float32.
 
     Args:
         tag: the series.
@@ -136,7 +136,7 @@ def pr_curves_of_classes(
     weights: Any = None,
     class_names: Sequence[str] | None = None,
 ) -> Iterator[Summary.Value]:
-    """One value ``<tag>/<class>`` per class: that class against all others.
+    """Yield one value ``<tag>/<class>`` per class: that class against all others.
 
     Args:
         tag: the beginning of the series' tags.
@@ -170,7 +170,7 @@ def pr_curves_of_classes(
 
 
 def decode_pr_curve(value: Summary.Value) -> PrCurve:
-    """A numeric tensor of shape [6, n].
+    """Return a numeric tensor of shape [6, n].
 
     Raises:
         PayloadError: it is none.
@@ -191,7 +191,7 @@ def _value(tag: str, table: NDArray[np.float64]) -> Summary.Value:
 
 
 def _reaching(buckets: NDArray[np.int64], weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """What lies in each bucket or above it."""
+    """Return what lies in each bucket or above it."""
     return np.bincount(buckets, weights, count)[::-1].cumsum()[::-1]
 
 

@@ -52,7 +52,7 @@ _BY_LEGACY_FIELD: Final = MappingProxyType(
 
 
 def kind_of(value: Summary.Value) -> str:
-    """The kind whose legacy field it uses, else the plugin name in its metadata, which may be "".
+    """Return the kind whose legacy field it uses, else the plugin name in its metadata, which may be "".
 
     A legacy field says what it is, whatever the metadata beside it, as in TensorBoard's ``data_compat.py``.
     """
@@ -60,7 +60,7 @@ def kind_of(value: Summary.Value) -> str:
 
 
 def decode(kind: str, value: Summary.Value | bytes) -> Payload:
-    """The payload of a value of a kind; later values of a tag need no metadata of their own.
+    """Return the payload of a value of a kind; later values of a tag need no metadata of their own.
 
     A value of a kind that is not in `KINDS`, or of none, is a `Tensor`. Bytes are what an event field holds instead of
     a summary, such as ``TaggedRunMetadata.run_metadata``.

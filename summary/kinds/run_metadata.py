@@ -18,12 +18,12 @@ _CONTENT: Final = b"1"
 
 
 def tagged_run_metadata(tag: str, run_metadata: RunMetadata) -> TaggedRunMetadata:
-    """What ``Event.tagged_run_metadata`` holds, for TensorBoard's graph panel as for the timeline here."""
+    """Return what ``Event.tagged_run_metadata`` holds, for TensorBoard's graph panel as for the timeline here."""
     return TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
 
 
 def decode_run_metadata(value: Summary.Value) -> RunMetadata:
-    """The message in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
+    """Return the message in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
 
     Raises:
         PayloadError: it is no such tensor, or its bytes are no RunMetadata.

@@ -15,12 +15,12 @@ ScalarForm = Literal["simple_value", "float32", "float64"]
 
 
 def scalar_metadata() -> SummaryMetadata:
-    """What marks a tensor as a scalar."""
+    """Return what marks a tensor as a scalar."""
     return plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_SCALAR)
 
 
 def scalar_tensor(number: float, form: Literal["float32", "float64"]) -> TensorProto:
-    """A tensor of rank 0; its serialisation ends with the number."""
+    """Return a tensor of rank 0; its serialisation ends with the number."""
     match form:
         case "float32":
             return TensorProto(dtype=types_pb2.DT_FLOAT, tensor_shape=TensorShapeProto(), float_val=[number])
@@ -31,14 +31,14 @@ def scalar_tensor(number: float, form: Literal["float32", "float64"]) -> TensorP
 
 
 def scalar(tag: str, number: float, form: ScalarForm = "simple_value") -> Summary.Value:
-    """A value with one number; beyond float32, "simple_value" and "float32" store infinity."""
+    """Return a value with one number; beyond float32, "simple_value" and "float32" store infinity."""
     if form == "simple_value":
         return Summary.Value(tag=tag, simple_value=number)
     return Summary.Value(tag=tag, metadata=scalar_metadata(), tensor=scalar_tensor(number, form))
 
 
 def decode_scalar(value: Summary.Value) -> float:
-    """The number: from ``simple_value``, or from a numeric tensor of one element, of any rank.
+    """Return the number: from ``simple_value``, or from a numeric tensor of one element, of any rank.
 
     Raises:
         PayloadError: it is neither.

@@ -44,7 +44,7 @@ class ScalarTemplate:
 
 
 def scalar_template(tag: str, form: ScalarForm) -> ScalarTemplate:
-    """Lays the fields out so that the number comes last, wherever their numbers would put it."""
+    """Lay the fields out so that the number comes last, wherever their numbers would put it."""
     if form == "simple_value":
         value, number_bytes = scalar(tag, 0.0).SerializeToString(), 4
     else:
@@ -58,14 +58,14 @@ def scalar_template(tag: str, form: ScalarForm) -> ScalarTemplate:
 
 
 def encode_scalars(templates: list[ScalarTemplate], points: NDArray[np.void]) -> bytes:
-    """The records of ``points``, dtype `POINT`, in their order; "template" indexes ``templates``."""
+    """Return the records of ``points``, dtype `POINT`, in their order; "template" indexes ``templates``."""
     if len(points) < _FEW:
         return b"".join(frame(encode_scalar(templates[p["template"]], p)) for p in points)
     return _Batch(templates, points).encode()
 
 
 def encode_scalar(template: ScalarTemplate, point: np.void) -> bytes:
-    """One event by way of protobuf."""
+    """Return one event by way of protobuf."""
     value = scalar(template.tag, float(point["number"]), template.form)
     return Event(
         wall_time=float(point["wall_time"]), step=int(point["step"]), summary=Summary(value=[value])
@@ -108,7 +108,7 @@ class _Batch:
     def _put_field(
         self, rows: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64] | None = None
     ) -> None:
-        """Writes the first ``lengths`` bytes of each row, and adds them to the CRCs."""
+        """Write the first ``lengths`` bytes of each row, and add them to the CRCs."""
         table = _byte_terms().reshape(-1)
         everything = np.arange(len(rows))
         for column in range(rows.shape[1]):
@@ -138,7 +138,7 @@ class _Batch:
 
 
 def step_fields(steps: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Key and varint of each step as rows of bytes, and how many of them count; step 0 is not written."""
+    """Return key and varint of each step as rows of bytes, and how many of them count; step 0 is not written."""
     rest = steps.astype(np.uint64)
     rows = np.zeros((len(steps), 11), np.uint8)
     rows[:, 0] = 0x10
@@ -188,7 +188,7 @@ def _prefix_term(template: ScalarTemplate) -> int:
 
 
 def varint(number: int) -> bytes:
-    """A whole number, not negative, as protobuf encodes it."""
+    """Return a whole number, not negative, as protobuf encodes it."""
     encoded = bytearray()
     while number > 127:
         encoded.append(number & 127 | 128)

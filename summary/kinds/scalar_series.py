@@ -26,7 +26,7 @@ def encode_series(
     wall_times: NDArray[np.float64],
     numbers: NDArray[np.float64],
 ) -> list[bytes | memoryview]:
-    """The records of one tag's points, in their order, in pieces.
+    """Return the records of one tag's points, in their order, in pieces.
 
     Args:
         template: the tag and the form of its numbers.
@@ -82,7 +82,7 @@ def _rows(
 
 
 def _add_terms(crcs: NDArray[np.uint32], columns: NDArray[np.uint8], distance: int) -> None:
-    """Adds what ``columns`` contribute, the first of which lies ``distance`` bytes before the message's end."""
+    """Add what ``columns`` contribute, the first of which lies ``distance`` bytes before the message's end."""
     for first in range(0, columns.shape[1], 2):
         pair = columns[:, first : first + 2]
         values = pair[:, 0] if pair.shape[1] == 1 else pair[:, 0] | pair[:, 1].astype(np.uint16) << np.uint16(8)

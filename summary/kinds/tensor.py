@@ -32,7 +32,7 @@ class Tensor:
 
 
 def tensor(tag: str, values: Any) -> Summary.Value:
-    """A value with the numbers as they are, bfloat16 too; float8, which NumPy and files lack, becomes float32.
+    """Return a value with the numbers as they are, bfloat16 too; float8, which NumPy and files lack, becomes float32.
 
     Raises:
         TypeError: ``values`` are no numbers.
@@ -49,7 +49,7 @@ def tensor(tag: str, values: Any) -> Summary.Value:
 
 
 def decode_tensor(value: Summary.Value) -> Tensor:
-    """A numeric tensor of any shape.
+    """Return a numeric tensor of any shape.
 
     Raises:
         PayloadError: it is none.

@@ -46,13 +46,13 @@ _LARGEST_REPEATED: Final = 1 << 24
 
 
 def plugin_metadata(plugin_name: str, data_class: DataClass, content: bytes = b"") -> SummaryMetadata:
-    """What marks a tensor as a kind's; most plugins' own ``content`` is empty at version 0."""
+    """Return what marks a tensor as a kind's; most plugins' own ``content`` is empty at version 0."""
     plugin_data = SummaryMetadata.PluginData(plugin_name=plugin_name, content=content)
     return SummaryMetadata(plugin_data=plugin_data, data_class=data_class)
 
 
 def numbers(tensor: TensorProto) -> NDArray[Any]:
-    """The tensor as a read-only array of its own shape and dtype; bfloat16 becomes float32.
+    """Return the tensor as a read-only array of its own shape and dtype; bfloat16 becomes float32.
 
     A single value stands for a whole constant tensor, and none for zeros, as in TensorFlow's
     ``Tensor::FromProto``.
@@ -83,7 +83,7 @@ def _decoded(tensor: TensorProto, dtypes: dict[types_pb2.DataType, tuple[str, st
 
 
 def strings(tensor: TensorProto) -> NDArray[np.object_]:
-    """The byte strings of a DT_STRING tensor as a read-only object array of its shape.
+    """Return the byte strings of a DT_STRING tensor as a read-only object array of its shape.
 
     Raises:
         PayloadError: another dtype, or the number of strings does not fit the shape.
@@ -101,12 +101,12 @@ def strings(tensor: TensorProto) -> NDArray[np.object_]:
 
 
 def strings_tensor(values: Iterable[bytes], shape: tuple[int, ...]) -> TensorProto:
-    """A DT_STRING tensor."""
+    """Return a DT_STRING tensor."""
     return TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=_shape_proto(shape), string_val=values)
 
 
 def numbers_tensor(array: NDArray[Any]) -> TensorProto:
-    """A tensor of the array's dtype, real or complex, with the values as raw bytes.
+    """Return a tensor of the array's dtype, real or complex, with the values as raw bytes.
 
     Raises:
         TypeError: files have no such dtype.
@@ -123,7 +123,7 @@ def numbers_tensor(array: NDArray[Any]) -> TensorProto:
 
 
 def bfloat16_tensor(array: NDArray[np.float32]) -> TensorProto:
-    """A tensor of bfloat16, whose numbers NumPy holds as float32: their upper halves."""
+    """Return a tensor of bfloat16, whose numbers NumPy holds as float32: their upper halves."""
     halves = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> np.uint32(16)).astype("<u2")
     return TensorProto(dtype=_BFLOAT16, tensor_shape=_shape_proto(array.shape), tensor_content=halves.tobytes())
 

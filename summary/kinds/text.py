@@ -25,7 +25,7 @@ class Text:
 
 
 def text(tag: str, content: str | Sequence[Any] | NDArray[Any]) -> Summary.Value:
-    """A value with a string, or with an array or nested sequence of strings.
+    """Return a value with a string, or with an array or nested sequence of strings.
 
     Raises:
         TypeError: some element is no string, or the rows differ in length.
@@ -48,7 +48,7 @@ def text(tag: str, content: str | Sequence[Any] | NDArray[Any]) -> Summary.Value
 
 
 def decode_text(value: Summary.Value) -> Text:
-    """A string tensor of any rank; bytes that are no UTF-8 become U+FFFD.
+    """Return a string tensor of any rank; bytes that are no UTF-8 become U+FFFD.
 
     Raises:
         PayloadError: it is none.

@@ -22,7 +22,7 @@ _LONGEST_SIDE: Final = 65_535
 
 
 def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summary.Value:
-    """An image value with one GIF; several videos are laid out in a grid, as in PyTorch's ``add_video``.
+    """Return an image value with one GIF; several videos are laid out in a grid, as in PyTorch's ``add_video``.
 
     GIF rounds a frame's time to 10 ms, at most 655 s, and keeps 256 colors of each frame.
 
@@ -81,7 +81,7 @@ def _grid(videos: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _grid_size(count: int) -> tuple[int, int]:
-    """Rows and columns."""
+    """Return rows and columns."""
     cells = 1 << (count - 1).bit_length()
     rows = 1 << ((count.bit_length() - 1) // 2)
     return rows, cells // rows

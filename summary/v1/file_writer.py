@@ -69,11 +69,11 @@ class FileWriter:
             self.add_meta_graph(MetaGraphDef(graph_def=definition))
 
     def get_logdir(self) -> str:
-        """The run's folder."""
+        """Return the run's folder."""
         return self._logdir
 
     def add_summary(self, summary: Message | bytes, global_step: Any = None) -> None:
-        """Adds a Summary, with the metadata of its values as often as it comes, so that each file can be read alone.
+        """Add a Summary, with the metadata of its values as often as it comes, so that each file can be read alone.
 
         Raises:
             TypeError: it is no Summary.
@@ -88,7 +88,7 @@ class FileWriter:
         self._add(Event(step=step, summary=own))
 
     def add_event(self, event: Message | bytes) -> None:
-        """Adds an Event as it is; where it has no wall time, the present one.
+        """Add an Event as it is; where it has no wall time, the present one.
 
         Raises:
             TypeError: it is no Event.
@@ -98,7 +98,7 @@ class FileWriter:
         self._add(own, checked_wall_time(own.wall_time) if own.wall_time else None)
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
-        """Adds a graph: a GraphDef, its bytes, a ``tf.Graph``, or a model for `stepscope.summary.graphs.graph_of`.
+        """Add a graph: a GraphDef, its bytes, a ``tf.Graph``, or a model for `stepscope.summary.graphs.graph_of`.
 
         Args:
             graph: the graph.
@@ -113,7 +113,7 @@ class FileWriter:
         self._add(Event(step=checked_step(global_step), graph_def=definition.SerializeToString()))
 
     def add_meta_graph(self, meta_graph_def: Message | bytes, global_step: Any = None) -> None:
-        """Adds a MetaGraphDef; TensorBoard shows the graph in it only beside an event of `add_graph`.
+        """Add a MetaGraphDef; TensorBoard shows the graph in it only beside an event of `add_graph`.
 
         Raises:
             TypeError: it is no MetaGraphDef.
@@ -123,7 +123,7 @@ class FileWriter:
         self._add(Event(step=checked_step(global_step), meta_graph_def=own.SerializeToString()))
 
     def add_run_metadata(self, run_metadata: Message | bytes, tag: str, global_step: Any = None) -> None:
-        """Adds what a profiler recorded of a step.
+        """Add what a profiler recorded of a step.
 
         Raises:
             TypeError: it is no RunMetadata, or the tag no string.
@@ -138,7 +138,7 @@ class FileWriter:
             self._run_tags.add(tag)
 
     def add_session_log(self, session_log: Message | bytes, global_step: Any = None) -> None:
-        """Adds a SessionLog; its START tells readers that what the run had from that step on is superseded.
+        """Add a SessionLog; its START tells readers that what the run had from that step on is superseded.
 
         Raises:
             TypeError: it is no SessionLog.
@@ -148,17 +148,17 @@ class FileWriter:
         self._add(Event(step=checked_step(global_step), session_log=own))
 
     def flush(self) -> None:
-        """Returns when all that was added is in the file."""
+        """Return when all that was added is in the file."""
         self._file.flush()
 
     def close(self) -> None:
-        """Writes all that was added and closes the file."""
+        """Write all that was added and close the file."""
         with self._lock:
             self._file.close()
             self._closed = True
 
     def reopen(self) -> None:
-        """Opens a new file in the same folder, if the writer is closed."""
+        """Open a new file in the same folder, if the writer is closed."""
         with self._lock:
             if self._closed:
                 self._file = EventFileWriter(self._logdir, linger=self._linger, filename_suffix=self._suffix)
@@ -195,7 +195,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: str | os.PathLike[str]) -> FileWriter:
-        """The folder's writer; made at the first call."""
+        """Return the folder's writer; made at the first call."""
         path = checked_log_dir(logdir)
         with FileWriterCache._lock:
             if path not in FileWriterCache._cache:
@@ -204,7 +204,7 @@ class FileWriterCache:
 
     @staticmethod
     def clear() -> None:
-        """Closes all cached writers and forgets them."""
+        """Close all cached writers and forget them."""
         with FileWriterCache._lock:
             while FileWriterCache._cache:
                 _, writer = FileWriterCache._cache.popitem()

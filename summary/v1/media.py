@@ -25,7 +25,8 @@ def image(
     collections: Iterable[str] | None = None,
     family: str | None = None,
 ) -> bytes:
-    """A summary of up to ``max_outputs`` pictures, each in its own field under ``<tag>/image/<i>``, or ``<tag>/image``.
+    """Return a summary of up to ``max_outputs`` pictures, each in its own field under ``<tag>/image/<i>``, or
+    ``<tag>/image``.
 
     Floats are scaled picture by picture, as in TensorFlow's ``core/kernels/summary_image_op.cc``: by 255 / max; or,
     where one is negative, by 127 / max(abs) and moved by 128. A pixel with NaN or an infinity is red.
@@ -74,7 +75,7 @@ def audio(
     collections: Iterable[str] | None = None,
     family: str | None = None,
 ) -> bytes:
-    """A summary of up to ``max_outputs`` clips as 16-bit WAV, each in its own field under ``<tag>/audio/<i>``.
+    """Return a summary of up to ``max_outputs`` clips as 16-bit WAV, each in its own field under ``<tag>/audio/<i>``.
 
     Args:
         name: the tag, see `stepscope.summary.v1.names.tag_of`; where ``max_outputs`` is 1, it is ``<tag>/audio``.
@@ -115,7 +116,9 @@ def audio(
 
 
 def _scaled(picture: NDArray[Any]) -> NDArray[np.uint8]:
-    """Floats [height, width, channels] to bytes, in the arithmetic of their own dtype, cut off and not rounded."""
+    """Return floats [height, width, channels] to bytes, in the arithmetic of their own dtype, cut off and not
+    rounded.
+    """
     finite = np.isfinite(picture).all(axis=-1)
     known = picture[finite].astype(np.float32)
     smallest, largest = (known.min(), known.max()) if known.size else (np.float32(0), np.float32(0))

@@ -14,7 +14,7 @@ from stepscope.summary.writer_base import Message
 def merge(
     inputs: Sequence[bytes | Message], collections: Iterable[str] | None = None, name: str | None = None
 ) -> bytes:
-    """One summary with the values of all ``inputs``, in their order.
+    """Return one summary with the values of all ``inputs``, in their order.
 
     Args:
         inputs: Summary messages of any class, or serialised.
@@ -40,7 +40,7 @@ def merge(
 
 
 def get_summary_description(node_def: Any) -> SummaryDescription:
-    """What the node of a ``TensorSummary`` operation says of itself.
+    """Return what the node of a ``TensorSummary`` operation says of itself.
 
     Args:
         node_def: a NodeDef of any class.

@@ -10,7 +10,7 @@ _ILLEGAL: Final = re.compile(r"[^-/\w.]")
 
 
 def tag_of(name: str, family: str | None = None) -> str:
-    """The tag: the clean name, or ``<family>/<family>/<name>``, so that the family is always the first part.
+    """Return the tag: the clean name, or ``<family>/<family>/<name>``, so that the family is always the first part.
 
     In names and families, what is no letter, digit, "_", ".", "-" or "/" becomes "_", and leading slashes go, with a
     warning (TensorFlow's ``summary_op_util.py``).
@@ -38,7 +38,9 @@ def _clean(name: str, role: str) -> str:
 
 
 def tags_of_outputs(tag: str, kind: str, count: int, max_outputs: int) -> list[str]:
-    """One tag for each of ``count`` outputs: ``<tag>/<kind>/<i>``, or ``<tag>/<kind>`` where only one may come."""
+    """Return one tag for each of ``count`` outputs: ``<tag>/<kind>/<i>``, or ``<tag>/<kind>`` where only one may
+    come.
+    """
     if max_outputs == 1:
         return [f"{tag}/{kind}"][:count]
     return [f"{tag}/{kind}/{index}" for index in range(count)]

@@ -18,7 +18,7 @@ from stepscope.summary.writer_base import Message
 
 
 def scalar(name: str, tensor: Any, collections: Iterable[str] | None = None, family: str | None = None) -> bytes:
-    """A summary of one number, as float32 in its own field.
+    """Return a summary of one number, as float32 in its own field.
 
     Args:
         name: the tag, see `stepscope.summary.v1.names.tag_of`.
@@ -34,7 +34,8 @@ def scalar(name: str, tensor: Any, collections: Iterable[str] | None = None, fam
 
 
 def histogram(name: str, values: Any, collections: Iterable[str] | None = None, family: str | None = None) -> bytes:
-    """A summary of the distribution of ``values``, in buckets that grow by 10 % from 1e-12 on either side of zero.
+    """Return a summary of the distribution of ``values``, in buckets that grow by 10 % from 1e-12 on either side of
+    zero.
 
     The older form, with the sum and the sum of squares; a run of empty buckets is one bucket (TensorFlow's
     ``core/lib/histogram/histogram.cc``).
@@ -58,7 +59,7 @@ def histogram(name: str, values: Any, collections: Iterable[str] | None = None, 
 
 
 def text(name: str, tensor: Any, collections: Iterable[str] | None = None) -> bytes:
-    """A summary of Markdown: a string, or an array of strings, which is shown as a table.
+    """Return a summary of Markdown: a string, or an array of strings, which is shown as a table.
 
     Args:
         name: the tag, see `stepscope.summary.v1.names.tag_of`.
@@ -83,7 +84,7 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> bytes:
-    """A summary of a tensor as it is; ``summary_metadata`` says whose it is.
+    """Return a summary of a tensor as it is; ``summary_metadata`` says whose it is.
 
     Args:
         name: the tag, see `stepscope.summary.v1.names.tag_of`.

@@ -10,7 +10,7 @@ class SummaryWriter(ABC):
 
     @abstractmethod
     def as_default(self, step: Any = None) -> AbstractContextManager["SummaryWriter"]:
-        """Makes this the default writer inside a block, and ``step``, unless it is None, the default step.
+        """Make this the default writer inside a block, and ``step``, unless it is None, the default step.
 
         At the block's end, what was written is in the file, and the former defaults are back.
 
@@ -21,7 +21,7 @@ class SummaryWriter(ABC):
 
     @abstractmethod
     def set_as_default(self, step: Any = None) -> None:
-        """Makes this the default writer from here on, and ``step``, unless it is None, the default step.
+        """Make this the default writer from here on, and ``step``, unless it is None, the default step.
 
         Raises:
             RuntimeError: the writer is closed.
@@ -30,12 +30,12 @@ class SummaryWriter(ABC):
 
     @abstractmethod
     def init(self) -> None:
-        """Does nothing, as the file is there already; RuntimeError where the writer is closed."""
+        """Do nothing, as the file is there already; RuntimeError where the writer is closed."""
 
     @abstractmethod
     def flush(self) -> None:
-        """Returns when all that was written is in the file."""
+        """Return when all that was written is in the file."""
 
     @abstractmethod
     def close(self) -> None:
-        """Writes what is queued and closes the file, for good."""
+        """Write what is queued and close the file, for good."""

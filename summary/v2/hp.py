@@ -47,7 +47,7 @@ class IntInterval(_Interval):
     dtype = int
 
     def sample_uniform(self, rng: Any = random) -> int:
-        """One of them at random; ``rng`` has the methods of the module `random`."""
+        """Return one of them at random; ``rng`` has the methods of the module `random`."""
         return int(rng.randint(self.min_value, self.max_value))
 
 
@@ -57,7 +57,7 @@ class RealInterval(_Interval):
     dtype = float
 
     def sample_uniform(self, rng: Any = random) -> float:
-        """One of them at random; ``rng`` has the methods of the module `random`."""
+        """Return one of them at random; ``rng`` has the methods of the module `random`."""
         return float(rng.uniform(self.min_value, self.max_value))
 
 
@@ -86,7 +86,7 @@ class Discrete:
         self.values: Final[list[Any]] = sorted(given)
 
     def sample_uniform(self, rng: Any = random) -> Any:
-        """One of them at random; ``rng`` has the methods of the module `random`.
+        """Return one of them at random; ``rng`` has the methods of the module `random`.
 
         Raises:
             IndexError: there are none.
@@ -134,7 +134,7 @@ class Metric:
 
 
 def hparams(hparams: Mapping[Any, Any], trial_id: str | None = None, start_time_secs: float | None = None) -> bool:
-    """Writes which hyperparameters this run has, to the default writer; returns whether it did.
+    """Write which hyperparameters this run has, to the default writer; returns whether it did.
 
     Args:
         hparams: names, or `HParam` objects, to booleans, numbers and strings.
@@ -150,7 +150,7 @@ def hparams(hparams: Mapping[Any, Any], trial_id: str | None = None, start_time_
 def hparams_pb(
     hparams: Mapping[Any, Any], trial_id: str | None = None, start_time_secs: float | None = None
 ) -> Summary:
-    """What `hparams` writes."""
+    """Return what `hparams` writes."""
     if not isinstance(hparams, Mapping):
         raise TypeError(f"hyperparameters must map names to values, got {type(hparams).__name__}")
     named = [(getattr(key, "name", key), value) for key, value in hparams.items()]
@@ -166,7 +166,7 @@ def hparams_pb(
 
 
 def hparams_config(hparams: Sequence[Any], metrics: Sequence[Any], time_created_secs: float | None = None) -> bool:
-    """Writes which hyperparameters and metrics an experiment has, to the default writer; returns whether it did.
+    """Write which hyperparameters and metrics an experiment has, to the default writer; returns whether it did.
 
     Args:
         hparams: `HParam` objects; TensorBoard's will do.
@@ -182,7 +182,7 @@ def hparams_config(hparams: Sequence[Any], metrics: Sequence[Any], time_created_
 def hparams_config_pb(
     hparams: Sequence[Any], metrics: Sequence[Any], time_created_secs: float | None = None
 ) -> Summary:
-    """What `hparams_config` writes."""
+    """Return what `hparams_config` writes."""
     message = Experiment(
         hparam_infos=[_hparam_info(hparam) for hparam in hparams],
         metric_infos=[_metric_info(metric) for metric in metrics],
@@ -225,7 +225,7 @@ def _metric_info(metric: Any) -> MetricInfo:
 
 
 def _whole_numbers(named: Sequence[tuple[str, Any]]) -> dict[str, int]:
-    """The hyperparameters that are whole numbers, which the hash takes for other values than floats."""
+    """Return the hyperparameters that are whole numbers, which the hash takes for other values than floats."""
     return {
         name: int(value) for name, value in named if isinstance(value, int | np.integer) and not isinstance(value, bool)
     }

@@ -20,7 +20,7 @@ _ILLEGAL_IN_SCOPES: Final = re.compile(r"[^-_/.A-Za-z0-9]")
 
 @contextmanager
 def record_if(condition: bool | Callable[[], Any] | Any) -> Iterator[None]:
-    """Switches recording on or off inside the block; the innermost one counts.
+    """Switch recording on or off inside the block; the innermost one counts.
 
     Args:
         condition: a boolean, or an array or tensor with one; or a function that gives one, which is called whenever
@@ -40,7 +40,7 @@ def record_if(condition: bool | Callable[[], Any] | Any) -> Iterator[None]:
 
 
 def should_record_summaries() -> bool:
-    """Whether there is a default writer, and `record_if` does not say otherwise."""
+    """Return whether there is a default writer, and `record_if` does not say otherwise."""
     if DEFAULT_WRITER.get() is None:
         return False
     condition = _RECORDS.get()
@@ -48,12 +48,12 @@ def should_record_summaries() -> bool:
 
 
 def get_step() -> Any:
-    """The default step as it was set, or None."""
+    """Return the default step as it was set, or None."""
     return DEFAULT_STEP.get()
 
 
 def set_step(step: Any) -> None:
-    """Sets the default step.
+    """Set the default step.
 
     Args:
         step: a whole number; an array, tensor or variable of one, which is read whenever something is written; or None,
@@ -85,7 +85,7 @@ def step_of(step: Any) -> int:
 
 @contextmanager
 def name_scope(name: str) -> Iterator[str]:
-    """Puts ``<name>/`` before the names of the summaries inside the block, after the scopes around it.
+    """Put ``<name>/`` before the names of the summaries inside the block, after the scopes around it.
 
     A name that ends with a slash replaces the scopes around it, and an empty one removes them, as in TensorFlow.
 
@@ -133,7 +133,7 @@ def summary_scope(
 
 
 def tag_of(name: str) -> str:
-    """The name after the scopes around it.
+    """Return the name after the scopes around it.
 
     Raises:
         TypeError, ValueError: the name cannot be a tag.

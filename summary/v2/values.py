@@ -29,7 +29,7 @@ _GREY_ALPHA: Final = 2
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> bool:
-    """Writes one number, as a float32 tensor.
+    """Write one number, as a float32 tensor.
 
     Args:
         name: the tag, after the scopes around it.
@@ -54,7 +54,7 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
 
 
 def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None) -> bool:
-    """Writes up to ``max_outputs`` pictures, as PNG.
+    """Write up to ``max_outputs`` pictures, as PNG.
 
     Args:
         name: the tag, after the scopes around it.
@@ -90,7 +90,7 @@ def audio(
     encoding: str | None = None,
     description: str | None = None,
 ) -> bool:
-    """Writes up to ``max_outputs`` clips, as 16-bit WAV.
+    """Write up to ``max_outputs`` clips, as 16-bit WAV.
 
     Args:
         name: the tag, after the scopes around it.
@@ -119,7 +119,7 @@ def audio(
 def histogram(
     name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None
 ) -> bool:
-    """Writes the distribution of ``data`` in buckets of equal width.
+    """Write the distribution of ``data`` in buckets of equal width.
 
     Args:
         name: the tag, after the scopes around it.
@@ -133,7 +133,7 @@ def histogram(
 
 
 def text(name: str, data: Any, step: Any = None, description: str | None = None) -> bool:
-    """Writes Markdown.
+    """Write Markdown.
 
     Args:
         name: the tag, after the scopes around it.
@@ -145,7 +145,7 @@ def text(name: str, data: Any, step: Any = None, description: str | None = None)
 
 
 def graph(graph_data: Any) -> bool:
-    """Writes a graph, at step 0.
+    """Write a graph, at step 0.
 
     Args:
         graph_data: a GraphDef, its bytes, a ``tf.Graph``, or a model that `stepscope.summary.graphs.graph_of` takes.
@@ -161,7 +161,7 @@ def graph(graph_data: Any) -> bool:
 
 
 def _with_known_channels(pictures: NDArray[Any]) -> NDArray[Any]:
-    """Grey with alpha, which few programs read, as RGBA."""
+    """Return grey with alpha, which few programs read, as RGBA."""
     if pictures.ndim == 4 and pictures.shape[-1] == _GREY_ALPHA:
         return pictures[..., [0, 0, 0, 1]]
     return pictures

@@ -39,7 +39,7 @@ class FileSummaryWriter(SummaryWriter):
             self._closed = True
 
     def open_file(self) -> EventFileWriter:
-        """The file to write to.
+        """Return the file to write to.
 
         Raises:
             RuntimeError: the writer is closed.
@@ -75,7 +75,7 @@ def create_file_writer(
     experimental_trackable: bool = False,
     experimental_mesh: None = None,
 ) -> SummaryWriter:
-    """A writer with an event file in ``logdir``, which is made at once.
+    """Return a writer with an event file in ``logdir``, which is made at once.
 
     A thread writes, at most a second after a call, and loses nothing
     (`stepscope.summary.event_file_writer.EventFileWriter`). It may be used from several threads.
@@ -106,12 +106,12 @@ def create_file_writer(
 
 
 def create_noop_writer() -> SummaryWriter:
-    """A writer that does nothing; as a default it leaves the default writer as it is."""
+    """Return a writer that does nothing; as a default it leaves the default writer as it is."""
     return _NoopWriter()
 
 
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
-    """Returns when all that was written is in the file.
+    """Return when all that was written is in the file.
 
     Args:
         writer: by default the default writer, if there is one.

@@ -16,7 +16,7 @@ from stepscope.summary.writer_base import Message
 
 
 def destination(step: Any) -> tuple[EventFileWriter, int] | None:
-    """The default writer's file and the step to write at, or None where nothing is to be written.
+    """Return the default writer's file and the step to write at, or None where nothing is to be written.
 
     Raises:
         TypeError, ValueError: there is a default writer, but no step, or one that is no whole number.
@@ -38,7 +38,7 @@ def write_value(
     step: Any,
     description: str | None = None,
 ) -> bool:
-    """Writes what ``build`` makes or prepares of the tag, if anything is to be written; returns whether it was.
+    """Write what ``build`` makes or prepares of the tag, if anything is to be written; returns whether it was.
 
     Raises:
         TypeError, ValueError, RuntimeError: as `destination`, or the name cannot be a tag, or ``build`` raises them.
@@ -68,7 +68,7 @@ def write(
     metadata: Message | bytes | None = None,
     name: str | None = None,
 ) -> bool:
-    """Writes a tensor of any kind to the default writer.
+    """Write a tensor of any kind to the default writer.
 
     Args:
         tag: the series, as it is: scopes of names are not put before it.
@@ -96,7 +96,7 @@ def write(
 
 
 def write_raw_pb(tensor: bytes | Message, step: Any = None, name: str | None = None) -> bool:
-    """Writes a whole Summary to the default writer.
+    """Write a whole Summary to the default writer.
 
     Args:
         tensor: a Summary message of any class, or serialised.

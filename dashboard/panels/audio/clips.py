@@ -77,7 +77,7 @@ class Facts:
 
 
 def sniff(data: bytes) -> str:
-    """The MIME type by the first bytes; `UNKNOWN_TYPE` if they are of none that is served as sound."""
+    """Return the MIME type by the first bytes; `UNKNOWN_TYPE` if they are of none that is served as sound."""
     if data[:4] in (b"RIFF", b"RF64") and data[8:12] == b"WAVE":
         return "audio/wav"
     for mime_type, offset, signature in _SIGNATURES:
@@ -87,12 +87,12 @@ def sniff(data: bytes) -> str:
 
 
 def etag(clip: Clip) -> str:
-    """Names the clip's bytes in HTTP."""
+    """Return names the clip's bytes in HTTP."""
     return f'"{digest(clip.encoded)}"'
 
 
 def clip_of(audio: Audio, sample: int) -> Clip:
-    """One sample.
+    """Return one sample.
 
     Raises:
         PayloadError: there is no such sample.
@@ -103,7 +103,7 @@ def clip_of(audio: Audio, sample: int) -> Clip:
 
 
 def sound_of(clip: Clip, cache: SoundCache) -> Sound:
-    """The clip's sound.
+    """Return the clip's sound.
 
     Raises:
         PayloadError: it is damaged, not decoded here, or too long.
@@ -120,7 +120,7 @@ def sound_of(clip: Clip, cache: SoundCache) -> Sound:
 
 
 def describe(series: Series, index: int, sample: int, cache: SoundCache) -> Facts:
-    """What is known of the clip of a point, or why there is none."""
+    """Return what is known of the clip of a point, or why there is none."""
     nothing = Facts(0, 0, "", "", 0, 0, 0, 0.0, "", "", "")
     try:
         audio: Audio = series.read(index)

@@ -50,7 +50,7 @@ class Spectrogram:
 
 
 def envelope(sound: Sound, start: int, stop: int, width: int) -> Envelope:
-    """The waveform of a stretch, of the first `MOST_CHANNELS` channels.
+    """Return the waveform of a stretch, of the first `MOST_CHANNELS` channels.
 
     Args:
         sound: the clip.
@@ -86,7 +86,7 @@ def envelope(sound: Sound, start: int, stop: int, width: int) -> Envelope:
 def spectrogram(
     sound: Sound, start: int, stop: int, *, width: int, height: int, fft: int, scale: Scale, channel: int | None = None
 ) -> Spectrogram:
-    """The amplitude spectrum over time, by SciPy's Fourier transforms of overlapping periodic Hann windows.
+    """Return the amplitude spectrum over time, by SciPy's Fourier transforms of overlapping periodic Hann windows.
 
     A sine of amplitude 1 is 0 dB: 20 log10(2 |X| / sum(window)). A pixel is the loudest of its windows, which lie half
     a window apart or closer, and of its frequencies; where it has none, the frequency nearest to its middle. Beyond
@@ -136,7 +136,7 @@ def row_edges(height: int, rate: int, scale: Scale) -> NDArray[np.float64]:
 
 
 def _rows(height: int, fft: int, rate: int, scale: Scale) -> NDArray[np.int64]:
-    """First bin, and the one after the last, of every row, flat: what `numpy.maximum.reduceat` takes."""
+    """Return first bin, and the one after the last, of every row, flat: what `numpy.maximum.reduceat` takes."""
     edges = row_edges(height, rate, scale) * fft / rate
     first, stop = np.ceil(edges[:-1]).astype(np.int64), np.ceil(edges[1:]).astype(np.int64)
     stop[-1] = fft // 2 + 1
@@ -148,7 +148,7 @@ def _rows(height: int, fft: int, rate: int, scale: Scale) -> NDArray[np.int64]:
 
 
 def _spectra(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> NDArray[np.float64]:
-    """Amplitudes ``[windows, fft / 2 + 1]`` of the windows that begin at these frames."""
+    """Return amplitudes ``[windows, fft / 2 + 1]`` of the windows that begin at these frames."""
     from scipy.signal import ShortTimeFFT
 
     transform = ShortTimeFFT.from_window("hann", sound.rate, fft, fft // 2, fft_mode="onesided2X", scale_to="magnitude")
@@ -159,7 +159,7 @@ def _spectra(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: i
 
 
 def _windows(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> Numbers:
-    """The frames of windows that begin at these, ``[windows, fft]``."""
+    """Return the frames of windows that begin at these, ``[windows, fft]``."""
     base, stop = int(first_frames[0]), int(first_frames[-1]) + fft
     found = np.zeros((len(first_frames), fft), np.float32)
     if stop - base > found.size:
@@ -172,7 +172,7 @@ def _windows(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: i
 
 
 def _fill(row: NDArray[np.float32], sound: Sound, first: int, channel: int | None) -> None:
-    """Puts the frames from ``first`` on into ``row``, which is silence where the clip has none."""
+    """Put the frames from ``first`` on into ``row``, which is silence where the clip has none."""
     piece = sound.read(first, first + len(row))
     before = max(0, -first)
     row[before : before + len(piece)] = piece.mean(axis=1) if channel is None else piece[:, channel]

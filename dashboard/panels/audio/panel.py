@@ -83,24 +83,24 @@ def toolbar(view: View) -> html.Div:
 
 
 def select(setting: Setting[str], view: View, options: dict[str, str], label: str, title: str) -> html.Label:
-    """A choice from a list, ``options`` as value -> label."""
+    """Return a choice from a list, ``options`` as value -> label."""
     box = short_select(setting, view, options, title, className="short-select")
     return html.Label([html.Span(label), box], className="field", title=title)
 
 
 def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, which ``audio/web/mount.ts`` fills."""
+    """Return the card of one tag, which ``audio/web/mount.ts`` fills."""
     data = dcc.Store(id={"type": "audio-data", "key": tag})
     return titled_card(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
 
 
 def depends(tag: str, on: Draw) -> object:
-    """What a card is made of."""
+    """Return what a card is made of."""
     return [(series.run, series.version) for series in on.series_of_tag(tag, PLUGIN_NAME)]
 
 
 def draw(tag: str, on: Draw) -> CardData:
-    """Runs of a card with their colors, steps and wall times; the clips are asked for when they are looked at."""
+    """Run of a card with their colors, steps and wall times; the clips are asked for when they are looked at."""
     return {
         "tag": tag,
         "runs": [

@@ -14,7 +14,7 @@ _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
 def byte_range(header: str, size: int) -> tuple[int, int] | Literal["none", "unsatisfiable"]:
-    """The first byte and the end of what a Range header asks for.
+    """Return the first byte and the end of what a Range header asks for.
 
     "none" where the whole is to be sent: no header, one that is not understood, or several ranges.
     """
@@ -31,7 +31,7 @@ def byte_range(header: str, size: int) -> tuple[int, int] | Literal["none", "uns
 
 
 def ranged(request: Request, body: bytes, mime_type: str, headers: dict[str, str]) -> Response:
-    """The body, the part of it that the request names (206), 304 where the client has it, or 416.
+    """Return the body, the part of it that the request names (206), 304 where the client has it, or 416.
 
     Args:
         request: may have Range, If-Range and If-None-Match.

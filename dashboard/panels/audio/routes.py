@@ -29,7 +29,7 @@ _PLAYED: Final = {**SAFE_HEADERS, "Content-Security-Policy": "default-src 'none'
 
 
 def read_clip(series: Series, index: int, sample: int) -> Clip:
-    """A clip of a series.
+    """Return a clip of a series.
 
     Raises:
         HTTPException: 404 where there is no such point; 422 where it cannot be read or has no such sample.
@@ -43,7 +43,7 @@ def read_clip(series: Series, index: int, sample: int) -> Clip:
 
 
 def read_sound(live: Live, series: Series, index: int, sample: int) -> Sound:
-    """The sound of a clip.
+    """Return the sound of a clip.
 
     Raises:
         HTTPException: 404 where there is no such point; 422 where its sound cannot be decoded here.
@@ -56,7 +56,7 @@ def read_sound(live: Live, series: Series, index: int, sample: int) -> Sound:
 
 
 def caching(series: Series, index: int, step: int | None, wall_time: float | None) -> dict[str, str]:
-    """Whether an answer may be kept: for good, where the request names the moment of the point.
+    """Return whether an answer may be kept: for good, where the request names the moment of the point.
 
     Raises:
         HTTPException: 404 where the point is of another moment, because the run was started again.
@@ -69,7 +69,7 @@ def caching(series: Series, index: int, step: int | None, wall_time: float | Non
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
     _add_clip_routes(routes, live)
     _add_picture_routes(routes, live)
@@ -80,7 +80,7 @@ def _add_clip_routes(routes: APIRouter, live: Live) -> None:
     @routes.get("/point")
     @heavy
     def point(run: RunName, tag: TagName, index: Index, sample: Index = 0) -> Facts:
-        """What is known of the clip at one step, or why there is no sound."""
+        """Return what is known of the clip at one step, or why there is no sound."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if index >= len(series):
             raise HTTPException(404, f"{run!r} has {len(series)} points of {tag!r}; there is no number {index}.")
@@ -97,7 +97,7 @@ def _add_clip_routes(routes: APIRouter, live: Live) -> None:
         wall_time: float | None = None,
         download: bool = False,
     ) -> Response:
-        """The bytes of one clip, or the part of them that the header Range names."""
+        """Return the bytes of one clip, or the part of them that the header Range names."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         headers = caching(series, index, step, wall_time)
         found = read_clip(series, index, sample)
@@ -122,7 +122,8 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """The lowest and highest number of each pixel of a stretch, as `stepscope.dashboard.server.binary` writes them.
+        """Return the lowest and highest number of each pixel of a stretch, as `stepscope.dashboard.server.binary`
+        writes them.
 
         "channels", "width" and "not_finite", and the column "bounds", float32 ``[channels, width, 2]``.
         """
@@ -157,7 +158,7 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """Levels of half a decibel over frequency and time, as `stepscope.dashboard.server.binary` writes them.
+        """Return levels of half a decibel over frequency and time, as `stepscope.dashboard.server.binary` writes them.
 
         "height", "width", "top" (decibels of level 255) and "is_whole", and the column "levels", uint8
         ``[height, width]``.

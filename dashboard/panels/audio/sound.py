@@ -76,7 +76,7 @@ class Sound:
     """A clip whose frames are read by stretches; safe to use from many threads."""
 
     def __init__(self, file: "SoundFile", numbers: Numbers | None, frames: int, notice: str, size: int) -> None:
-        """A clip of some frames.
+        """Prepare a clip of some frames.
 
         Args:
             file: the opened clip.
@@ -102,7 +102,10 @@ class Sound:
         return self.frames * self.channels > MOST_COUNTED
 
     def read(self, start: int, stop: int) -> Numbers:
-        """The frames from ``start`` to before ``stop``, as many of them as there are; NaN where they are damaged."""
+        """Return the frames from ``start`` to before ``stop``, as many of them as there are.
+
+        NaN where they are damaged.
+        """
         first = min(max(start, 0), self.frames)
         last = min(max(stop, first), self.frames)
         if self._file is None:
@@ -122,12 +125,12 @@ class SoundCache(OpenedCache[Encoded, Sound]):
 
 
 def digest(content: bytes) -> str:
-    """Names the bytes of a clip."""
+    """Return names the bytes of a clip."""
     return blake2b(content, digest_size=12).hexdigest()
 
 
 def decode(encoded: Encoded) -> Sound:
-    """The sound of a clip.
+    """Return the sound of a clip.
 
     Raises:
         PayloadError: it is damaged from its beginning, or encoded in a way that is not known.
@@ -162,7 +165,7 @@ def _opened(encoded: Encoded) -> "SoundFile":
 
 
 def _decoded(file: "SoundFile", capacity: int) -> tuple[Numbers | None, int, bool]:
-    """The frames, None where there are more than ``capacity``; how many there are; whether damage ends them."""
+    """Return the frames, None where there are more than ``capacity``; how many there are; whether damage ends them."""
     # Memory is taken for what is written to it, whatever a header promises.
     numbers = np.empty((capacity, file.channels), np.float32)
     block = np.empty((max(1, _AT_A_TIME // file.channels), file.channels), np.float32)
@@ -179,7 +182,7 @@ def _decoded(file: "SoundFile", capacity: int) -> tuple[Numbers | None, int, boo
 
 
 def _read(file: "SoundFile", into: Numbers, at: int | None = None) -> tuple[int, bool]:
-    """Reads frames from where the file is, or from a place; returns how many, and whether damage ends them."""
+    """Read frames from where the file is, or from a place; returns how many, and whether damage ends them."""
     import soundfile
 
     # After a failure this tells what was read before it.

@@ -34,7 +34,7 @@ class Card:
 
 
 def cards(layout: Layout | None) -> list[Card]:
-    """The charts by category; of those with one title in a category, the first.
+    """Return the charts by category; of those with one title in a category, the first.
 
     Layouts are merged by name of the run, so that of the log directory itself, which the editor writes, comes first.
     """
@@ -48,19 +48,21 @@ def cards(layout: Layout | None) -> list[Card]:
 
 
 def card_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
-    """Category and key of every chart whose title passes the filter."""
+    """Return category and key of every chart whose title passes the filter."""
     all_cards = cards(merged_layout(snapshot))
     titles = set(view.shown_tags(dict.fromkeys(card.title for card in all_cards)))
     return [(card.category, card.key) for card in all_cards if card.title in titles]
 
 
 def closed_categories(snapshot: Snapshot, _view: View) -> frozenset[str]:
-    """Categories that the layout closes."""
+    """Return categories that the layout closes."""
     return frozenset(card.category for card in cards(merged_layout(snapshot)) if card.closed)
 
 
 def spec_of(key: str, snapshot: Snapshot, view: View) -> ChartSpec:
-    """The lines of a chart: all tags of the shown runs that its expressions match, or its values with their margins."""
+    """Return the lines of a chart: all tags of the shown runs that its expressions match, or its values with their
+    margins.
+    """
     card = next((card for card in cards(merged_layout(snapshot)) if card.key == key), None)
     if card is None:
         return ChartSpec((), ("This chart is in no layout any more",))
@@ -76,7 +78,7 @@ def spec_of(key: str, snapshot: Snapshot, view: View) -> ChartSpec:
 
 
 def matched_tags(pattern: str, tags: Sequence[str]) -> list[str]:
-    """The tags that a regular expression matches from their beginning, as TensorBoard matches them.
+    """Return the tags that a regular expression matches from their beginning, as TensorBoard matches them.
 
     Raises:
         PatternError: it is no regular expression, or takes too long.
@@ -111,5 +113,5 @@ def _margin(chart: Chart, tags: Sequence[str]) -> ChartSpec:
 
 
 def card_title(key: str) -> str:
-    """The title of the chart of a key."""
+    """Return the title of the chart of a key."""
     return str(json.loads(key)[1])

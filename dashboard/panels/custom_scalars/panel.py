@@ -41,12 +41,12 @@ class CustomScalarsPanel(CurvePanel):
 
 
 def edit_button() -> html.Button:
-    """Opens the editor of layouts."""
+    """Open the editor of layouts."""
     return html.Button("Edit custom charts", className="quiet act-layout", title="Build and save custom charts")
 
 
 def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one chart, still without its curves."""
+    """Return the card of one chart, still without its curves."""
     return curve_card("custom_scalars", key, card_title(key), wide)
 
 

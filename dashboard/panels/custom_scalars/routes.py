@@ -42,7 +42,7 @@ class SavedLayouts:
         self._files = 0
 
     def save(self, folder: Path, layout: Layout) -> None:
-        """Writes a layout, unless it is the one that was saved last.
+        """Write a layout, unless it is the one that was saved last.
 
         Raises:
             HTTPException: 409 where it cannot be written, 429 where too many were.
@@ -65,19 +65,19 @@ class SavedLayouts:
 
 
 def layout_routes(live: Live) -> APIRouter:
-    """The editor's routes."""
+    """Return the editor's routes."""
     routes = APIRouter(route_class=LightRoute)
     saved = SavedLayouts()
 
     @routes.get("/layout")
     def layout() -> LayoutAnswer:
-        """The layouts of all runs as one, and where another one would be written; "" where none can."""
+        """Return the layouts of all runs as one, and where another one would be written; "" where none can."""
         merged = merged_layout(live.snapshot()) or Layout()
         return {"layout": cast(SentLayout, json_format.MessageToDict(merged)), "folder": str(live.folder() or "")}
 
     @routes.post("/layout")
     def save(body: JsonBody) -> Folder:
-        """Writes a layout into the log directory, as an event file of its own; TensorBoard reads it too."""
+        """Write a layout into the log directory, as an event file of its own; TensorBoard reads it too."""
         folder = live.folder()
         if folder is None:
             raise HTTPException(409, "The log directory is no single local folder. Download the layout instead.")
@@ -91,7 +91,7 @@ def layout_routes(live: Live) -> APIRouter:
         pattern: Annotated[str, Query(max_length=LONGEST_PATTERN)],
         view: Annotated[str, Query(max_length=MAX_QUERY)] = "",
     ) -> Matches:
-        """Scalar tags of the shown runs that an expression matches."""
+        """Return scalar tags of the shown runs that an expression matches."""
         snapshot = live.snapshot()
         shown = RunTable(snapshot, decode(view)).shown
         tags = list(dict.fromkeys(s.tag for run in shown for s in snapshot.runs[run].of_kind(SCALARS)))
@@ -105,7 +105,7 @@ def layout_routes(live: Live) -> APIRouter:
 
 
 def write_layout(folder: Path, layout: Layout) -> Path:
-    """Writes an event file with the layout, and gives its path. Raises OSError."""
+    """Write an event file with the layout, and give its path. Raises OSError."""
     writer = EventFileWriter(folder, filename_suffix=FILE_SUFFIX)
     writer.add_event(Event(wall_time=time.time(), summary=Summary(value=[custom_scalars(layout)])))
     writer.close()

@@ -9,7 +9,7 @@ from stepscope.summary.event_file import RUN_GRAPH_TAG
 
 
 def first_graph(sources: Sequence[GraphSource]) -> str | None:
-    """Id of the graph that is shown when none is asked for, None where there is none.
+    """Return id of the graph that is shown when none is asked for, None where there is none.
 
     That is the model of layers or the graph of operations of the first run that has one; a run that has both, as Keras
     writes them, shows the model: its operations are those of functions that nobody wrote.
@@ -20,7 +20,7 @@ def first_graph(sources: Sequence[GraphSource]) -> str | None:
 
 
 def graph_choices(sources: Sequence[GraphSource], chosen: str | None) -> list[dict[str, Any]]:
-    """The graphs as options grouped by run; one that is open but gone is kept, and said to be gone."""
+    """Return the graphs as options grouped by run; one that is open but gone is kept, and said to be gone."""
     groups: list[dict[str, Any]] = [
         {"group": title, "items": [{"value": source.id, "label": _label(source)} for source in listed]}
         for title, listed in groupby(sources, key=lambda source: source.run_title)
@@ -36,7 +36,7 @@ def compared_choices(sources: Sequence[GraphSource], chosen: str | None) -> list
 
 
 def _label(source: GraphSource) -> str:
-    """The run again, as what is chosen stands without its group; a run's own graph needs no other name."""
+    """Return the run again, as what is chosen stands without its group; a run's own graph needs no other name."""
     if source.tag == RUN_GRAPH_TAG:
         return source.run_title
     return f"{source.run_title} · {source.label}"

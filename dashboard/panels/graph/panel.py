@@ -94,7 +94,7 @@ class GraphPanel(Panel):
         )
         @heavy
         def update_choices(_revision: int | None, graph: str | None, compared: str | None, shown: list[Any]) -> Any:
-            """Lists graphs that have arrived; which one is open stays as it is."""
+            """List graphs that have arrived; which one is open stays as it is."""
             sources = graph_sources(live.snapshot())
             current = graph_choices(sources, graph)
             return (no_update, no_update) if current == shown else (current, compared_choices(sources, compared))

@@ -32,14 +32,14 @@ class GraphRequests:
         self.cache: Final = live.shared(GraphCache)
 
     def source(self, graph_id: str) -> GraphSource:
-        """The listed graph; `HTTPException` 404 where there is none of that id."""
+        """Return the listed graph; `HTTPException` 404 where there is none of that id."""
         try:
             return find_graph_source(self._live.snapshot(), graph_id)
         except GraphUnavailableError as error:
             raise HTTPException(404, str(error)) from error
 
     def opened(self, graph_id: str) -> OpenGraph:
-        """The graph, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
+        """Return the graph, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
         source = self.source(graph_id)
         try:
             return self.cache.get(source)
@@ -47,7 +47,10 @@ class GraphRequests:
             raise HTTPException(422, str(error)) from error
 
     def tree(self, graph_id: str, function: str | None = None) -> Tree:
-        """Its tree, or that of one of its functions; raises as `opened`, and 404 where it has no such function."""
+        """Return its tree, or that of one of its functions.
+
+        Raises as `opened`, and 404 where it has no such function.
+        """
         opened = self.opened(graph_id)
         try:
             return opened.tree(function)
@@ -56,7 +59,7 @@ class GraphRequests:
 
 
 def entry_of(tree: Tree, path: str) -> int:
-    """The entry with this path; `HTTPException` 404 where there is none."""
+    """Return the entry with this path; `HTTPException` 404 where there is none."""
     entry = tree.entry_of.get(path)
     if not entry:
         raise HTTPException(404, f"The graph has no node {path!r}; it may be of another graph or function.")

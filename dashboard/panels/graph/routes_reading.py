@@ -40,7 +40,7 @@ Limit = Annotated[int, Query(ge=1, le=MOST_RESULTS)]
 
 
 def make_router(live: Live) -> APIRouter:
-    """The routes over the log directory that ``live`` follows."""
+    """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["graph"], route_class=SentenceRoute)
     _add_lists(router, live)
     _add_nodes(router, live)
@@ -54,7 +54,7 @@ def _add_lists(router: APIRouter, live: Live) -> None:
 
     @router.get("/graphs")
     def graphs(request: Request) -> Response:
-        """The graphs of the log directory, by run.
+        """Return the graphs of the log directory, by run.
 
         Functions are told of as many as can be read at once, and of the next when asked again; sizes and problems
         of those that are open.
@@ -68,7 +68,7 @@ def _add_lists(router: APIRouter, live: Live) -> None:
 
     @router.get("/graph")
     def graph(request: Request, graph_id: GraphId) -> Response:
-        """One graph of the listing, opened: its functions, its size, and what is wrong with it.
+        """Return one graph of the listing, opened: its functions, its size, and what is wrong with it.
 
         One that cannot be shown is no error of the caller: the answer is then ``{"id": ..., "problem": <sentence>}``.
         """
@@ -85,13 +85,13 @@ def _add_lists(router: APIRouter, live: Live) -> None:
         ids: Annotated[list[str], Query(alias="id", min_length=2, max_length=2, description="Before, and after.")],
         function: FunctionName = None,
     ) -> Response:
-        """Nodes that were added, removed and changed from one graph to another, or from function to function."""
+        """Return nodes that were added, removed and changed from one graph to another, or from function to function."""
         before, after = (asked.tree(graph_id, function) for graph_id in ids)
         return json_answer(request, asdict(compare(before, after, MOST_CHANGES)))
 
     @router.get("/export")
     def export(graph_id: GraphId, format: Literal["pbtxt", "pb"] = "pbtxt") -> Response:
-        """The GraphDef as text or binary protobuf, to download."""
+        """Return the GraphDef as text or binary protobuf, to download."""
         opened = asked.opened(graph_id)
         graph_def = opened.graph_def
         body = text_of(graph_def).encode() if format == "pbtxt" else binary_of(graph_def)
@@ -106,7 +106,7 @@ def _add_nodes(router: APIRouter, live: Live) -> None:
 
     @router.get("/node")
     def node(request: Request, graph_id: GraphId, node_id: EntryId, function: FunctionName = None) -> Response:
-        """The card of a node or group."""
+        """Return the card of a node or group."""
         tree = asked.tree(graph_id, function)
         return json_answer(request, asdict(card_of(tree, entry_of(tree, node_id))))
 
@@ -119,7 +119,7 @@ def _add_nodes(router: APIRouter, live: Live) -> None:
         function: FunctionName = None,
         limit: Annotated[int, Query(ge=1, le=LARGEST_WHOLE, description="Characters.")] = LARGEST_WHOLE,
     ) -> Response:
-        """One attribute of a node, whole as far as it is not too long."""
+        """Return one attribute of a node, whole as far as it is not too long."""
         tree = asked.tree(graph_id, function)
         number = int(tree.node[entry_of(tree, node_id)])
         try:
@@ -138,7 +138,9 @@ def _add_nodes(router: APIRouter, live: Live) -> None:
         limit: Limit = 100,
         function: FunctionName = None,
     ) -> Response:
-        """Nodes and groups with a text, or a match of a regular expression, in names, operations or attributes."""
+        """Return nodes and groups with a text, or a match of a regular expression, in names, operations or
+        attributes.
+        """
         tree = asked.tree(graph_id, function)
         try:
             return json_answer(request, asdict(search(tree, q, match, _places(within), limit)))
@@ -158,7 +160,7 @@ def _add_walks(router: APIRouter, live: Live) -> None:
         control: bool = True,
         function: FunctionName = None,
     ) -> Response:
-        """All that a node or group depends on, or that depends on it."""
+        """Return all that a node or group depends on, or that depends on it."""
         tree = asked.tree(graph_id, function)
         return json_answer(request, asdict(trace(tree, entry_of(tree, node_id), way, control=control)))
 
@@ -171,7 +173,7 @@ def _add_walks(router: APIRouter, live: Live) -> None:
         control: bool = True,
         function: FunctionName = None,
     ) -> Response:
-        """All nodes on ways from one to another, and a shortest way; empty if there is none."""
+        """Return all nodes on ways from one to another, and a shortest way; empty if there is none."""
         tree = asked.tree(graph_id, function)
         return json_answer(request, asdict(path(tree, entry_of(tree, start), entry_of(tree, end), control=control)))
 

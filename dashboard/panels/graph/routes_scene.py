@@ -31,7 +31,7 @@ Anchor = Annotated[
 
 
 def make_router(live: Live) -> APIRouter:
-    """The route over the log directory that ``live`` follows."""
+    """Return the route over the log directory that ``live`` follows."""
     router = APIRouter(tags=["graph"], route_class=SentenceRoute)
     asked = GraphRequests(live)
     cache = live.shared(LayoutCache)
@@ -47,7 +47,7 @@ def make_router(live: Live) -> APIRouter:
         back: Paths = [],  # noqa: B006
         anchor: Anchor = None,
     ) -> Response:
-        """What is visible when some groups are open, with places, lines of edges and sums over the whole graph.
+        """Return what is visible when some groups are open, with places, lines of edges and sums over the whole graph.
 
         With ``first`` it is what a first look shows: a small graph unfolded, of a large one its top.
         Unknown paths are passed over, so that a link stays good when the graph changed a little.
@@ -82,7 +82,7 @@ def _anchor_of(text: str | None) -> tuple[str, float, float] | None:
 def scene_json(
     tree: Tree, scene: Scene, placed: Placed, anchor: tuple[str, float, float] | None = None
 ) -> dict[str, Any]:
-    """A placed scene as it is sent to the browser.
+    """Return a placed scene as it is sent to the browser.
 
     Args:
         tree: The graph, for sums and problems.
@@ -121,7 +121,10 @@ def _place(box: Box, x: float, y: float) -> dict[str, float]:
 
 
 def _totals(tree: Tree) -> dict[str, Any]:
-    """Nodes and edges as the graph has them, without what stands behind its calls; weights and FLOPs of all of it."""
+    """Return nodes and edges as the graph has them, without what stands behind its calls.
+
+    Weights and FLOPs of all of it.
+    """
     flops = float(tree.flops[0])
     return {
         "nodes": len(tree.original),

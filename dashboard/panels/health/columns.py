@@ -63,7 +63,9 @@ COLUMNS: Final[list[dict[str, Any]]] = [
 
 
 def columns(rows: Sequence[FileRow]) -> list[dict[str, Any]]:
-    """The columns for some rows: that of overwritten points is hidden where there are none, to leave room for names."""
+    """Return the columns for some rows: that of overwritten points is hidden where there are none, to leave room for
+    names.
+    """
     superseded = any(row["superseded"] for row in rows)
     return [column | {"hide": column["field"] == "superseded" and not superseded} for column in COLUMNS]
 

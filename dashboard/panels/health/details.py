@@ -11,7 +11,7 @@ from stepscope.summary.contents import FileHealth
 
 
 def details(file: FileHealth | None, path: str) -> html.Section:
-    """What is shown below the table.
+    """Return what is shown below the table.
 
     Args:
         file: the selected file; None where it is gone.

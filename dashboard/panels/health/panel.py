@@ -81,7 +81,7 @@ class HealthPanel(Panel):
         )
         @light
         def update_health(query: str | None, _revision: int | None, known: dict[str, str]) -> Any:
-            """Brings the panel up to date; what is as the page has it already is not sent again."""
+            """Bring the panel up to date; what is as the page has it already is not sent again."""
             if query is None:
                 raise dash.exceptions.PreventUpdate
             parts = panel_parts(live.snapshot(), decode(query))
@@ -95,7 +95,7 @@ class HealthPanel(Panel):
 
 
 def panel_parts(snapshot: Snapshot, view: View) -> dict[str, Any]:
-    """What the panel shows, by part, in the order of the callback's outputs."""
+    """Return what the panel shows, by part, in the order of the callback's outputs."""
     found = worst_first(files_of(snapshot, view))
     error = pattern_error(FILTER.of(view), [file.path for file in snapshot.health])
     rows = [table_row(file) for file in found[:MOST_ROWS]]
@@ -140,7 +140,7 @@ def _button(sign: str, label: str, action: str, table: str, title: str) -> html.
 
 
 def banner(snapshot: Snapshot) -> html.Div:
-    """The verdict on all files."""
+    """Return the verdict on all files."""
     found = verdict(snapshot.health, snapshot.superseded, snapshot.written_at_once, loading=snapshot.loading)
     at = progress(snapshot)
     facts = list(found.facts) if at is None else [", ".join(reading_texts(at)), *found.facts[1:]]
@@ -156,7 +156,7 @@ def banner(snapshot: Snapshot) -> html.Div:
 
 
 def nothing(view: View) -> html.Div:
-    """Why the table is empty, and what to do."""
+    """Return why the table is empty, and what to do."""
     if SHOW.of(view) == "bad" and not FILTER.of(view):
         return html.Div(
             [html.Strong("No file lost anything"), html.Span("Choose All files to see them.")], className="notice none"
@@ -168,21 +168,21 @@ def nothing(view: View) -> html.Div:
 
 
 def count_text(found: int, total: int) -> str:
-    """How many files the table lists."""
+    """Return how many files the table lists."""
     if found > MOST_ROWS:
         return f"the first {count(MOST_ROWS)} of {count(found)} files, those with loss first; filter for others"
     return counted(total, "file") if found == total else f"{count(found)} of {counted(total, 'file')}"
 
 
 def selected(files: Sequence[FileHealth], path: str) -> Any:
-    """The details of the selected file; nothing where none is."""
+    """Return the details of the selected file; nothing where none is."""
     if not path:
         return None
     return details(next((file for file in files if file.path == path), None), path)
 
 
 def table(rows: list[FileRow], path: str) -> dag.AgGrid:
-    """The table of files."""
+    """Return the table of files."""
     return dag.AgGrid(
         id="health-grid",
         rowData=rows,

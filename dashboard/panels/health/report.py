@@ -26,7 +26,7 @@ class Condition:
 
 
 def condition(file: FileHealth) -> Condition:
-    """The state of one file."""
+    """Return the state of one file."""
     if file.error:
         return Condition("bad", f"cannot be {'listed' if file.is_folder else 'opened'}: {file.error}")
     rest = f"waiting for the rest of a record at byte {count(file.bytes_read)}" if file.waiting else ""
@@ -42,14 +42,14 @@ def condition(file: FileHealth) -> Condition:
 
 
 def worst_first(files: Iterable[FileHealth]) -> list[FileHealth]:
-    """The files in the order of the table: what cannot be read and what is damaged, then what waits for the rest of a
-    record, then the others, each by path.
+    """Return the files in the order of the table: what cannot be read and what is damaged, then what waits for the rest
+    of a record, then the others, each by path.
     """
     return sorted(files, key=lambda file: (not is_bad(file), not file.waiting, file.path))
 
 
 def table_row(file: FileHealth) -> FileRow:
-    """One row of the table; ``health/web/index.ts`` formats its numbers."""
+    """Return one row of the table; ``health/web/index.ts`` formats its numbers."""
     state = condition(file)
     return {
         "path": file.path,
@@ -67,7 +67,7 @@ def table_row(file: FileHealth) -> FileRow:
 
 
 def file_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
-    """The files as `FILE_COLUMNS`."""
+    """Yield the files as `FILE_COLUMNS`."""
     for file in files:
         yield (
             file.path, file.run, file.records, max(file.size, file.bytes_read), file.bytes_read, file.damage_count,
@@ -76,7 +76,7 @@ def file_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
 
 
 def damage_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
-    """Every listed damage of the files as `DAMAGE_COLUMNS`."""
+    """Yield every listed damage of the files as `DAMAGE_COLUMNS`."""
     for file in files:
         for damage in file.damages:
             yield file.path, file.run, damage.offset, damage.length, damage.reason
@@ -94,7 +94,7 @@ class Verdict:
 def verdict(
     files: Sequence[FileHealth], superseded: int, at_once: Mapping[str, int] | None = None, *, loading: bool
 ) -> Verdict:
-    """What was lost in the whole log directory.
+    """Return what was lost in the whole log directory.
 
     Args:
         files: all of its event files.
@@ -143,7 +143,7 @@ def _loss(damaged: int, broken: int, total: int, folders: int) -> str:
 
 
 def advice(file: FileHealth) -> list[str]:
-    """What the user can do about a file, or needs to know."""
+    """Return what the user can do about a file, or needs to know."""
     sentences: list[str] = []
     if file.is_folder:
         sentences.append(

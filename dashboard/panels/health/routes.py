@@ -23,7 +23,7 @@ Text = Annotated[str, Query(max_length=MAX_NAME)]
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/{table}.csv")
@@ -33,7 +33,7 @@ def make_router(live: Live) -> APIRouter:
         filter: Text = "",
         file: Text = "",
     ) -> Pieces:
-        """All event files, or the stretches that were skipped in them, as CSV.
+        """Return all event files, or the stretches that were skipped in them, as CSV.
 
         ``show=bad`` leaves those with loss; ``filter`` is a regular expression that is searched for in their paths;
         ``file`` is the path of one file.

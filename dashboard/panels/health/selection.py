@@ -8,7 +8,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 def chosen_files(snapshot: Snapshot, show: str, pattern: str) -> list[FileHealth]:
-    """The files that pass, whichever runs are shown, in the snapshot's order.
+    """Return the files that pass, whichever runs are shown, in the snapshot's order.
 
     Args:
         snapshot: the log directory.
@@ -20,5 +20,5 @@ def chosen_files(snapshot: Snapshot, show: str, pattern: str) -> list[FileHealth
 
 
 def files_of(snapshot: Snapshot, view: View) -> list[FileHealth]:
-    """The files that the view asks for."""
+    """Return the files that the view asks for."""
     return chosen_files(snapshot, SHOW.of(view), FILTER.of(view))

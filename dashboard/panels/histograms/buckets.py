@@ -33,7 +33,7 @@ class Cleaned:
 
 
 def clean(buckets: NDArray[np.float64]) -> Cleaned:
-    """Leaves out what cannot be drawn, turns edges that are the wrong way round, sorts."""
+    """Leave out what cannot be drawn, turns edges that are the wrong way round, sorts."""
     usable = np.isfinite(buckets).all(axis=1) & (buckets[:, 2] >= 0)
     kept = buckets[usable]
     edges = np.sort(kept[:, :2], axis=1)
@@ -45,7 +45,7 @@ def clean(buckets: NDArray[np.float64]) -> Cleaned:
 
 
 def join_narrow(buckets: NDArray[np.float64], finest: float) -> NDArray[np.float64]:
-    """Joins neighbours that are too narrow to be told apart; wider buckets stay as they were written.
+    """Join neighbours that are too narrow to be told apart; wider buckets stay as they were written.
 
     Args:
         buckets: float64[k, 3], as `clean` gives them.
@@ -68,7 +68,7 @@ def join_narrow(buckets: NDArray[np.float64], finest: float) -> NDArray[np.float
 
 
 def typical_width(all_buckets: Sequence[NDArray[np.float64]], finest: float) -> float:
-    """The median width of buckets, at least ``finest``."""
+    """Return the median width of buckets, at least ``finest``."""
     widths = [buckets[:, 1] - buckets[:, 0] for buckets in all_buckets if len(buckets)]
     return max(float(np.median(np.concatenate(widths))), finest) if widths else finest
 
@@ -76,7 +76,7 @@ def typical_width(all_buckets: Sequence[NDArray[np.float64]], finest: float) -> 
 def outline(
     buckets: NDArray[np.float64], typical: float, finest: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The stairs over the buckets: level over each bucket, nothing between buckets that do not touch.
+    """Return the stairs over the buckets: level over each bucket, nothing between buckets that do not touch.
 
     Heights are counts per ``typical`` of width, as only then equal areas are equal counts: TensorFlow's and PyTorch's
     buckets are the wider the farther from zero, and their bare counts would draw a valley at zero. Empty buckets side
@@ -102,7 +102,7 @@ def outline(
 
 
 def stairs(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The buckets, an empty one wherever there is room between two, and empty ones side by side as one.
+    """Return the buckets, an empty one wherever there is room between two, and empty ones side by side as one.
 
     Args:
         buckets: float64[k, 3], as `clean` gives them.
@@ -111,7 +111,7 @@ def stairs(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _with_gaps(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adds an empty bucket wherever there is room between two."""
+    """Add an empty bucket wherever there is room between two."""
     after = np.flatnonzero(buckets[1:, 0] > buckets[:-1, 1])
     gaps = np.column_stack([buckets[after, 1], buckets[after + 1, 0], np.zeros(len(after))])
     return np.insert(buckets, after + 1, gaps, axis=0)
@@ -127,7 +127,7 @@ def _without_empty_neighbours(buckets: NDArray[np.float64]) -> NDArray[np.float6
 def span(
     all_buckets: Sequence[NDArray[np.float64]], at_least: tuple[float, float] | None = None
 ) -> tuple[float, float]:
-    """The smallest and the largest edge, and what is to be in the range at least; never of no width."""
+    """Return the smallest and the largest edge, and what is to be in the range at least; never of no width."""
     edges = [(float(buckets[:, 0].min()), float(buckets[:, 1].max())) for buckets in all_buckets if len(buckets)]
     if at_least is not None:
         edges.append(at_least)
@@ -141,7 +141,7 @@ def span(
 
 
 def rebin(buckets: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Counts in other buckets: each bucket's count is spread evenly over its width.
+    """Count in other buckets: each bucket's count is spread evenly over its width.
 
     As in TensorBoard's ``histogram_util.ts``. The sum stays where ``edges`` reach over all buckets.
 

@@ -33,7 +33,7 @@ def heatmap_chart(
     settings: ChartSettings,
     scheme: Scheme,
 ) -> Chart:
-    """A column per step, its cells the darker the more values are in them; arguments as `histogram_chart`."""
+    """Return a column per step, its cells the darker the more values are in them; arguments as `histogram_chart`."""
     cleaned = [m.cleaned() for m in moments]
     reach = span([c.buckets for c in cleaned], settings.reach)
     at, unit = places(moments, first_wall_time, settings)
@@ -103,7 +103,7 @@ def bands_chart(
 
 
 def _cells(counts: NDArray[np.float64], edges: NDArray[np.float64], settings: ChartSettings) -> NDArray[np.float64]:
-    """What the cells' colors stand for, float64[moments, bins]; NaN where a moment has no values."""
+    """Return what the cells' colors stand for, float64[moments, bins]; NaN where a moment has no values."""
     totals = counts.sum(axis=1, keepdims=True)
     match settings.height:
         case "count":

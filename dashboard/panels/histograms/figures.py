@@ -36,7 +36,7 @@ def histogram_chart(
     settings: ChartSettings,
     scheme: Scheme,
 ) -> Chart:
-    """Draws histograms over steps.
+    """Draw histograms over steps.
 
     Args:
         moments: the histograms to draw, in order.
@@ -72,7 +72,7 @@ def histogram_chart(
 
 
 def runs_chart(runs: Sequence[RunMoment], settings: ChartSettings, scheme: Scheme) -> Chart:
-    """Draws the histograms of several runs at one step over each other, on one axis.
+    """Draw the histograms of several runs at one step over each other, on one axis.
 
     Args:
         runs: in order; those without a histogram are left out, and the card says why.
@@ -114,13 +114,13 @@ def _height_axis(layout: dict[str, Any], shapes: Shapes, settings: ChartSettings
 
 
 def _shade(position: int, total: int, color: RunColor, scheme: Scheme) -> str:
-    """Old histograms fade into the background, the newest has the run's own color."""
+    """Return old histograms fade into the background, the newest has the run's own color."""
     age = 1.0 if total == 1 else position / (total - 1)
     return mix(color.on(scheme), ink(scheme)["surface"], 0.3 + 0.7 * age)
 
 
 def _meta(shape: Shape, moment: Moment, at: float) -> LineMeta:
-    """What the page needs to name the bucket under the pointer; the line stands on ``at``."""
+    """Return what the page needs to name the bucket under the pointer; the line stands on ``at``."""
     return {
         "step": moment.step,
         "wall": moment.wall_time,

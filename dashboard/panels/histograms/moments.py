@@ -38,7 +38,7 @@ class Moment:
     """Place in the series."""
 
     def cleaned(self) -> Cleaned:
-        """The buckets that can be drawn."""
+        """Return the buckets that can be drawn."""
         return clean(self.buckets) if self.buckets is not None else Cleaned(np.empty((0, 3)), 0)
 
 
@@ -73,7 +73,7 @@ class ChartSettings:
 
 
 def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> tuple[list[float], str]:
-    """Where moments stand on the axis, and the unit of relative time.
+    """Return where moments stand on the axis, and the unit of relative time.
 
     Args:
         moments: in order.
@@ -95,7 +95,7 @@ def places(moments: Sequence[Moment], first: float, settings: ChartSettings) -> 
 
 
 def moment_axis(at: Sequence[float], settings: ChartSettings, unit: str) -> dict[str, Any]:
-    """Ticks at moments that have a histogram."""
+    """Return ticks at moments that have a histogram."""
     distinct = sorted(set(at))
     marked = [distinct[i] for i in pick(len(distinct), MOST_TICKS).tolist()]
     if settings.axis == "wall":
@@ -109,7 +109,7 @@ def moment_axis(at: Sequence[float], settings: ChartSettings, unit: str) -> dict
 
 
 def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins_said: str = "") -> str:
-    """What a chart of histograms leaves out or changes; empty if nothing.
+    """Return what a chart of histograms leaves out or changes; empty if nothing.
 
     Args:
         moments: those that are drawn.
@@ -135,7 +135,7 @@ def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins
 
 
 def _left_out(moments: Sequence[Moment], cleaned: Sequence[Cleaned]) -> list[str]:
-    """What the newest histogram with values in no bucket left out, and how many others did."""
+    """Return what the newest histogram with values in no bucket left out, and how many others did."""
     found = [(m, c) for m, c in zip(moments, cleaned, strict=True) if m.left_out]
     if not found:
         return []

@@ -122,7 +122,7 @@ def toolbar(view: View) -> html.Div:
 
 
 def step_input(setting: Setting[int | None], view: View, placeholder: str, label: str) -> dmc.NumberInput:
-    """A field for a step; empty is without a bound."""
+    """Return a field for a step; empty is without a bound."""
     value = setting.of(view)
     return dmc.NumberInput(
         id=setting_id(setting.name),
@@ -138,7 +138,10 @@ def step_input(setting: Setting[int | None], view: View, placeholder: str, label
 
 
 def runs_key(tag: str) -> str:
-    """Key of a card with all runs of a tag; told from a `stepscope.dashboard.panels.cards.pair_key` by its length."""
+    """Return key of a card with all runs of a tag.
+
+    Told from a `stepscope.dashboard.panels.cards.pair_key` by its length.
+    """
     return json.dumps([tag], ensure_ascii=False)
 
 
@@ -149,14 +152,14 @@ def runs_tag(key: str) -> str | None:
 
 
 def keys(snapshot: Snapshot, view: View) -> Sequence[tuple[Place, str]]:
-    """A card for every tag and run; with all runs at one step, for every tag."""
+    """Return a card for every tag and run; with all runs at one step, for every tag."""
     if MODE.of(view) != "runs":
         return pair_keys(snapshot, view, PLUGIN_NAME)
     return [(group, runs_key(tag)) for group, tag in tag_keys(snapshot, view, PLUGIN_NAME)]
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, of one run or of all, still without its chart."""
+    """Return the card of one tag, of one run or of all, still without its chart."""
     actions = [full_width(), action("download", "Download")]
     chart = chart_body({"type": "histograms-data", "key": key})
     tag = runs_tag(key)
@@ -168,7 +171,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
 
 
 def depends(key: str, on: Draw) -> object:
-    """What the chart of a card is made of."""
+    """Return what the chart of a card is made of."""
     settings = (chart_settings(on.view), step_range(on.view), on.scheme)
     tag = runs_tag(key)
     if tag is not None:
@@ -181,7 +184,7 @@ def depends(key: str, on: Draw) -> object:
 
 
 def draw(key: str, on: Draw) -> dict[str, Any]:
-    """The figure of a card; its layout's ``meta`` carries what the card says about it."""
+    """Return the figure of a card; its layout's ``meta`` carries what the card says about it."""
     tag = runs_tag(key)
     if tag is not None:
         return draw_runs(tag, on)
@@ -200,7 +203,7 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
 
 
 def draw_runs(tag: str, on: Draw) -> dict[str, Any]:
-    """All shown runs at one step; ``meta`` has the slider and what is said of each run."""
+    """Return all shown runs at one step; ``meta`` has the slider and what is said of each run."""
     found = on.series_of_tag(tag, PLUGIN_NAME)
     within = step_range(on.view)
     inside = {series.run: series.steps[within.indices(series)] for series in found}
@@ -224,7 +227,7 @@ def draw_runs(tag: str, on: Draw) -> dict[str, Any]:
 
 
 def series_chart(series: Series, color: RunColor, on: Draw, most: int) -> Chart:
-    """Reads the histograms that are drawn, and draws them."""
+    """Read the histograms that are drawn, and draws them."""
     moments, total = read_some(series, step_range(on.view), most)
     first = float(series.wall_times[0]) if len(series) else 0.0
     settings = replace(chart_settings(on.view), reach=shared_reach(series, on))
@@ -232,7 +235,7 @@ def series_chart(series: Series, color: RunColor, on: Draw, most: int) -> Chart:
 
 
 def shared_reach(series: Series, on: Draw) -> tuple[float, float] | None:
-    """The range of values of the tag in all shown runs, where their cards have one scale."""
+    """Return the range of values of the tag in all shown runs, where their cards have one scale."""
     if not ONE_SCALE.of(on.view) or MODE.of(on.view) == "bands":
         return None
     found = on.series_of_tag(series.tag, PLUGIN_NAME)
@@ -240,26 +243,26 @@ def shared_reach(series: Series, on: Draw) -> tuple[float, float] | None:
 
 
 def columns(key: str, view: View) -> int:
-    """How many histograms a card draws at most."""
+    """Return how many histograms a card draws at most."""
     if MODE.of(view) not in ("heatmap", "bands"):
         return STEPS_DRAWN
     return COLUMNS_WIDE if key in view.settings.get("histograms.wide", ()) else COLUMNS_DRAWN
 
 
 def series_of(key: str, snapshot: Snapshot) -> Series | None:
-    """The series that a card of one run shows."""
+    """Return the series that a card of one run shows."""
     tag, run = pair_of(key)
     series = snapshot.series(run, tag)
     return series if series is not None and series.kind == PLUGIN_NAME else None
 
 
 def step_range(view: View) -> StepRange:
-    """The view's range of steps."""
+    """Return the view's range of steps."""
     return StepRange(FIRST.of(view), LAST.of(view))
 
 
 def chart_settings(view: View) -> ChartSettings:
-    """The view's settings for charts; wall time is printed in the server's time zone."""
+    """Return the view's settings for charts; wall time is printed in the server's time zone."""
     return ChartSettings(
         mode=cast(Mode, MODE.of(view)),
         axis=cast(Axis, AXIS.of(view)),

@@ -27,7 +27,7 @@ class StepRange:
     last: int | None = None
 
     def holds(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the steps are in the range."""
+        """Return which of the steps are in the range."""
         inside = np.ones(len(steps), np.bool_)
         if self.first is not None:
             inside &= steps >= self.first
@@ -36,12 +36,12 @@ class StepRange:
         return inside
 
     def indices(self, series: Series) -> NDArray[np.int64]:
-        """Places in a series whose steps are in the range."""
+        """Return places in a series whose steps are in the range."""
         return np.flatnonzero(self.holds(series.steps))
 
 
 def read(series: Series, index: int) -> Moment:
-    """One histogram; damage is a value."""
+    """Return one histogram; damage is a value."""
     step, wall_time = int(series.steps[index]), float(series.wall_times[index])
     try:
         histogram = series.read(index)
@@ -51,7 +51,7 @@ def read(series: Series, index: int) -> Moment:
 
 
 def left_out(histogram: Histogram) -> dict[str, int]:
-    """How many values are in no bucket, by what they are called."""
+    """Return how many values are in no bucket, by what they are called."""
     numbers = {
         "NaN": histogram.nan,
         "+inf": histogram.positive_infinite,
@@ -78,7 +78,9 @@ class Ranges:
         self._known: Final[OrderedDict[Hashable, tuple[float, float] | None]] = OrderedDict()
 
     def of(self, series: Series, within: StepRange) -> tuple[float, float] | None:
-        """The smallest and the largest edge of the histograms that a card draws as ridges; None where none has values.
+        """Return the smallest and the largest edge of the histograms that a card draws as ridges.
+
+        None where none has values.
 
         A series is known again by its points' number, version and times, so that one that did not grow is read once.
         """
@@ -99,13 +101,13 @@ class Ranges:
         return found
 
     def of_all(self, chosen: Sequence[Series], within: StepRange) -> tuple[float, float] | None:
-        """The range that holds those of several series."""
+        """Return the range that holds those of several series."""
         found = [reach for reach in (self.of(series, within) for series in chosen) if reach is not None]
         return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
 
 def read_at(series: Series, color: RunColor, step: int | None, within: StepRange) -> RunMoment:
-    """A run's histogram at a step, or at the nearest one before it within a range.
+    """Return a run's histogram at a step, or at the nearest one before it within a range.
 
     Args:
         series: the run's.

@@ -32,7 +32,7 @@ Row = tuple[str, int, float, Histogram | None, str]
 
 
 def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHistogram | DamagedHistogram:
-    """A histogram's outline and statistics, or why it cannot be read.
+    """Return a histogram's outline and statistics, or why it cannot be read.
 
     Raises:
         HTTPException: 404 where there is no such point.
@@ -75,14 +75,14 @@ def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHi
 
 
 def rows(chosen: Sequence[Series], within: StepRange) -> Iterator[Row]:
-    """Every histogram of some series in a range of steps."""
+    """Yield every histogram of some series in a range of steps."""
     for series in chosen:
         for step, wall_time, histogram, error in everything(series, within):
             yield series.run, step, wall_time, histogram, error
 
 
 def csv_rows(found: Iterator[Row]) -> Iterator[tuple[Any, ...]]:
-    """A row per bucket as written; one row that says why where a histogram cannot be read."""
+    """Yield a row per bucket as written; one row that says why where a histogram cannot be read."""
     for run, step, wall_time, histogram, error in found:
         if histogram is None:
             yield run, step, wall_time, "", "", "", error
@@ -92,7 +92,7 @@ def csv_rows(found: Iterator[Row]) -> Iterator[tuple[Any, ...]]:
 
 
 def json_pieces(found: Iterator[Row]) -> Iterator[bytes]:
-    """A JSON array with an object per histogram."""
+    """Yield a JSON array with an object per histogram."""
     before = b"[\n"
     for run, step, wall_time, histogram, error in found:
         known: dict[str, Any] = {"run": run, "step": step, "wall_time": json_number(wall_time)}
@@ -107,7 +107,7 @@ def json_pieces(found: Iterator[Row]) -> Iterator[bytes]:
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/point")
@@ -120,7 +120,7 @@ def make_router(live: Live) -> APIRouter:
         bins: Bins = "written",
         bin_count: BinCount = EVEN_BINS,
     ) -> Response:
-        """One histogram: the outline of its bins, its statistics, and what no bucket holds."""
+        """Return one histogram: the outline of its bins, its statistics, and what no bucket holds."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         body = describe(series, index, ChartSettings(bins=bins, bin_count=bin_count, height=height, log=log))
         return Response(orjson.dumps(body), media_type="application/json")
@@ -133,7 +133,7 @@ def make_router(live: Live) -> APIRouter:
         last: int | None = None,
         format: Literal["csv", "json"] = "csv",
     ) -> Response:
-        """Every histogram of a tag of some runs from step ``first`` to ``last``, buckets as written.
+        """Return every histogram of a tag of some runs from step ``first`` to ``last``, buckets as written.
 
         CSV has a row per bucket; JSON an object per histogram, which also says what no bucket holds.
         """

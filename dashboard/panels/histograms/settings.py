@@ -8,7 +8,7 @@ from stepscope.dashboard.panels.histograms.moments import EVEN_BINS, MOST_EVEN_B
 
 
 def optional_step(name: str) -> Setting[int | None]:
-    """A setting that is a step, or none."""
+    """Return a setting that is a step, or none."""
 
     def parse(raw: Sequence[str]) -> int | None:
         if len(raw[-1]) > 19:

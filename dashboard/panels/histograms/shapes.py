@@ -61,7 +61,7 @@ class Shapes:
 
 
 def make_shapes(cleaned: Sequence[Cleaned], settings: ChartSettings) -> Shapes:
-    """Outlines of histograms on one scale.
+    """Return outlines of histograms on one scale.
 
     Counts are heights per typical width of a bucket, so that equal areas are equal counts whatever the buckets'
     widths. Densities are shares of the histogram's values per unit of x, so that every area is 1.
@@ -91,7 +91,7 @@ def make_shapes(cleaned: Sequence[Cleaned], settings: ChartSettings) -> Shapes:
 
 
 def _unit(typical: float, total: float, settings: ChartSettings) -> float:
-    """The width that a count is divided by the bucket's width for."""
+    """Return the width that a count is divided by the bucket's width for."""
     match settings.height:
         case "count":
             return typical
@@ -102,7 +102,10 @@ def _unit(typical: float, total: float, settings: ChartSettings) -> float:
 
 
 def foot_of(heights: Sequence[Floats]) -> float:
-    """The height that a logarithmic scale begins with: the lowest there is, within `DECADES` of the highest; or 0."""
+    """Return the height that a logarithmic scale begins with: the lowest there is, within `DECADES` of the highest.
+
+    Or 0.
+    """
     positive = np.concatenate([[], *(y[y > 0] for y in heights)])
     if len(positive) == 0:
         return 0.0
@@ -118,7 +121,7 @@ def log_heights(heights: Floats, foot: float) -> Floats:
 
 
 def log_ticks(foot: float, tallest: float) -> dict[str, Any]:
-    """Ticks of an axis with `log_heights`: 0, and powers of ten.
+    """Return ticks of an axis with `log_heights`: 0, and powers of ten.
 
     Args:
         foot: the height that is drawn as 1.

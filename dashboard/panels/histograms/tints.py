@@ -11,7 +11,7 @@ def mix(one: str, other: str, share: float) -> str:
 
 
 def clear(color: str, opacity: float) -> str:
-    """A color "#rrggbb" that lets through what is behind it."""
+    """Return a color "#rrggbb" that lets through what is behind it."""
     red, green, blue = channels(color)
     return f"rgba({red},{green},{blue},{opacity})"
 

@@ -57,7 +57,7 @@ class Analysis:
 
 
 def analyse(hparams: Mapping[str, Values], metric: Sequence[float | None], *, seed: int = 0) -> Analysis:
-    """Importance and correlation of each hyperparameter with a metric.
+    """Return importance and correlation of each hyperparameter with a metric.
 
     Args:
         hparams: by name, the value of each session, None where it has none.
@@ -79,7 +79,7 @@ def analyse(hparams: Mapping[str, Values], metric: Sequence[float | None], *, se
 
 
 def ranks(values: Floats) -> Floats:
-    """Ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values share the mean of theirs."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     result: Floats = (ends - (counts - 1) / 2)[inverse]
@@ -98,7 +98,7 @@ def spearman(x: Floats, y: Floats) -> float | None:
 
 
 def correlation_ratio(categories: Sequence[str], y: Floats) -> float | None:
-    """The correlation ratio eta of a number on categories.
+    """Return the correlation ratio eta of a number on categories.
 
     eta^2 = sum_k n_k (mean_k - mean)^2 / sum_i (y_i - mean)^2: the share of the variance that lies between categories;
     K. Pearson, "On the General Theory of Skew Correlation and Non-linear Regression", 1905. Here of the ranks of ``y``,
@@ -177,7 +177,7 @@ def _out_of_bag_error(
     shuffled: slice | None = None,
     generator: np.random.Generator | None = None,
 ) -> float:
-    """Mean squared error of what the trees that did not see a session say of it, on average."""
+    """Return mean squared error of what the trees that did not see a session say of it, on average."""
     total = np.zeros(len(target))
     voices = np.zeros(len(target))
     for tree, out in trees:
@@ -192,7 +192,7 @@ def _out_of_bag_error(
 
 
 def _encoded(values: Values) -> NDArray[np.float32]:
-    """A column of ranks for numbers, one column of 0 and 1 per category for the rest; rare categories are one.
+    """Return a column of ranks for numbers, one column of 0 and 1 per category for the rest; rare categories are one.
 
     A number that is missing gets the middle rank.
     """

@@ -21,7 +21,7 @@ class Bar:
 
 
 def analysis_of(table: Table) -> Analysis | None:
-    """The analysis of the sessions that pass the filters, each by itself; None without a target or columns."""
+    """Return the analysis of the sessions that pass the filters, each by itself; None without a target or columns."""
     target = table.target
     columns = [column for column in table.columns if column.kind == "hparam"]
     if target is None or not columns:
@@ -31,7 +31,7 @@ def analysis_of(table: Table) -> Analysis | None:
 
 
 def bars(found: Analysis, by: str, labels: Mapping[str, str]) -> list[Bar]:
-    """The hyperparameters by their labels, those with most importance or correlation first."""
+    """Return the hyperparameters by their labels, those with most importance or correlation first."""
     importance = found.forest.importance if found.forest is not None else {}
     names = dict.fromkeys([*importance, *found.correlations])
     all_bars = [Bar(labels.get(name, name), importance.get(name), found.correlations.get(name)) for name in names]
@@ -45,7 +45,7 @@ def bars(found: Analysis, by: str, labels: Mapping[str, str]) -> list[Bar]:
 
 
 def warnings(found: Analysis) -> list[str]:
-    """What keeps the numbers from being trusted."""
+    """Return what keeps the numbers from being trusted."""
     said: list[str] = []
     if found.sessions < FEWEST_SESSIONS:
         said.append(
@@ -65,7 +65,7 @@ def warnings(found: Analysis) -> list[str]:
 
 
 def method(found: Analysis) -> str:
-    """How the numbers came about."""
+    """Return how the numbers came about."""
     if found.forest is None:
         return f"{counted(found.sessions, 'session')}."
     return (
@@ -77,7 +77,7 @@ def method(found: Analysis) -> str:
 
 
 def importance_view(table: Table, found: Analysis | None, by: str, switch: Any) -> html.Div:
-    """The bars, or why there are none.
+    """Return the bars, or why there are none.
 
     Args:
         table: what the panel shows.

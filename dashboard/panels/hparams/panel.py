@@ -57,7 +57,7 @@ class Latest(Generic[T]):
         self._entry: tuple[object, T] | None = None
 
     def get(self, key: object, make: Callable[[], T]) -> T:
-        """The value made of ``key``, made anew where the last was made of something else."""
+        """Return the value made of ``key``, made anew where the last was made of something else."""
         entry = self._entry
         if entry is None or entry[0] != key:
             entry = self._entry = (key, make())
@@ -144,7 +144,7 @@ class HParamsPanel(Panel):
         )
         @light
         def update_hparams(query: str | None, _revision: int | None, known: str) -> Any:
-            """Sends the table, unless the page has it: most of what changes in the view the page does alone."""
+            """Send the table, unless the page has it: most of what changes in the view the page does alone."""
             if query is None:
                 raise dash.exceptions.PreventUpdate
             view = decode(query)
@@ -169,7 +169,7 @@ class HParamsPanel(Panel):
         )
         @heavy
         def update_importance(query: str | None, _revision: int | None, known: str) -> Any:
-            """Ranks the hyperparameters while that is what the user looks at."""
+            """Return ranks the hyperparameters while that is what the user looks at."""
             view = decode(query or "")
             if query is None or CHART.of(view) != "importance":
                 raise dash.exceptions.PreventUpdate
@@ -184,7 +184,7 @@ class HParamsPanel(Panel):
 
 
 def toolbar(view: View) -> html.Div:
-    """Which chart there is, the selection, search, and what leaves the page."""
+    """Return which chart there is, the selection, search, and what leaves the page."""
     charts = {"parallel": "Parallel", "scatter": "Scatter", "importance": "Importance", "none": "Table"}
     return html.Div(
         [
@@ -235,7 +235,7 @@ def _button(sign: str, label: str, extension: str, title: str) -> html.Button:
 
 
 def grid() -> dag.AgGrid:
-    """The table, still empty; ``hparams/web/table.ts`` makes its columns."""
+    """Return the table, still empty; ``hparams/web/table.ts`` makes its columns."""
     return dag.AgGrid(
         id="hparams-grid",
         rowData=[],

@@ -41,12 +41,12 @@ class AskedTable(msgspec.Struct):
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.post("/table.{extension}")
     def table_as_file(extension: Literal["csv", "json", "tex"], body: Body) -> Response:
-        """Rows and columns of the table of sessions, in the order given.
+        """Return rows and columns of the table of sessions, in the order given.
 
         The body is JSON: ``view``, the query string of the page; ``columns`` and ``rows``, the names of those that are
         wanted. Names that the view has not are left out.

@@ -85,12 +85,12 @@ class Sessions:
 
 
 def has_sessions(snapshot: Snapshot) -> bool:
-    """Whether any run has begun a session."""
+    """Return whether any run has begun a session."""
     return any(SESSION_START_TAG in run.series for run in snapshot.runs.values())
 
 
 def read_sessions(snapshot: Snapshot, folder: str = "") -> Sessions:
-    """Reads the sessions of a snapshot.
+    """Read the sessions of a snapshot.
 
     Args:
         snapshot: the log directory.
@@ -106,13 +106,13 @@ def read_sessions(snapshot: Snapshot, folder: str = "") -> Sessions:
 
 
 def first_folder(run: str) -> str:
-    """The first part of a run's name, where it has several; else nothing."""
+    """Return the first part of a run's name, where it has several; else nothing."""
     first, slash, _ = run.partition("/")
     return first if slash else ""
 
 
 def folders(snapshot: Snapshot) -> list[str]:
-    """The first folders of the runs that sessions began in, where there is more than one such folder."""
+    """Return the first folders of the runs that sessions began in, where there is more than one such folder."""
     found = sorted({first_folder(run.name) for run in snapshot.runs.values() if SESSION_START_TAG in run.series})
     return found if len(found) > 1 and "" not in found else []
 
@@ -141,7 +141,7 @@ def runs_of_sessions(snapshot: Snapshot, session_runs: Sequence[str]) -> Mapping
 
 
 def metric_value(snapshot: Snapshot, session: Session, metric: Column, which: ValueOf) -> tuple[float, int] | None:
-    """The value of a metric and its step; None where the session has none.
+    """Return the value of a metric and its step; None where the session has none.
 
     NaN is neither the least nor the greatest unless there is nothing else.
     """
@@ -168,7 +168,7 @@ def last_time(snapshot: Snapshot, session: Session) -> float | None:
 
 
 def text_of(value: HParamValue | None) -> str:
-    """A value as it is written in the table and the URL: "true", "0.001", "64", "adam", and "" for none."""
+    """Return a value as it is written in the table and the URL: "true", "0.001", "64", "adam", and "" for none."""
     match value:
         case None:
             return ""
@@ -196,7 +196,7 @@ def _session(snapshot: Snapshot, found: FoundSession, runs: tuple[str, ...]) -> 
 
 
 def _seeds_as_groups(found: Sequence[Session]) -> tuple[Session, ...]:
-    """Sessions that name no group, with that of their seeds.
+    """Return sessions that name no group, with that of their seeds.
 
     PyTorch's ``add_hparams`` puts a session below the run that has the name, so that is the shortest one.
     """

@@ -66,7 +66,7 @@ class Interval:
     high: float
 
     def holds(self, value: object) -> bool:
-        """Whether a value is a number between the bounds."""
+        """Return whether a value is a number between the bounds."""
         return isinstance(value, float) and self.low <= value <= self.high
 
 
@@ -88,7 +88,7 @@ class Asked:
 
     @classmethod
     def of(cls, view: View) -> "Asked":
-        """What the view asks for; what is not understood is left out."""
+        """Return what the view asks for; what is not understood is left out."""
         return cls(
             FOLDER.of(view),
             HPARAMS.of(view),
@@ -104,7 +104,7 @@ class Asked:
 
 
 def parse_values(raw: Sequence[str]) -> Mapping[str, list[str]]:
-    """Reads entries of the form "column:value", both percent-encoded; several of a column belong together."""
+    """Read entries of the form "column:value", both percent-encoded; several of a column belong together."""
     found: dict[str, list[str]] = {}
     for column, colon, value in (entry.partition(":") for entry in raw):
         if colon:
@@ -113,7 +113,7 @@ def parse_values(raw: Sequence[str]) -> Mapping[str, list[str]]:
 
 
 def parse_ranges(raw: Sequence[str]) -> Mapping[str, Interval]:
-    """Reads entries of the form "column:low:high"; those that are none are left out."""
+    """Read entries of the form "column:low:high"; those that are none are left out."""
     found: dict[str, Interval] = {}
     for entry in raw:
         column, *bounds = entry.split(":")

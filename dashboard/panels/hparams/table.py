@@ -62,7 +62,7 @@ class Table:
 
 
 def build_table(found: Sessions, asked: Asked) -> Table:
-    """The table that the view asks for, over the sessions of a folder."""
+    """Return the table that the view asks for, over the sessions of a folder."""
     columns = shown_columns(found.columns, asked)
     metrics = [column for column in columns if column.kind == "metric"]
     all_metrics = [column for column in found.columns if column.kind == "metric"]
@@ -91,7 +91,7 @@ def build_table(found: Sessions, asked: Asked) -> Table:
 
 
 def shown_columns(columns: Sequence[Column], asked: Asked) -> tuple[Column, ...]:
-    """The columns that are shown, in the order of ``columns``; chosen ones that are gone are left out."""
+    """Return the columns that are shown, in the order of ``columns``; chosen ones that are gone are left out."""
 
     def chosen(kind: str, keys: tuple[str, ...]) -> list[Column]:
         of_kind = [column for column in columns if column.kind == kind]
@@ -101,7 +101,7 @@ def shown_columns(columns: Sequence[Column], asked: Asked) -> tuple[Column, ...]
 
 
 def grouped(rows: Sequence[Row], how: Rows, target: str) -> list[Row]:
-    """One row for each group, in order of appearance.
+    """Return one row for each group, in order of appearance.
 
     "avg" takes the mean of each metric; "median" (the lower of two), "min" and "max" take the metrics of the session
     whose ``target`` is that, as TensorBoard does, so that the numbers of a row belong together.
@@ -113,7 +113,7 @@ def grouped(rows: Sequence[Row], how: Rows, target: str) -> list[Row]:
 
 
 def payload(table: Table, colors: Mapping[str, RunColor], folders: Sequence[str], folder: str) -> SentTable:
-    """The table as the page gets it; rows hold their values in the order of the shown columns."""
+    """Return the table as the page gets it; rows hold their values in the order of the shown columns."""
     found = table.found
     shown = {column.key: place for place, column in enumerate(table.columns)}
     counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)

@@ -59,7 +59,7 @@ class ImagesPanel(CardPanel):
 
 
 def keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
-    """A card for every tag, or for every run that has pictures."""
+    """Return a card for every tag, or for every run that has pictures."""
     if GROUP.of(view) == "run":
         runs = dict.fromkeys(series.run for series in shown_series(snapshot, view, PLUGIN_NAME))
         return [("Runs", _RUN + run) for run in runs]
@@ -67,7 +67,7 @@ def keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
 
 
 def series_of(key: str, on: Draw) -> list[Series]:
-    """What a card shows: the series of its tag, or those of its run whose tags pass the filter."""
+    """Return what a card shows: the series of its tag, or those of its run whose tags pass the filter."""
     if key.startswith(_TAG):
         return on.series_of_tag(key.removeprefix(_TAG), PLUGIN_NAME)
     run = key.removeprefix(_RUN)
@@ -75,19 +75,19 @@ def series_of(key: str, on: Draw) -> list[Series]:
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag or run, which ``images/web/mount.ts`` fills."""
+    """Return the card of one tag or run, which ``images/web/mount.ts`` fills."""
     data = dcc.Store(id={"type": "images-data", "key": key})
     body = html.Div([data, html.Div(className="fill")], className="card-body")
     return titled_card(key, key.removeprefix(_TAG).removeprefix(_RUN), "images", wide, body)
 
 
 def depends(key: str, on: Draw) -> object:
-    """What a card is made of."""
+    """Return what a card is made of."""
     return GROUP.of(on.view), [(s.run, s.tag, s.version, on.colors[s.run]) for s in series_of(key, on)]
 
 
 def draw(key: str, on: Draw) -> CardData:
-    """Series of a card with their colors and steps; the pictures are asked for when they are looked at.
+    """Return series of a card with their colors and steps; the pictures are asked for when they are looked at.
 
     Runs of one program mostly log at the same steps, so these are sent once for all series that share them.
     """

@@ -37,7 +37,7 @@ MOST_ZIPPED: Final = 5_000
 
 
 def epoch(series: Series) -> str:
-    """Changes where points of a series may have become others: the run was started again, or written anew.
+    """Change where points of a series may have become others: the run was started again, or written anew.
 
     Points that are added leave it as it is, so that with it and its step the picture of an index is one for ever.
     """
@@ -46,7 +46,7 @@ def epoch(series: Series) -> str:
 
 
 def look_at(series: Series, index: int, sample: int, edge: int, thumbnails: Thumbnails) -> tuple[Picture, PictureFacts]:
-    """A picture and what is known of it: the original, or where ``edge`` is not 0 one of at most that size.
+    """Return a picture and what is known of it: the original, or where ``edge`` is not 0 one of at most that size.
 
     Raises:
         PayloadError: it cannot be read or drawn.
@@ -68,7 +68,7 @@ def look_at(series: Series, index: int, sample: int, edge: int, thumbnails: Thum
 
 
 def samples_at(series: Series, index: int) -> int:
-    """How many pictures a point has; 0 where it cannot be read."""
+    """Return how many pictures a point has; 0 where it cannot be read."""
     try:
         return len(series.read(index).encoded)
     except (PayloadError, IndexError):
@@ -76,13 +76,16 @@ def samples_at(series: Series, index: int) -> int:
 
 
 def said(series: Series, index: int, why: str) -> Response:
-    """The answer in place of a picture. It is no HTTP error: damage is data, and nothing went wrong on the way."""
+    """Return the answer in place of a picture.
+
+    It is no HTTP error: damage is data, and nothing went wrong on the way.
+    """
     body: NoPicture = {"error": why, "samples": samples_at(series, index)}
     return JSONResponse(body, headers={"Cache-Control": LOOK_AGAIN})
 
 
 def catalog(on: Draw) -> Catalog:
-    """All tags of the shown runs, and each of these runs with its colors and the places of its tags."""
+    """Return all tags of the shown runs, and each of these runs with its colors and the places of its tags."""
     places: dict[str, int] = {}
     runs: list[CatalogRun] = [
         {
@@ -98,7 +101,7 @@ def catalog(on: Draw) -> Catalog:
 
 
 def wanted_of(body: bytes) -> list[Wanted]:
-    """The pictures that a request names: a JSON array of ``[run, tag, index, step, sample]``.
+    """Return the pictures that a request names: a JSON array of ``[run, tag, index, step, sample]``.
 
     Raises:
         HTTPException: 413 where there are too many, 422 where it is something else.
@@ -110,18 +113,18 @@ def wanted_of(body: bytes) -> list[Wanted]:
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
     thumbnails = Thumbnails()
 
     @routes.get("/catalog")
     def shown_series(view: Annotated[str, Query(max_length=MAX_QUERY)] = "") -> Catalog:
-        """What the runs that a view shows have: all tags, and each run's colors and places of its tags."""
+        """Return what the runs that a view shows have: all tags, and each run's colors and places of its tags."""
         return catalog(Draw(live.snapshot(), decode(view), "light", {}))
 
     @routes.get("/steps")
     def steps(run: RunName, tag: TagName) -> SeriesSteps:
-        """The steps of one tag of one run, and its epoch, which `/look` takes."""
+        """Return the steps of one tag of one run, and its epoch, which `/look` takes."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         return {"steps": typed(series.steps), "epoch": epoch(series)}
 
@@ -137,7 +140,7 @@ def make_router(live: Live) -> APIRouter:
         sample: Index = 0,
         edge: Annotated[int, Query(ge=0)] = 0,
     ) -> Response:
-        """A picture and, in the header X-Picture, what is known of it; or JSON that says why there is none.
+        """Return a picture and, in the header X-Picture, what is known of it; or JSON that says why there is none.
 
         Without ``edge`` it is the original; with it, at most that size. Whether the point is the one that the client
         means is told by its step and the series' epoch.
@@ -163,7 +166,7 @@ def make_router(live: Live) -> APIRouter:
         sample: Index = 0,
         download: bool = False,
     ) -> Response:
-        """The bytes of one picture, as they were logged, by its place in the series."""
+        """Return the bytes of one picture, as they were logged, by its place in the series."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         found = read_picture(series, index, sample)
         if not download:
@@ -174,7 +177,10 @@ def make_router(live: Live) -> APIRouter:
     @routes.post("/zip", response_class=Response)
     @heavy
     def zipped(body: Body) -> Response:
-        """Pictures as they were logged, in one ZIP file; which could not be read is said in a text file in it."""
+        """Return pictures as they were logged, in one ZIP file.
+
+        Which could not be read is said in a text file in it.
+        """
         files = chosen_files(live.snapshot(), wanted_of(body), PLUGIN_NAME)
         headers = {**SAFE_HEADERS, "Cache-Control": "no-store", **attachment("images", "zip")}
         return Pieces(zip_stream(files), media_type="application/zip", headers=headers)

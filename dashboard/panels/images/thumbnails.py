@@ -49,7 +49,7 @@ class Small:
 
 
 def opened(data: bytes) -> Image.Image:
-    """The picture with its header read and its pixels still packed.
+    """Return the picture with its header read and its pixels still packed.
 
     Raises:
         PayloadError: it cannot be read, has no pixels, or more than `MOST_PIXELS`.
@@ -83,7 +83,7 @@ def shape_of(image: Image.Image) -> Shape:
 
 
 def shape(data: bytes) -> Shape:
-    """What the header says, without decoding.
+    """Return what the header says, without decoding.
 
     Raises:
         PayloadError: as `opened`.
@@ -92,7 +92,9 @@ def shape(data: bytes) -> Shape:
 
 
 def small(picture: Picture, edge: int) -> Small:
-    """A picture of at most ``edge`` pixels either way; what is no larger stays as it is, once it is known to be whole.
+    """Return a picture of at most ``edge`` pixels either way.
+
+    What is no larger stays as it is, once it is known to be whole.
 
     Raises:
         PayloadError: as `opened`, or the pixels are damaged.
@@ -118,7 +120,7 @@ def small(picture: Picture, edge: int) -> Small:
 
 
 def eight_bits(image: Image.Image) -> Image.Image:
-    """The picture as grey or colors of 8 bits, with alpha where it has some."""
+    """Return the picture as grey or colors of 8 bits, with alpha where it has some."""
     if image.mode.startswith("I"):
         # Browsers show the upper 8 of 16 bits too.
         return Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))

@@ -39,19 +39,19 @@ def toolbar(view: View) -> html.Div:
 
 
 def rate(view: View) -> html.Label:
-    """How fast cards play."""
+    """Return how fast cards play."""
     options = {value: f"{value}/s" for value in RATE.options}
     select = short_select(RATE, view, options, "Steps a second while playing", w=74)
     return html.Label([html.Span("Play"), select], className="field")
 
 
 def adjustment(setting: Setting[float], view: View, label: str) -> html.Label:
-    """A slider for a factor, 1 in the pictures themselves; its value stands beside it in percent."""
+    """Return a slider for a factor, 1 in the pictures themselves; its value stands beside it in percent."""
     return slider(setting, view, label, 0.01, f"{setting.of(view):.0%}")
 
 
 def slider(setting: Setting[float], view: View, label: str, step: float, shown: str) -> html.Label:
-    """A slider whose value stands beside it; ``images/web/mount.ts`` keeps that up to date."""
+    """Return a slider whose value stands beside it; ``images/web/mount.ts`` keeps that up to date."""
     control = number_slider(setting, view, label, step)
     value = html.Output(shown, className="adjusted", **{"data-setting": setting.name})
     return html.Label([html.Span(label), control, value], className="field")

@@ -9,7 +9,8 @@ from stepscope.dashboard.server.numbers import json_number
 
 
 def pack(header: MeshHeader, geometry: Geometry | None) -> bytes:
-    """What ``mesh/web/geometry.ts`` reads: the header, and columns as `stepscope.dashboard.server.binary` has it.
+    """Return what ``mesh/web/geometry.ts`` reads: the header, and columns as `stepscope.dashboard.server.binary` has
+    it.
 
     ``header["columns"]`` has the places of what there is of float32 "positions" [3 n], uint32 "faces" [3 m], uint8
     "colors" [4 n] and float32 "moved" [n].
@@ -29,7 +30,7 @@ def pack(header: MeshHeader, geometry: Geometry | None) -> bytes:
 
 
 def describe(geometry: Geometry) -> MeshFacts:
-    """What the page is told of a mesh beside its columns."""
+    """Return what the page is told of a mesh beside its columns."""
     moved = geometry.moved
     return {
         "vertices": geometry.vertices,
@@ -43,7 +44,7 @@ def describe(geometry: Geometry) -> MeshFacts:
 
 
 def ply(vertices: Rows, faces: Rows | None, colors: Rows | None) -> bytes:
-    """A binary PLY file of a whole mesh: every vertex as it was written, NaN too.
+    """Return a binary PLY file of a whole mesh: every vertex as it was written, NaN too.
 
     Faces that point outside the vertices, which readers of PLY refuse, are left out, which a comment says; so are
     colors whose number is not that of the vertices. The format: G. Turk, "The PLY Polygon File Format", 1994.

@@ -61,7 +61,7 @@ class _Notes:
 
 
 def sample_of(rows: NDArray[Any], sample: int) -> Rows:
-    """One mesh of a batch.
+    """Return one mesh of a batch.
 
     Args:
         rows: shape [batch, n, 3].
@@ -79,7 +79,7 @@ def sample_of(rows: NDArray[Any], sample: int) -> Rows:
 def make_geometry(
     vertices: Rows, faces: Rows | None = None, colors: Rows | None = None, reference: Rows | None = None
 ) -> Geometry:
-    """Makes what is drawn of a mesh; what does not fit is left out, counted and named in ``notes``.
+    """Make what is drawn of a mesh; what does not fit is left out, counted and named in ``notes``.
 
     Args:
         vertices: coordinates.
@@ -134,13 +134,16 @@ def make_geometry(
 
 
 def valid_faces(faces: Rows, vertices: int) -> NDArray[np.bool_]:
-    """Which faces have three whole indices of vertices that exist."""
+    """Return which faces have three whole indices of vertices that exist."""
     valid: NDArray[np.bool_] = ((faces >= 0) & (faces < vertices) & (faces == np.floor(faces))).all(axis=1)
     return valid
 
 
 def bytes_of_colors(colors: Rows) -> tuple[NDArray[np.uint8], int]:
-    """Colors as bytes, and how many of the numbers had to be moved into 0..255; floats up to 1 mean shares of 255."""
+    """Return colors as bytes, and how many of the numbers had to be moved into 0..255.
+
+    Floats up to 1 mean shares of 255.
+    """
     known = colors[np.isfinite(colors)] if colors.dtype.kind == "f" else colors
     scale = 255.0 if colors.dtype.kind == "f" and known.size and known.max() <= 1 else 1.0
     scaled = np.nan_to_num(colors.astype(np.float64) * scale, nan=-1.0)

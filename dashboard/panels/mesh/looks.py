@@ -86,7 +86,7 @@ class _Section:
 
 
 def looks_of(config: Mapping[str, Any]) -> Looks:
-    """What is honoured of a configuration, for the page, with ``ignored``: the entries that are not.
+    """Return what is honoured of a configuration, for the page, with ``ignored``: the entries that are not.
 
     Colors are red, green and blue in 0..1; what is not given is None.
     """

@@ -72,7 +72,7 @@ class MeshPanel(CardPanel):
 
 
 def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
-    """A card for every mesh of every shown run, in the sections of its name."""
+    """Return a card for every mesh of every shown run, in the sections of its name."""
     found: dict[str, dict[str, None]] = {}
     for series in shown_series(snapshot, view, PLUGIN_NAME):
         found.setdefault(mesh_name(series), {})[series.run] = None
@@ -80,7 +80,7 @@ def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one mesh of one run, which ``mesh/web/mount.ts`` fills."""
+    """Return the card of one mesh of one run, which ``mesh/web/mount.ts`` fills."""
     name, run = pair_of(key)
     data = dcc.Store(id={"type": "mesh-data", "key": key})
     actions = [
@@ -95,13 +95,13 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
 
 
 def mesh_of(key: str, on: Draw) -> MeshSeries | None:
-    """The series of a card."""
+    """Return the series of a card."""
     name, run = pair_of(key)
     return meshes_of(on.snapshot.runs[run]).get(name) if run in on.snapshot.runs else None
 
 
 def reference_of(key: str, on: Draw) -> tuple[Compare, MeshSeries | None]:
-    """What a card is compared with."""
+    """Return what a card is compared with."""
     name, run = pair_of(key)
     compare = parse_compare(COMPARE.of(on.view))
     other = compare.run or run
@@ -110,14 +110,14 @@ def reference_of(key: str, on: Draw) -> tuple[Compare, MeshSeries | None]:
 
 
 def depends(key: str, on: Draw) -> object:
-    """What a card is made of."""
+    """Return what a card is made of."""
     mesh, (compare, reference) = mesh_of(key, on), reference_of(key, on)
     color = on.colors.get(pair_of(key)[1])
     return (mesh and mesh.version, color, compare.text, reference and reference.version)
 
 
 def draw(key: str, on: Draw) -> MeshCard:
-    """Steps of a card, and which points of other series belong to each; the geometry is asked for when it is seen."""
+    """Step of a card, and which points of other series belong to each; the geometry is asked for when it is seen."""
     name, run = pair_of(key)
     mesh, (compare, reference) = mesh_of(key, on), reference_of(key, on)
     color = on.colors[run]
@@ -147,7 +147,7 @@ def draw(key: str, on: Draw) -> MeshCard:
 
 
 def against(vertices: Series, reference: MeshSeries | None, compare: Compare) -> Reference | Incomparable:
-    """Which point each is compared with; ``error`` where there is nothing to compare with."""
+    """Return which point each is compared with; ``error`` where there is nothing to compare with."""
     if reference is None or reference.vertices is None:
         return {"error": f"Not compared: {compare.run} has no such mesh"}
     other = reference.vertices

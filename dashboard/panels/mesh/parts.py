@@ -37,7 +37,7 @@ class MeshSeries:
 
 
 def mesh_name(series: Series) -> str:
-    """The mesh that a series belongs to: as its metadata says, or else its tag without the part at the end."""
+    """Return the mesh that a series belongs to: as its metadata says, or else its tag without the part at the end."""
     try:
         name = mesh_info(series.plugin_content).name
     except PayloadError:
@@ -46,7 +46,7 @@ def mesh_name(series: Series) -> str:
 
 
 def meshes_of(run: Run) -> dict[str, MeshSeries]:
-    """The meshes of a run by name, in order of first appearance."""
+    """Return the meshes of a run by name, in order of first appearance."""
     found: dict[str, MeshSeries] = {}
     for series in run.of_kind(PLUGIN_NAME):
         name = mesh_name(series)
@@ -95,7 +95,7 @@ class Compare:
 
 
 def parse_compare(text: str) -> Compare:
-    """Reads `Compare.text`.
+    """Read `Compare.text`.
 
     Raises:
         ValueError: it is none.
@@ -161,7 +161,7 @@ def _without_part(tag: str) -> str:
 
 
 def _with(mesh: MeshSeries, series: Series) -> MeshSeries:
-    """The mesh with one series more."""
+    """Return the mesh with one series more."""
     try:
         info = mesh_info(series.plugin_content)
         part: str = info.part

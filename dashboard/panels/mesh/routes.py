@@ -24,7 +24,7 @@ OtherIndex = Annotated[int, Query(ge=NO_POINT, description="Place of a point in 
 
 
 def find_mesh(snapshot: Snapshot, run: str, tag: str) -> MeshSeries:
-    """A mesh of a run.
+    """Return a mesh of a run.
 
     Raises:
         HTTPException: 404, where the run has no such mesh.
@@ -38,7 +38,7 @@ def find_mesh(snapshot: Snapshot, run: str, tag: str) -> MeshSeries:
 
 
 def rows_of(series: Series, index: int) -> NDArray[Any]:
-    """The whole batch at a point, shape [batch, n, 3].
+    """Return the whole batch at a point, shape [batch, n, 3].
 
     Raises:
         HTTPException: 404, where there is no such point.
@@ -54,7 +54,7 @@ def rows_of(series: Series, index: int) -> NDArray[Any]:
 def extra_rows(
     series: Series | None, index: int, sample: int, vertices: Series, at: int, notes: list[str], what: str
 ) -> Rows | None:
-    """Faces or colors; None where there are none, with a note where there should be, or where they are older."""
+    """Return faces or colors; None where there are none, with a note where there should be, or where they are older."""
     if series is None:
         return None
     if index == NO_POINT:
@@ -71,7 +71,7 @@ def extra_rows(
 
 
 def check_moment(series: Series, index: int, step: int | None, wall_time: float | None) -> dict[str, str]:
-    """Headers that say how long an answer is true: for ever, if the client named the point's moment too.
+    """Return headers that say how long an answer is true: for ever, if the client named the point's moment too.
 
     Raises:
         HTTPException: 404 where the point is of another moment, because the run was started again.
@@ -86,7 +86,7 @@ def check_moment(series: Series, index: int, step: int | None, wall_time: float 
 def geometry_bytes(
     mesh: MeshSeries, vertices: Series, places: tuple[int, int, int], sample: int, other: tuple[Series, int] | None
 ) -> bytes:
-    """The answer for the page; what is wrong with the data stands in its header, under "error" and "notes"."""
+    """Return the answer for the page; what is wrong with the data stands in its header, under "error" and "notes"."""
     index, face, color = places
     notes: list[str] = []
     header: MeshHeader = {"samples": 0, "error": "", "notes": notes}
@@ -114,7 +114,7 @@ def _reference(other: tuple[Series, int] | None, sample: int, notes: list[str]) 
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=HeavyRoute)
 
     def vertices_of(mesh: MeshSeries) -> Series:
@@ -135,7 +135,7 @@ def make_router(live: Live) -> APIRouter:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """A mesh at one point of its vertices, with the faces and colors at the points given, as columns.
+        """Return a mesh at one point of its vertices, with the faces and colors at the points given, as columns.
 
         ``against`` is the point, in ``against_run``, of the vertices that distances are measured from. For the layout
         of the answer see `stepscope.dashboard.panels.mesh.files.pack`.
@@ -160,7 +160,7 @@ def make_router(live: Live) -> APIRouter:
         face: OtherIndex = NO_POINT,
         color: OtherIndex = NO_POINT,
     ) -> Response:
-        """The whole mesh as a binary PLY file."""
+        """Return the whole mesh as a binary PLY file."""
         mesh = find_mesh(live.snapshot(), run, tag)
         vertices = vertices_of(mesh)
         try:

@@ -73,7 +73,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
 
 
 def display(view: View) -> dmc.Popover:
-    """What is chosen less often, behind a button."""
+    """Return what is chosen less often, behind a button."""
     shadings = {"logged": "As logged", "smooth": "Smooth", "flat": "Flat"}
     backgrounds = {"page": "Page", "white": "White", "grey": "Grey", "black": "Black"}
     rows = [
@@ -102,14 +102,14 @@ def display(view: View) -> dmc.Popover:
 
 
 def point_size(view: View) -> html.Div:
-    """A slider for the size of points, with its value beside it."""
+    """Return a slider for the size of points, with its value beside it."""
     slider = number_slider(SIZE, view, "Size of points in pixels; 0 as logged, or by their number", 0.5)
     shown = html.Output(className="adjusted", id="mesh-size", title="0: as logged, or by their number")
     return html.Div([slider, shown], className="field")
 
 
 def comparisons(snapshot: Snapshot, view: View) -> list[dict[str, str]]:
-    """What a mesh can be compared with, as options of the list."""
+    """Return what a mesh can be compared with, as options of the list."""
     runs = dict.fromkeys(series.run for series in shown_series(snapshot, view, PLUGIN_NAME))
     options = {
         "off": "Not compared",

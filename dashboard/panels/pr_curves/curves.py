@@ -119,13 +119,13 @@ class Curve:
         return any(bool((np.abs(written - counted) > _TOLERANCE).any()) for written, counted in pairs)
 
     def thinned(self) -> NDArray[np.int64]:
-        """Indices of the thresholds to draw: all, or `MOST_THRESHOLDS` evenly spread; the best F1 among them."""
+        """Return indices of the thresholds to draw: all, or `MOST_THRESHOLDS` evenly spread; the best F1 among them."""
         chosen = pick(len(self.thresholds), MOST_THRESHOLDS)
         return chosen if self.best is None else np.union1d(chosen, [self.best])
 
 
 def check(found: PrCurve) -> Curve:
-    """Leaves out the thresholds at which something cannot be."""
+    """Leave out the thresholds at which something cannot be."""
     table = found.table
     possible = np.isfinite(table) & (table >= 0)
     possible[4:] &= table[4:] <= 1 + _TOLERANCE

@@ -55,7 +55,7 @@ class RunTrack:
 
 
 def pr_chart(runs: Sequence[RunCurve], scheme: Scheme, *, iso_lines: bool) -> Chart:
-    """Precision over recall, a line per run, with the share of positives as the baseline of each.
+    """Return precision over recall, a line per run, with the share of positives as the baseline of each.
 
     Args:
         runs: in order.
@@ -84,7 +84,7 @@ def pr_chart(runs: Sequence[RunCurve], scheme: Scheme, *, iso_lines: bool) -> Ch
 
 
 def roc_chart(runs: Sequence[RunCurve], scheme: Scheme) -> Chart:
-    """True over false positive rate, a line per run, and the diagonal of a classifier that guesses."""
+    """Plot true over false positive rate, a line per run, and the diagonal of a classifier that guesses."""
     layout = _unit_square(scheme, "False positive rate", "True positive rate", "roc")
     traces: list[dict[str, Any]] = [
         {
@@ -126,7 +126,7 @@ def roc_chart(runs: Sequence[RunCurve], scheme: Scheme) -> Chart:
 def track_chart(
     tracks: Sequence[RunTrack], metric: Metric, axis: Axis, scheme: Scheme, *, utc_offset: float = 0.0
 ) -> Chart:
-    """One number of every curve over steps or time, a line per run.
+    """Return one number of every curve over steps or time, a line per run.
 
     Args:
         tracks: in order.
@@ -187,7 +187,7 @@ def _title(text: str, scheme: Scheme) -> dict[str, Any]:
 
 
 def _unit_square(scheme: Scheme, x: str, y: str, kind: Kind) -> dict[str, Any]:
-    """Axes from 0 to 1, to which a double click comes back."""
+    """Return axes from 0 to 1, to which a double click comes back."""
     layout = chart_layout(scheme)
     layout["uirevision"] = kind
     layout["margin"] |= {"l": 50, "b": 40, "r": 14}
@@ -213,7 +213,7 @@ def _line(one: RunCurve, x: NDArray[np.float64], y: NDArray[np.float64], scheme:
 
 
 def _best(x: list[float], y: list[float], colors: list[str], scheme: Scheme) -> dict[str, Any]:
-    """Where each curve has its highest F1."""
+    """Return where each curve has its highest F1."""
     return {
         "type": "scatter",
         "mode": "markers",
@@ -232,7 +232,7 @@ def _best(x: list[float], y: list[float], colors: list[str], scheme: Scheme) -> 
 
 
 def _baselines(found: Sequence[tuple[RunCurve, Curve]], scheme: Scheme) -> list[dict[str, Any]]:
-    """One grey line where all runs have the same share of positives; else one in each run's color."""
+    """Return one grey line where all runs have the same share of positives; else one in each run's color."""
     shares = {round(curve.baseline, 6) for _, curve in found if np.isfinite(curve.baseline)}
     lines = [(curve.baseline, one.color.on(scheme)) for one, curve in found if np.isfinite(curve.baseline)]
     if len(shares) == 1:
@@ -253,7 +253,7 @@ def _baselines(found: Sequence[tuple[RunCurve, Curve]], scheme: Scheme) -> list[
 
 
 def _iso_line(f1: float, scheme: Scheme) -> dict[str, Any]:
-    """All recalls R and precisions P with 2 P R / (P + R) = f1, that is P = f1 R / (2 R - f1)."""
+    """Return all recalls R and precisions P with 2 P R / (P + R) = f1, that is P = f1 R / (2 R - f1)."""
     recall = np.linspace(f1 / (2 - f1), 1.0, 60)
     return {
         "type": "scatter",

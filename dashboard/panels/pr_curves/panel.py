@@ -100,14 +100,14 @@ def toolbar(view: View) -> html.Div:
 
 
 def card(tag: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, still without its chart; ``pr_curves/web/index.ts`` fills what is below it."""
+    """Return the card of one tag, still without its chart; ``pr_curves/web/index.ts`` fills what is below it."""
     actions = [action("reset", "Axes from 0 to 1"), full_width(), action("download", "Download")]
     body = html.Div([chart_body({"type": "pr_curves-data", "key": tag}), html.Div(className="fill")])
     return titled_card(tag, tag, "pr_curves", wide, body, actions=actions)
 
 
 def depends(tag: str, on: Draw) -> object:
-    """What the chart of a card is made of."""
+    """Return what the chart of a card is made of."""
     versions = [(s.run, s.version, on.colors[s.run]) for s in on.series_of_tag(tag, PLUGIN_NAME)]
     kind = VIEW.of(on.view)
     if kind == "steps":
@@ -117,7 +117,10 @@ def depends(tag: str, on: Draw) -> object:
 
 
 def draw(tag: str, on: Draw) -> dict[str, Any]:
-    """The figure of a card; its layout's ``meta`` has what the page needs for the table and the matrices below."""
+    """Return the figure of a card.
+
+    Its layout's ``meta`` has what the page needs for the table and the matrices below.
+    """
     found = on.series_of_tag(tag, PLUGIN_NAME)
     kind = cast(Kind, VIEW.of(on.view))
     if kind == "steps":
@@ -142,19 +145,22 @@ def draw(tag: str, on: Draw) -> dict[str, Any]:
 
 
 def card_meta(kind: Kind, runs: list[RunMeta | CurveMeta], slides: Sequence[Series]) -> CardMeta:
-    """What the page is told beside a chart; ``slides`` are the series whose steps one slider offers."""
+    """Return what the page is told beside a chart; ``slides`` are the series whose steps one slider offers."""
     return {"view": kind, "runs": runs, "slider": slider(slides)}
 
 
 def wanted_step(tag: str, run: str, view: View) -> int | None:
-    """The step that the user chose for a run of a card; None for the newest."""
+    """Return the step that the user chose for a run of a card; None for the newest."""
     if SLIDER.of(view) == "run":
         return chosen_steps(RUN_STEPS.of(view)).get(pair_key(tag, run))
     return chosen_steps(STEPS.of(view)).get(tag)
 
 
 def read_curve(series: Series, color: RunColor, step: int | None) -> tuple[RunCurve, int | None]:
-    """A run's curve at a step, or at the nearest one before it, and its place in the series; damage is a value."""
+    """Return a run's curve at a step, or at the nearest one before it, and its place in the series.
+
+    Damage is a value.
+    """
     index = index_at(series.steps, step)
     if index is None:
         first = f"begins at step {count(int(series.steps.min()))}" if len(series) else "has no curve yet"
@@ -167,7 +173,7 @@ def read_curve(series: Series, color: RunColor, step: int | None) -> tuple[RunCu
 
 
 def what_to_say(series: Series, index: int, step: int | None, curve: Curve) -> str:
-    """What is unusual about a curve; empty if nothing is."""
+    """Return what is unusual about a curve; empty if nothing is."""
     parts = []
     at = int(series.steps[index])
     if step is not None and at != step:
@@ -189,7 +195,7 @@ def what_to_say(series: Series, index: int, step: int | None, curve: Curve) -> s
 
 
 def run_meta(one: RunCurve, series: Series, index: int | None, kind: Kind, on: Draw) -> RunMeta | CurveMeta:
-    """A run of a card as the page needs it: numbers by threshold, and where they come from."""
+    """Return a run of a card as the page needs it: numbers by threshold, and where they come from."""
     known: RunMeta = {
         "run": one.run,
         "light": one.color.light,
@@ -232,14 +238,14 @@ def run_meta(one: RunCurve, series: Series, index: int | None, kind: Kind, on: D
 
 
 def compact(values: NDArray[np.float64]) -> TypedArray:
-    """Numbers for the page: as float32 where that changes none, as counts and ratios mostly were written."""
+    """Return numbers for the page: as float32 where that changes none, as counts and ratios mostly were written."""
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
     return typed(single if np.array_equal(single, values, equal_nan=True) else values)
 
 
 def track(series: Series, color: RunColor, metric: Metric) -> RunTrack:
-    """A number of at most `TRACKED` curves of a run, evenly spread over its points."""
+    """Return a number of at most `TRACKED` curves of a run, evenly spread over its points."""
     chosen = pick(len(series), TRACKED)
     values = np.array([_number(series, index, metric) for index in chosen.tolist()], dtype=np.float64)
     return RunTrack(series.run, color, series.steps[chosen], series.wall_times[chosen], values, len(series))

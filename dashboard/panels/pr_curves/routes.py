@@ -33,7 +33,7 @@ COLUMNS: Final = (
 
 
 def read(series: Series, index: int) -> PrCurve:
-    """A curve of a series.
+    """Return a curve of a series.
 
     Raises:
         HTTPException: 404 where there is no such point; 422 where it cannot be read.
@@ -48,14 +48,14 @@ def read(series: Series, index: int) -> PrCurve:
 
 
 def rows(series: Series, index: int, found: PrCurve) -> Iterator[tuple[Any, ...]]:
-    """One row per threshold, all of them, as written; `COLUMNS`."""
+    """Yield one row per threshold, all of them, as written; `COLUMNS`."""
     step, wall_time = int(series.steps[index]), float(series.wall_times[index])
     for threshold, numbers in zip(found.thresholds.tolist(), found.table.T.tolist(), strict=True):
         yield (series.run, step, wall_time, threshold, *numbers)
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/download", response_class=Response)
@@ -65,7 +65,7 @@ def make_router(live: Live) -> APIRouter:
         index: Annotated[list[Index], Query(max_length=MOST_RUNS)],
         format: Literal["csv", "json"] = "csv",
     ) -> Response:
-        """One curve of each run, by its place in the series: a row per threshold, as CSV or as a JSON array."""
+        """Return one curve of each run, by its place in the series: a row per threshold, as CSV or as a JSON array."""
         if len(run) != len(index):
             raise HTTPException(422, f"As many runs as indices are needed, got {len(run)} and {len(index)}.")
         snapshot = live.snapshot()

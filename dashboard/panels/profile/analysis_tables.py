@@ -122,7 +122,7 @@ TFPROF_TOTALS: Final = ("occurrences", "bytes", "cpu_ns", "accelerator_ns", "sel
 
 
 def tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: Study | None) -> list[Table]:
-    """The tables of a page, in order; the first that has the row that is asked for has it selected.
+    """Return the tables of a page, in order; the first that has the row that is asked for has it selected.
 
     Args:
         asked: the page, and what it is asked for.
@@ -139,7 +139,10 @@ def tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: St
 
 
 def row_of(table: Table, name: str) -> int | None:
-    """The row of a table that is of a name, or that slices of the name are counted in; None where there is none."""
+    """Return the row of a table that is of a name, or that slices of the name are counted in.
+
+    None where there is none.
+    """
     import polars as pl
 
     found = row_named(table, name)
@@ -188,7 +191,7 @@ def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: S
 
 
 def is_step_stats(study: Study) -> bool:
-    """Whether the trace is TensorFlow's StepStats."""
+    """Return whether the trace is TensorFlow's StepStats."""
     return study.source.kind == "run_metadata"
 
 
@@ -221,7 +224,7 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
 
 
 def _explained(summary: "pl.DataFrame") -> str:
-    """How much of the time the critical path explains, as a sentence; empty where there is none."""
+    """Return how much of the time the critical path explains, as a sentence; empty where there is none."""
     if summary.is_empty():
         return ""
     whole, known = int(summary["duration_ns"].sum()), int(summary.filter("explained")["duration_ns"].sum())
@@ -230,7 +233,7 @@ def _explained(summary: "pl.DataFrame") -> str:
 
 
 def _places(study: Study, name: str, frame: "pl.DataFrame") -> Places:
-    """Where rows are on the Timeline; nothing for tables whose rows are nowhere in particular."""
+    """Return where rows are on the Timeline; nothing for tables whose rows are nowhere in particular."""
     match name:
         case "steps":
             return places_of(frame, "start_ns", "total_ns", study.start_ns)
@@ -245,7 +248,7 @@ def _places(study: Study, name: str, frame: "pl.DataFrame") -> Places:
 
 
 def operator_table(study: Study, asked: Asked) -> Table:
-    """Operators, grouped by what is asked for; by several things, those of one of the first are put together."""
+    """Return operators, grouped by what is asked for; by several things, those of one of the first are put together."""
     frame = _operators(study, asked.by)
 
     def work_out() -> tuple[slices.Evidence, Groups | None]:
@@ -290,7 +293,7 @@ def _numbers(groups: "pl.DataFrame", column: str, labels: Sequence[str]) -> list
 
 
 def slice_table(study: Study, asked: Asked) -> Table:
-    """All slices by name, put together by category if asked."""
+    """Return all slices by name, put together by category if asked."""
     frame = study.table("slices")
     by_category = asked.grouping == "category"
 
@@ -321,7 +324,7 @@ def slice_table(study: Study, asked: Asked) -> Table:
 
 
 def kernel_table(study: Study, asked: Asked) -> Table:
-    """Kernels by name, put together by stem or by category if asked."""
+    """Return kernels by name, put together by stem or by category if asked."""
     frame = study.table("kernels")
     title, about = TABLE_TITLES["kernels"]
     by: KernelKey = "name" if asked.grouping == "none" else asked.grouping
@@ -352,7 +355,7 @@ def kernel_table(study: Study, asked: Asked) -> Table:
 
 
 def copy_table(study: Study) -> Table:
-    """Copies by direction and host memory."""
+    """Copy by direction and host memory."""
     table = _plain(study, "memcpys")
 
     def work_out() -> slices.Evidence:
@@ -364,7 +367,7 @@ def copy_table(study: Study) -> Table:
 
 
 def losses_table(study: Study) -> Table:
-    """What could not be shown as it was stored, by reason, most first; arrows with one end come last."""
+    """Return what could not be shown as it was stored, by reason, most first; arrows with one end come last."""
     import polars as pl
 
     losses = study.facts.trace.losses
@@ -383,7 +386,7 @@ def losses_table(study: Study) -> Table:
 
 
 def losses_words(study: Study) -> list[str]:
-    """How much could not be shown as it was stored, in the Timeline's words; empty where everything was."""
+    """Return how much could not be shown as it was stored, in the Timeline's words; empty where everything was."""
     losses = study.facts.trace.losses
     events, arrows = sum(events_not_as_stored(losses).values()), arrows_with_one_end(losses)
     return [
@@ -393,7 +396,7 @@ def losses_words(study: Study) -> list[str]:
 
 
 def tfprof_table(study: Study, asked: Asked) -> Table:
-    """One of tfprof's views, of StepStats only."""
+    """Return one of tfprof's views, of StepStats only."""
     frame = study.table(f"tfprof_{asked.tfprof}")
     about = {
         "scope": "A row per name scope and node; the total adds what lies inside.",
@@ -417,7 +420,7 @@ def tfprof_table(study: Study, asked: Asked) -> Table:
 
 
 def roofline_table(study: Study, asked: Asked) -> Table:
-    """Throughput and intensity, with efficiency where the peaks are given."""
+    """Return throughput and intensity, with efficiency where the peaks are given."""
     flops = asked.peak_tflops * 1e12 or None
     moved = asked.peak_gbps * 1e9 or None
     frame = study.kept(
@@ -444,7 +447,7 @@ def roofline_table(study: Study, asked: Asked) -> Table:
 
 
 def rank_tables(study: Study, ranks: Mapping[int, Study]) -> list[Table]:
-    """What the ranks of a job tell together."""
+    """Return what the ranks of a job tell together."""
     if len(ranks) < 2:
         return []
     facts = {rank: each.facts for rank, each in ranks.items()}
@@ -458,7 +461,7 @@ def rank_tables(study: Study, ranks: Mapping[int, Study]) -> list[Table]:
 
 
 def change_table(before: Study, after: Study, asked: Asked) -> Table:
-    """What changed from one trace to another."""
+    """Return what changed from one trace to another."""
     key = ("changed", asked.changed, asked.per, before.source.id, before.source.version)
     frame = after.kept(
         key, "what changed", lambda: compare(before.facts, after.facts, what=asked.changed, per=asked.per)

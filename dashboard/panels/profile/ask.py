@@ -29,7 +29,7 @@ class Answer:
 
 
 def answer_of(studies: Studies, asked: Asked, chosen: str | None, sources: Sequence[TraceSource]) -> Answer:
-    """Opens the traces that a page needs, and makes its tables.
+    """Open the traces that a page needs, and make its tables.
 
     Raises:
         TraceUnavailableError: the open trace, or another that was chosen, cannot be shown.
@@ -64,7 +64,7 @@ def _listed(sources: Sequence[TraceSource], trace_id: str) -> TraceSource:
 
 
 def rank_sources(asked: Asked, chosen: str | None, sources: Sequence[TraceSource]) -> list[TraceSource]:
-    """The traces of one job: those asked for, else the files beside the open one, in order of their names."""
+    """Return the traces of one job: those asked for, else the files beside the open one, in order of their names."""
     if asked.page != "ranks":
         return []
     if asked.ranks:
@@ -75,7 +75,7 @@ def rank_sources(asked: Asked, chosen: str | None, sources: Sequence[TraceSource
 
 
 def beside(mine: TraceSource, sources: Sequence[TraceSource]) -> list[TraceSource]:
-    """The traces in the folder of one, itself among them, in order of their names."""
+    """Return the traces in the folder of one, itself among them, in order of their names."""
     if not isinstance(mine.origin, Companion):
         return [mine]
     return sorted((each for each in sources if folder_of(each) == folder_of(mine)), key=lambda source: source.id)

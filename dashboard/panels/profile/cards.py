@@ -45,20 +45,20 @@ DEFAULT_COLUMN: Final[dict[str, Any]] = {
 
 
 def card(title: str, *content: Any, aside: Any = None, name: str = "") -> html.Section:
-    """A titled part of the page."""
+    """Return a titled part of the page."""
     head = html.Header([html.H3(title), aside] if aside is not None else [html.H3(title)])
     return html.Section([head, *content], className=f"profile-card {name}".strip(), **{"aria-label": title})
 
 
 def chart_id(study: Study, chart: str) -> dict[str, str]:
-    """The id of a chart whose points are on the Timeline, where a click on one leads."""
+    """Return the id of a chart whose points are on the Timeline, where a click on one leads."""
     return {"type": "profile-chart", "chart": chart, "trace": study.source.id}
 
 
 def chart_card(
     title: str, figure: dict[str, Any], graph: Any, about: str = "", below: Sequence[Any] = (), height: int = 0
 ) -> html.Section:
-    """A card with a chart, ``graph`` its id, and notes below it; ``height`` in pixels, 0 for the usual one."""
+    """Return a card with a chart, ``graph`` its id, and notes below it; ``height`` in pixels, 0 for the usual one."""
     style = {"flexBasis": height, "minHeight": height} if height else None
     chart = dcc.Graph(id=graph, figure=figure, config=GRAPH_CONFIG, style={"height": "100%"})
     return card(
@@ -67,17 +67,17 @@ def chart_card(
 
 
 def hint(words: str) -> html.Span:
-    """A few words beside a title."""
+    """Return a few words beside a title."""
     return html.Span(words, className="profile-hint", title=words)
 
 
 def nothing(words: str) -> html.P:
-    """Why there is nothing here."""
+    """Return why there is nothing here."""
     return html.P(words, className="profile-none")
 
 
 def table_card(table: Table, *, alone: bool, folds: bool = False) -> html.Section:
-    """A table with its search, its columns and its file; one that folds can be closed."""
+    """Return a table with its search, its columns and its file; one that folds can be closed."""
     head: list[Any] = [html.H3(table.title), html.Span(size_note(table), className="count")]
     if table.frame.is_empty():
         return html.Section(
@@ -129,7 +129,7 @@ def _tools(table: Table, *, high: bool) -> list[Any]:
 
 
 def save_button() -> html.Button:
-    """Downloads the table of the card that it is in."""
+    """Download the table of the card that it is in."""
     return html.Button(
         [icon("download", 13), html.Span("CSV")],
         className="quiet with-icon profile-save",
@@ -138,7 +138,7 @@ def save_button() -> html.Button:
 
 
 def grid(table: Table, listed: list[dict[str, Any]], *, high: bool) -> dag.AgGrid:
-    """The table itself; ``profile/web`` writes its cells."""
+    """Return the table itself; ``profile/web`` writes its cells."""
     options = GRID_OPTIONS | {"pinnedBottomRowData": total_row(table)}
     if not high:
         options |= {"domLayout": "autoHeight"}

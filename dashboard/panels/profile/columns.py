@@ -92,7 +92,7 @@ _WIDTHS: Final[Mapping[Kind, int]] = {
 
 
 def kind_of(column: str, dtype: "pl.DataType") -> Kind:
-    """What the values of a column are, by its name and type."""
+    """Return what the values of a column are, by its name and type."""
     import polars as pl
 
     if dtype == pl.String:
@@ -113,7 +113,7 @@ def kind_of(column: str, dtype: "pl.DataType") -> Kind:
 
 
 def columns(table: Table) -> list[dict[str, Any]]:
-    """The grid's columns."""
+    """Return the grid's columns."""
     sums = totals(table) if table.bars else {}
     order = list(dict.fromkeys([table.first, *ORDERS.get(table.name, ()), *table.frame.columns]))
     titles = headings(order)
@@ -132,7 +132,9 @@ def columns(table: Table) -> list[dict[str, Any]]:
 
 
 def _empty(table: Table) -> frozenset[str]:
-    """Columns that are 0 throughout, as those of devices where there are none: the list of columns can show them."""
+    """Return columns that are 0 throughout, as those of devices where there are none: the list of columns can show
+    them.
+    """
     import polars as pl
 
     if table.frame.is_empty():
@@ -219,7 +221,7 @@ _NAMED: Final = frozenset({"cause", "bound", "bound_by", "checker", "kind", "wor
 
 
 def _needed(table: Table, name: str, title: str) -> int:
-    """How wide a column of texts is that shows all of them, within bounds; a longer text is cut."""
+    """Return how wide a column of texts is that shows all of them, within bounds; a longer text is cut."""
     import polars as pl
 
     longest = table.frame[name].str.len_chars().fill_null(0)

@@ -71,7 +71,7 @@ def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str,
 
 
 def delay_chart(delays: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """How many launches waited how long; None without any.
+    """Return how many launches waited how long; None without any.
 
     ``delays`` is `stepscope.profiler.analysis.queue.launch_delays`.
     """
@@ -118,7 +118,7 @@ def delay_chart(delays: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None
 
 
 def copy_chart(copies: "pl.DataFrame", places: Sequence[Place | None], scheme: Scheme) -> dict[str, Any] | None:
-    """Bandwidth of copies over their size, both logarithmic; None where no copy has both.
+    """Return bandwidth of copies over their size, both logarithmic; None where no copy has both.
 
     Args:
         copies: rows of `stepscope.profiler.analysis.memcpys.each_copy`, all with bytes and bandwidth.
@@ -176,7 +176,7 @@ def _where(place: Place | None) -> tuple[str, str]:
 
 
 def rank_chart(ranks: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """The mean step of each rank in `RANK_PARTS`, stacked; None without ranks.
+    """Return the mean step of each rank in `RANK_PARTS`, stacked; None without ranks.
 
     ``ranks`` is `stepscope.profiler.analysis.ranks.rank_summary`.
     """
@@ -200,7 +200,7 @@ def rank_chart(ranks: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
 
 
 def straggler_chart(stragglers: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """What each rank waited for others, and what the others waited for it; None where nobody waited.
+    """Return what each rank waited for others, and what the others waited for it; None where nobody waited.
 
     ``stragglers`` is `stepscope.profiler.analysis.ranks.stragglers`.
     """

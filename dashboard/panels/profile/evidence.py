@@ -34,7 +34,7 @@ EVIDENCE_PAGES: Final[Mapping[str, Page]] = {
 
 
 def evidence_links(study: Study, metric: str) -> list[Any]:
-    """Links to what proves a finding: a page, with a row where one stands out, and a place on the Timeline."""
+    """Return links to what proves a finding: a page, with a row where one stands out, and a place on the Timeline."""
     links: list[Any] = []
     page = EVIDENCE_PAGES.get(metric)
     if page is not None:
@@ -51,7 +51,7 @@ def _short(name: str) -> str:
 
 
 def _row(study: Study, metric: str) -> str:
-    """The row that stands out on the page of a metric; "" for none."""
+    """Return the row that stands out on the page of a metric; "" for none."""
     import polars as pl
 
     match metric:
@@ -74,7 +74,7 @@ Found = Iterator[tuple[str, Place | None]]
 
 
 def _longest(words: str, *kinds: Kind, on_device: bool) -> Callable[[Study], Found]:
-    """Finds the longest slice of some kinds."""
+    """Find the longest slice of some kinds."""
 
     def find(study: Study) -> Found:
         slices = study.facts.slices(*kinds, on_device=on_device)

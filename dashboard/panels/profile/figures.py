@@ -46,21 +46,23 @@ MOST_NAMES: Final = 12
 
 
 def category_color(category: str, scheme: Scheme) -> str:
-    """The color of a category of step time."""
+    """Return the color of a category of step time."""
     if category not in _HUES:
         return "#c3c9d3" if scheme == "light" else "#59616e"
     return PALETTE[_HUES[category]].on(scheme)
 
 
 def shown_steps(steps: "pl.DataFrame") -> "pl.DataFrame":
-    """The steps that the chart shows: all, or the slowest `MOST_STEPS` in their order."""
+    """Return the steps that the chart shows: all, or the slowest `MOST_STEPS` in their order."""
     if len(steps) <= MOST_STEPS:
         return steps
     return steps.with_row_index("#").top_k(MOST_STEPS, by="total_ns").sort("#").drop("#")
 
 
 def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True, legend: bool = False) -> dict[str, Any]:
-    """Stacked bars: time of each step by category. Each bar's ``customdata`` begins with where it is on the Timeline.
+    """Return stacked bars: time of each step by category.
+
+    Each bar's ``customdata`` begins with where it is on the Timeline.
 
     ``steps`` is `stepscope.profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end"). Where the
     trace marks none, the one bar is not ``numbered``.
@@ -103,7 +105,7 @@ def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True, 
 
 
 def memory_chart(timeline: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str, Any]:
-    """Allocated and reserved bytes of one device over time, with its peak marked.
+    """Return allocated and reserved bytes of one device over time, with its peak marked.
 
     ``timeline`` is the rows of one device of `stepscope.profiler.analysis.memory.memory_timeline`, ``origin`` the
     trace's beginning in nanoseconds.
@@ -149,7 +151,7 @@ def memory_chart(timeline: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[
 def held_line(
     name: str, x: Any, y: Any, color: str, *, fill: bool, value: str = "%{y:.4s}B", dash: str = "solid"
 ) -> dict[str, Any]:
-    """A line of a value that holds until its next change; ``value`` is what hovering says of it."""
+    """Return a line of a value that holds until its next change; ``value`` is what hovering says of it."""
     chosen = indices_to_draw(x, y)
     return {
         "type": "scatter",
@@ -165,7 +167,7 @@ def held_line(
 
 
 def flame_chart(tree: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """Frames of the program below those that called them, as wide as their total time; None without any.
+    """Return frames of the program below those that called them, as wide as their total time; None without any.
 
     ``tree`` is `stepscope.profiler.analysis.code.code_view`. A click on a frame shows it alone; the frames of least
     time are left out where there are very many.
@@ -225,7 +227,9 @@ def flame_chart(tree: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
 def roofline_chart(
     table: "pl.DataFrame", tflops: Mapping[str, float], gbps: float, scheme: Scheme
 ) -> dict[str, Any] | None:
-    """Throughput over intensity, both logarithmic, with a roof for each peak where there are any; None without points.
+    """Return throughput over intensity, both logarithmic, with a roof for each peak where there are any.
+
+    None without points.
 
     ``table`` is `stepscope.profiler.analysis.roofline.roofline`; the peaks are in TFLOP/s by what they are of, and in
     GB/s, 0 for unknown.
@@ -296,7 +300,7 @@ _SIDES: Final = (
 
 
 def _log_range(values: Sequence[float], room: float) -> list[float]:
-    """The range of a logarithmic axis that has all values, with some room beside them."""
+    """Return the range of a logarithmic axis that has all values, with some room beside them."""
     return [math.log10(min(values)) - room, math.log10(max(values)) + room]
 
 
@@ -306,7 +310,7 @@ def _label_places(
     others: Sequence[tuple[float, float, str]],
     ranges: Mapping[str, Sequence[float]],
 ) -> list[str]:
-    """Where the name of each point stands so that no two overlap, the first first; "" for those without room.
+    """Return where the name of each point stands so that no two overlap, the first first; "" for those without room.
 
     ``others`` are texts that end above a place, ``ranges`` those of the axes, as logarithms.
     """
@@ -340,18 +344,18 @@ def _label_places(
 
 
 def unit_of(longest: object) -> tuple[float, str]:
-    """What to divide nanoseconds by, and what they are then."""
+    """Return what to divide nanoseconds by, and what they are then."""
     ns = float(longest) if isinstance(longest, (int, float)) else 0.0
     return next(((size, unit) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size), (1.0, "ns"))
 
 
 def axis_title(words: str) -> dict[str, Any]:
-    """An axis' title."""
+    """Return an axis' title."""
     return {"text": words, "font": {"size": 11}, "standoff": 6}
 
 
 def hover_label(scheme: Scheme) -> dict[str, Any]:
-    """The box at the pointer."""
+    """Return the box at the pointer."""
     colors = ink(scheme)
     return {
         "bgcolor": colors["surface"],
@@ -362,5 +366,5 @@ def hover_label(scheme: Scheme) -> dict[str, Any]:
 
 
 def escaped(name: str) -> str:
-    """A name as Plotly shows it as it is: it knows some tags, and templates."""
+    """Return a name as Plotly shows it as it is: it knows some tags, and templates."""
     return name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "% {")[:60]

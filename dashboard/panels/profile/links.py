@@ -17,19 +17,19 @@ LONGEST_SEARCH: Final = 300
 
 
 def page_address(page: Page, trace: str, row: str = "") -> str:
-    """The address of a page of the panel, with a trace open and a row selected."""
+    """Return the address of a page of the panel, with a trace open and a row selected."""
     query = {"tab": "profile", PAGE.name: page, TRACE.name: trace} | ({ROW.name: row} if row else {})
     return "?" + urlencode(query)
 
 
 def page_link(page: Page, trace: str, words: str, row: str = "") -> html.A:
-    """Leads to a page of the panel, with a trace open and a row selected."""
+    """Lead to a page of the panel, with a trace open and a row selected."""
     data = {"data-page": page} | ({"data-row": row} if row else {})
     return html.A(words, href=page_address(page, trace, row), className="profile-link", **data)
 
 
 def timeline_link(trace: str, place: Place | None, words: Any, title: str = "") -> html.A:
-    """Leads to a place on the Timeline of a trace: its stretch, its slice, and all slices of its name."""
+    """Lead to a place on the Timeline of a trace: its stretch, its slice, and all slices of its name."""
     data = {"trace": trace}
     if place is not None:
         data["range"] = place.range

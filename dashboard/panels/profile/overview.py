@@ -55,7 +55,7 @@ _WHOLE: Final = "from the first to the last of what was recorded"
 
 
 def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
-    """All of it; ``workers`` is the number of traces in the trace's folder."""
+    """Return all of it; ``workers`` is the number of traces in the trace's folder."""
     if not len(study.facts.trace):
         words = "The trace has no slices: nothing was recorded in it, or nothing of it could be read."
         empty = html.P(words + " Choose another trace, or record again.", className="profile-words")
@@ -87,7 +87,7 @@ def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
 
 
 def tiles(study: Study) -> html.Div:
-    """The figures that one looks for first."""
+    """Return the figures that one looks for first."""
     known = {row["name"]: row for row in study.table("overview").to_dicts()}
     numbered = bool(study.facts.trace.steps)
     labels = _TILES if numbered else _TILES_OF_ONE
@@ -147,7 +147,7 @@ def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme, *, legend: b
 
 
 def mean_card(study: Study, scheme: Scheme) -> html.Section:
-    """The mean step by category: the legend of the bars, and their shares."""
+    """Return the mean step by category: the legend of the bars, and their shares."""
     rows = {row["category"]: row for row in study.table("mean_step").to_dicts()}
     lines = [
         html.Div(
@@ -176,7 +176,7 @@ def mean_card(study: Study, scheme: Scheme) -> html.Section:
 
 
 def findings_card(study: Study) -> html.Section:
-    """What stands out, each with its evidence and a way to it."""
+    """Return what stands out, each with its evidence and a way to it."""
     found = study.table("findings").to_dicts()
     if not found:
         return card("Findings", nothing("Nothing stands out."))
@@ -203,7 +203,7 @@ def _finding(study: Study, finding: Mapping[str, Any]) -> list[Any]:
 
 
 def _figure(finding: Mapping[str, Any]) -> str:
-    """The metric behind a finding, its value, and the limit that it is beyond, if that is not nothing at all."""
+    """Return the metric behind a finding, its value, and the limit that it is beyond, if that is not nothing at all."""
     name = finding["metric"]
     # A full memory is judged by its share.
     unit = "percent" if name == "memory_peak" else DEFINITIONS[name].unit
@@ -212,7 +212,7 @@ def _figure(finding: Mapping[str, Any]) -> str:
 
 
 def operators_card(study: Study) -> html.Section:
-    """The operators that took longest themselves."""
+    """Return the operators that took longest themselves."""
     frame = study.table("operators").head(TOP)
     on_device = bool(len(frame)) and frame["device_self_ns"].sum() > 0
     column = "device_self_ns" if on_device else "host_self_ns"
@@ -226,7 +226,7 @@ def operators_card(study: Study) -> html.Section:
 
 
 def slices_card(study: Study) -> html.Section:
-    """The slices that took longest themselves, whatever they are. Marks of steps are no work."""
+    """Return the slices that took longest themselves, whatever they are. Marks of steps are no work."""
     import polars as pl
 
     steps = {step.name for step in study.facts.trace.steps}
@@ -240,7 +240,7 @@ def slices_card(study: Study) -> html.Section:
 
 
 def kernels_card(study: Study) -> html.Section:
-    """The kernels that took longest."""
+    """Return the kernels that took longest."""
     whole = study.table("kernels")
     frame = whole.head(TOP)
     at = named_places(study, kernels_of(study.facts).slice, frame)
@@ -249,7 +249,7 @@ def kernels_card(study: Study) -> html.Section:
 
 
 def _top_rows(study: Study, names: "pl.Series", counts: "pl.Series", times: "pl.Series", at: Places) -> list[html.Tr]:
-    """Rows of the first of ``times``, which has all of them: shares are of their sum."""
+    """Return rows of the first of ``times``, which has all of them: shares are of their sum."""
     found = times.to_list()
     whole = sum(found) or 1
     short = texts.short_names(names.to_list())
@@ -277,7 +277,7 @@ def _top_rows(study: Study, names: "pl.Series", counts: "pl.Series", times: "pl.
 
 
 def _cut(words: str, name: str) -> html.Span:
-    """A name that is cut in the middle where it has no room; copied, it is whole."""
+    """Return a name that is cut in the middle where it has no room; copied, it is whole."""
     head, tail = texts.middle_cut(words)
     parts = [html.Span(head, className="head"), *([html.Span(tail, className="tail")] if tail else [])]
     return html.Span(parts, className="cut-name", **{"data-name": name})
@@ -292,14 +292,14 @@ def _top(study: Study, title: str, rows: list[html.Tr], empty: str, page: Page, 
 
 
 def facts_card(study: Study, workers: int) -> html.Section:
-    """What the trace says of the run, the host and the devices."""
+    """Return what the trace says of the run, the host and the devices."""
     pairs = list(run_facts(study, workers))[:MOST_FACTS]
     parts = [part for name, value in pairs for part in (html.Dt(name), html.Dd(value))]
     return card("Run and devices", html.Dl(parts, className="profile-facts"))
 
 
 def run_facts(study: Study, workers: int = 1) -> Iterator[tuple[str, str]]:
-    """Facts of the run, the host, the software and the devices, as name and text."""
+    """Yield facts of the run, the host, the software and the devices, as name and text."""
     trace = study.facts.trace
     known = trace.metadata
     yield "Run", study.source.run
@@ -356,7 +356,7 @@ def _hosts(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def versions(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Versions that a trace states, whatever they are of."""
+    """Yield versions that a trace states, whatever they are of."""
     for key, value in known.items():
         if not re.search(r"_version$|[a-z]Version$| version$", key) or key == "schemaVersion":
             continue
@@ -372,7 +372,7 @@ def versions(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def device_names(study: Study) -> str:
-    """The names of the devices, each once; "the device" where none is stated."""
+    """Return the names of the devices, each once; "the device" where none is stated."""
     found = study.facts.trace.metadata.get("deviceProperties")
     listed = (
         [str(each.get("name", "")) for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
@@ -381,7 +381,7 @@ def device_names(study: Study) -> str:
 
 
 def device_text(device: Mapping[str, Any]) -> str:
-    """A device in one line."""
+    """Return a device in one line."""
     parts = [str(device.get("name", "unnamed"))[:120]]
     total = device.get("totalGlobalMem")
     if isinstance(total, int) and total > 0:
@@ -394,7 +394,7 @@ def device_text(device: Mapping[str, Any]) -> str:
 
 
 def figures_card(study: Study) -> html.Section:
-    """All metrics that the trace tells, folded until somebody asks."""
+    """Return all metrics that the trace tells, folded until somebody asks."""
     rows = [
         html.Tr(
             [
@@ -416,7 +416,7 @@ def figures_card(study: Study) -> html.Section:
 
 
 def losses_card(study: Study) -> html.Section | None:
-    """What could not be shown as it was stored: a line, which opens a table. None where everything could."""
+    """Return what could not be shown as it was stored: a line, which opens a table. None where everything could."""
     losses = study.facts.trace.losses
     table = losses_table(study).frame.to_dicts()
     if not table and not losses.notes:

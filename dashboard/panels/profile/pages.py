@@ -48,7 +48,7 @@ from stepscope.profiler.analysis.roofline import device_peaks, peaks_in_use, unk
 
 
 def page_content(asked: Asked, study: Study, tables: list[Table], scheme: Scheme, workers: int = 1) -> Any:
-    """What a page shows, below its options; ``workers`` is the number of traces in the trace's folder."""
+    """Return what a page shows, below its options; ``workers`` is the number of traces in the trace's folder."""
     if asked.page == "overview":
         return overview_page(study, scheme, workers)
     filled = [table for table in tables if not table.frame.is_empty()]
@@ -65,7 +65,7 @@ def page_content(asked: Asked, study: Study, tables: list[Table], scheme: Scheme
 
 
 def _nothing_in(tables: list[Table], *, alone: bool) -> list[Any]:
-    """What is missing and why, each reason once."""
+    """Return what is missing and why, each reason once."""
     reasons: dict[str, list[str]] = {}
     for table in tables:
         reasons.setdefault(table.empty, []).append(table.title)
@@ -76,7 +76,7 @@ def _nothing_in(tables: list[Table], *, alone: bool) -> list[Any]:
 
 
 def absent_menu(absent: Mapping[Page, str], trace: str) -> Any:
-    """The pages that have nothing to show, behind one button, each with its reason."""
+    """Return the pages that have nothing to show, behind one button, each with its reason."""
     if not absent:
         return None
     label = f"Nothing to show ({len(absent)})"
@@ -94,7 +94,7 @@ def absent_menu(absent: Mapping[Page, str], trace: str) -> Any:
 
 
 def missing_row(asked: Asked, study: Study, tables: list[Table]) -> list[Any]:
-    """That the row asked for is not here, and where it may be; nothing where it is, or none is asked for."""
+    """Say that the row asked for is not here, and where it may be; nothing where it is, or none is asked for."""
     if not asked.row or any(table.chosen is not None for table in tables):
         return []
     name = asked.row if len(asked.row) <= 120 else asked.row[:119] + "…"
@@ -105,7 +105,7 @@ def missing_row(asked: Asked, study: Study, tables: list[Table]) -> list[Any]:
 
 
 def lead(asked: Asked, study: Study, tables: list[Table], scheme: Scheme) -> list[Any]:
-    """What stands above the tables of a page: a sentence, a verdict, or charts."""
+    """Return what stands above the tables of a page: a sentence, a verdict, or charts."""
     match asked.page:
         case "kernels":
             return _kernel_words(study)
@@ -154,7 +154,7 @@ def _memory_chart(study: Study, device: str, scheme: Scheme) -> list[Any]:
 
 
 def shown_device(study: Study, device: str) -> str:
-    """The device whose memory is drawn: the one asked for, else the one that held most."""
+    """Return the device whose memory is drawn: the one asked for, else the one that held most."""
     peaks = study.table("memory").sort("peak_bytes", descending=True)["device"].to_list()
     return device if device in peaks else peaks[0] if peaks else ""
 
@@ -172,7 +172,7 @@ def _roofline_chart(study: Study, asked: Asked, scheme: Scheme) -> list[Any]:
 
 
 def _roofs(study: Study, asked: Asked) -> tuple[dict[str, float], float]:
-    """The peaks of the chart: TFLOP/s by what they are of, and GB/s; what is typed goes before what is known."""
+    """Return the peaks of the chart: TFLOP/s by what they are of, and GB/s; what is typed goes before what is known."""
     peaks = device_peaks(study.facts)
     known = {PRECISIONS[precision]: peak / 1e12 for precision, peak in peaks_in_use(study.facts).items()}
     typed = {"": asked.peak_tflops} if asked.peak_tflops else known
@@ -193,7 +193,7 @@ def _peaks_note(study: Study, asked: Asked) -> str:
 
 
 def _unknown_note(study: Study) -> str:
-    """Which matrix products and convolutions are missing, as their FLOPs are not known; empty where none is."""
+    """Return which matrix products and convolutions are missing, as their FLOPs are not known; empty where none is."""
     missing = study.kept("unknown FLOPs", "operators without FLOPs", lambda: unknown_flops(study.facts))
     if missing.is_empty():
         return ""
@@ -290,7 +290,7 @@ def _verdict(study: Study) -> html.Section:
 
 
 def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]], ranks: list[str]) -> list[Any]:
-    """The controls that one page has beside those of all."""
+    """Return the controls that one page has beside those of all."""
     match page:
         case "operators":
             chips = [dmc.Chip(label, value=key, size="xs") for key, label in KEYS.items()]
@@ -379,7 +379,7 @@ def _peak(setting: Setting[float], view: View, label: str, title: str, known: fl
 
 
 def trace_line(study: Study) -> list[Any]:
-    """What the open trace is, in a line, and the way to it on the Timeline."""
+    """Return what the open trace is, in a line, and the way to it on the Timeline."""
     trace = study.facts.trace
     steps = counted(len(trace.steps), "step") if trace.steps else "no steps marked"
     words = " · ".join([counted(len(trace), "slice"), steps, *losses_words(study)])

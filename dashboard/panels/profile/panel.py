@@ -119,7 +119,7 @@ class ProfilePanel(Panel):
         def update_profile(
             query: str | None, _revision: int | None, scheme: str | None, trace: str | None, known: dict[str, str]
         ) -> Any:
-            """Shows the page that the view asks for; what is as the page has it already is not sent again."""
+            """Show the page that the view asks for; what is as the page has it already is not sent again."""
             if query is None:
                 raise dash.exceptions.PreventUpdate
             view = decode(query)
@@ -138,7 +138,7 @@ class ProfilePanel(Panel):
 
 
 def _keys(asked: Asked, chosen: str | None, sources: Sequence[TraceSource], scheme: Scheme) -> dict[str, str]:
-    """What each part depends on; figures have the colors of the scheme in them."""
+    """Return what each part depends on; figures have the colors of the scheme in them."""
     versions = {source.id: source.version for source in sources}
     involved = [chosen, asked.before, *(source.id for source in rank_sources(asked, chosen, sources))]
     state = [(each, versions.get(each or "")) for each in involved]
@@ -163,7 +163,7 @@ def _parts(
     sources: Sequence[TraceSource],
     scheme: Scheme,
 ) -> Mapping[str, Any]:
-    """What the panel shows, by part."""
+    """Return what the panel shows, by part."""
     listing = choices(sources, chosen)
     parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None, "chosen": None}
     parts |= {"pages": shown_pages({}, asked.page), "absent": None}
@@ -188,7 +188,7 @@ def _parts(
 
 
 def notice(title: str, words: str) -> html.Div:
-    """Why there is nothing to see, and what to do."""
+    """Return why there is nothing to see, and what to do."""
     return html.Div([html.Strong(title), html.Span(words)], className="notice none profile-notice")
 
 

@@ -29,12 +29,12 @@ NO_OTHER: Final = "Only one trace: there is nothing to compare it with."
 
 
 def shown_pages(absent: Mapping[Page, str], current: Page) -> list[dict[str, str]]:
-    """The pages to choose from: those with something to show, and the open one, in their order."""
+    """Return the pages to choose from: those with something to show, and the open one, in their order."""
     return [{"value": page, "label": label} for page, label in PAGES.items() if page not in absent or page == current]
 
 
 def absent_pages(study: Study, workers: int, traces: int) -> dict[Page, str]:
-    """Pages without anything to show, and why.
+    """Return pages without anything to show, and why.
 
     Args:
         study: the open trace.

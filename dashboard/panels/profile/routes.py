@@ -18,7 +18,7 @@ from stepscope.dashboard.traces.studies import studies_of
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=HeavyRoute)
 
     @routes.get("/table.{extension}")
@@ -28,7 +28,9 @@ def make_router(live: Live) -> APIRouter:
         view: Annotated[str, Query(max_length=MAX_QUERY, description="The page's query string.")] = "",
         trace: Annotated[str, Query(max_length=4_096, description="Id of the trace; the newest without.")] = "",
     ) -> Response:
-        """A table of the page that ``view`` shows: all its rows, with times in nanoseconds of the trace's clock."""
+        """Return a table of the page that ``view`` shows: all its rows, with times in nanoseconds of the trace's
+        clock.
+        """
         asked = Asked.of(decode(view))
         sources = trace_sources(live.snapshot())
         try:
@@ -46,7 +48,7 @@ def make_router(live: Live) -> APIRouter:
 
     @routes.get("/progress")
     async def progress() -> list[Progress]:
-        """What is being read or worked out, the latest first, and for how many seconds it has been."""
+        """Return what is being read or worked out, the latest first, and for how many seconds it has been."""
         now = studies_of(live).progress.now()
         return [{"what": what, "seconds": round(seconds, 1)} for what, seconds in now]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def totals(table: Table) -> dict[str, float]:
-    """The sums of the columns that add up, over all rows of the table and not just those that the page gets."""
+    """Return the sums of the columns that add up, over all rows of the table and not just those that the page gets."""
     import polars as pl
 
     found = table.frame.select(pl.col(name).sum() for name in table.totals if name in table.frame.columns)
@@ -25,7 +25,7 @@ def totals(table: Table) -> dict[str, float]:
 
 
 def rows(table: Table) -> list[dict[str, Any]]:
-    """The grid's rows, groups before what is in them.
+    """Return the grid's rows, groups before what is in them.
 
     Moments are since the trace's beginning, long texts are cut, and end in "…" where they are. The row that is to be
     selected is among them wherever it is in the table.
@@ -74,7 +74,7 @@ def _marked(row: Mapping[str, Any], marks: RowMarks) -> dict[str, Any]:
 
 
 def _grouped(table: Table, groups: Groups, rows_of_table: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Each group and what is in it; a group of one is what is in it, unless groups of one are wanted."""
+    """Yield each group and what is in it; a group of one is what is in it, unless groups of one are wanted."""
     inside: dict[int, list[dict[str, Any]]] = {}
     for row in rows_of_table:
         inside.setdefault(groups.of[int(row["@row"])], []).append(row)
@@ -90,7 +90,9 @@ def _grouped(table: Table, groups: Groups, rows_of_table: list[dict[str, Any]]) 
 
 
 def chosen_id(table: Table) -> str:
-    """The "@row" of the row that is selected when the page opens, that of its group where this has the row's name."""
+    """Return the "@row" of the row that is selected when the page opens, that of its group where this has the row's
+    name.
+    """
     if table.chosen is None:
         return ""
     groups = table.groups
@@ -103,7 +105,7 @@ def chosen_id(table: Table) -> str:
 
 
 def total_row(table: Table) -> list[dict[str, Any]]:
-    """The row of sums at the bottom; none where nothing adds up or there is one row."""
+    """Return the row of sums at the bottom; none where nothing adds up or there is one row."""
     import polars as pl
 
     sums = totals(table)
@@ -114,13 +116,13 @@ def total_row(table: Table) -> list[dict[str, Any]]:
 
 
 def size_note(table: Table) -> str:
-    """How many rows there are."""
+    """Return how many rows there are."""
     words = counted(len(table.frame), "row")
     return words if table.groups is None else f"{words} in {counted(len(table.groups.frame), 'group')}"
 
 
 def cut_note(table: Table) -> str:
-    """What the page does not get, and where it is; empty if it gets all."""
+    """Return what the page does not get, and where it is; empty if it gets all."""
     if len(table.frame) <= MOST_ROWS:
         return ""
     return f"The first {MOST_ROWS:,} of {len(table.frame):,} rows; the file has all of them."

@@ -66,7 +66,7 @@ PERS: Final[Mapping[Per, str]] = {"step": "Per step", "call": "Per call", "total
 
 
 def _one_of(name: str, default: str, options: Sequence[str]) -> Setting[str]:
-    """A choice that belongs to the data looked at, so that the browser does not remember it."""
+    """Return a choice that belongs to the data looked at, so that the browser does not remember it."""
     return replace(choice(name, default, options), personal=False)
 
 
@@ -79,7 +79,7 @@ def _keys(raw: Sequence[str]) -> tuple[Key, ...]:
 
 
 def without_comma(trace_id: str) -> str:
-    """A trace's id as one of several that commas separate."""
+    """Return a trace's id as one of several that commas separate."""
     return quote(trace_id, safe="/|: ")
 
 
@@ -146,7 +146,7 @@ class Asked:
 
     @classmethod
     def of(cls, view: View) -> "Asked":
-        """What a view asks for."""
+        """Return what a view asks for."""
         return cls(
             page=cast(Page, PAGE.of(view)),
             trace=TRACE.of(view),

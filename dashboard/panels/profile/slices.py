@@ -27,7 +27,7 @@ class Evidence(NamedTuple):
 
 
 def evidence_of(study: Study, members: Members, rows: int, names: Sequence[str] | None = None) -> Evidence:
-    """Where the first ``rows`` rows are, and their distributions.
+    """Return where the first ``rows`` rows are, and their distributions.
 
     Args:
         study: the trace.
@@ -48,7 +48,7 @@ def evidence_of(study: Study, members: Members, rows: int, names: Sequence[str] 
 def groups_of(
     study: Study, frame: "pl.DataFrame", of: Sequence[int], members: Members, *, same: bool, alone: bool
 ) -> Groups:
-    """Rows put together in groups.
+    """Return rows put together in groups.
 
     Args:
         study: the trace.
@@ -64,7 +64,9 @@ def groups_of(
 
 
 def operator_members(study: Study, frame: "pl.DataFrame", by: Sequence[Key]) -> Members:
-    """The calls of each row of `stepscope.profiler.analysis.operators.operators`, with their time on the host."""
+    """Return the calls of each row of `stepscope.profiler.analysis.operators.operators`, with their time on the
+    host.
+    """
     import polars as pl
 
     calls = operator_calls(study.facts)
@@ -74,21 +76,21 @@ def operator_members(study: Study, frame: "pl.DataFrame", by: Sequence[Key]) -> 
 
 
 def kernel_members(study: Study, frame: "pl.DataFrame", by: KernelKey = "name") -> Members:
-    """The calls of each row of `stepscope.profiler.analysis.kernels.kernels`."""
+    """Return the calls of each row of `stepscope.profiler.analysis.kernels.kernels`."""
     chosen = kernels_of(study.facts)
     names = texts_of(study.facts, chosen.slice, lambda name: kernel_key(name, by))
     return members_of(frame, {"name": names}, chosen.slice, chosen.duration)
 
 
 def copy_members(study: Study, frame: "pl.DataFrame") -> Members:
-    """The copies of each row of `stepscope.profiler.analysis.memcpys.memcpys`."""
+    """Return the copies of each row of `stepscope.profiler.analysis.memcpys.memcpys`."""
     copies = each_copy(study.facts)
     keys = {name: copies[name] for name in ("direction", "memory")}
     return members_of(frame, keys, copies["slice"].to_numpy(), copies["duration_ns"].to_numpy())
 
 
 def slice_members(study: Study, frame: "pl.DataFrame") -> Members:
-    """The slices of each row of `stepscope.profiler.analysis.slices.slices_by_name`."""
+    """Return the slices of each row of `stepscope.profiler.analysis.slices.slices_by_name`."""
     import polars as pl
 
     trace = study.facts.trace
@@ -99,24 +101,24 @@ def slice_members(study: Study, frame: "pl.DataFrame") -> Members:
 
 
 def named_members(facts: Facts, slices: NDArray[np.int64], frame: "pl.DataFrame", column: str = "name") -> Members:
-    """Some slices by their names, which a column of a table has."""
+    """Return some slices by their names, which a column of a table has."""
     return members_of(frame, {column: texts_of(facts, slices)}, slices, facts.trace.duration_ns[slices])
 
 
 def named_places(study: Study, slices: NDArray[np.int64], frame: "pl.DataFrame", column: str = "name") -> Places:
-    """Where the longest of some slices is whose name each row has in a column."""
+    """Return where the longest of some slices is whose name each row has in a column."""
     shown = frame.head(MOST_ROWS)
     return places(study, longest(named_members(study.facts, slices, shown, column), len(shown)).tolist())
 
 
 def kernels_of(facts: Facts) -> Device:
-    """What `stepscope.profiler.analysis.kernels.kernels` counts."""
+    """Return what `stepscope.profiler.analysis.kernels.kernels` counts."""
     every = facts.every_device_activity
     return every.where(every.of("kernel", "communication"))
 
 
 def texts_of(facts: Facts, slices: NDArray[np.int64], write: Callable[[str], str] = str) -> "pl.Series":
-    """The names of some slices, written in another way if need be."""
+    """Return the names of some slices, written in another way if need be."""
     import polars as pl
 
     known, place = np.unique(facts.trace.name_id[slices], return_inverse=True)
@@ -125,7 +127,7 @@ def texts_of(facts: Facts, slices: NDArray[np.int64], write: Callable[[str], str
 
 
 def places(study: Study, slices: Sequence[int | None], *, named: bool = True) -> Places:
-    """Where some slices are, with room around them; their names are searched for if asked."""
+    """Return where some slices are, with room around them; their names are searched for if asked."""
     trace = study.facts.trace
     return tuple(
         None

@@ -93,7 +93,7 @@ class Table:
 
 
 def row_named(table: Table, name: str) -> int | None:
-    """The number of the first row that is of a name; None where there is none."""
+    """Return the number of the first row that is of a name; None where there is none."""
     import polars as pl
 
     if not name or table.frame.is_empty() or table.frame.schema[table.first] != pl.String:
@@ -103,12 +103,12 @@ def row_named(table: Table, name: str) -> int | None:
 
 
 def around(start: int, end: int) -> tuple[int, int]:
-    """A stretch with some room on both sides, so that one sees what it lies among."""
+    """Return a stretch with some room on both sides, so that one sees what it lies among."""
     room = max((end - start) // 2, 1_000)
     return start - room, end + room
 
 
 def places_of(frame: "pl.DataFrame", start: str, length: str, origin: int) -> Places:
-    """Where rows are that have a start and a length themselves."""
+    """Return where rows are that have a start and a length themselves."""
     pairs: Sequence[tuple[int, int]] = list(zip(frame[start].to_list(), frame[length].to_list(), strict=True))
     return tuple(Place(*around(begin - origin, begin - origin + took)) for begin, took in pairs)

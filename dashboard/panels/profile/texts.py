@@ -12,7 +12,7 @@ NONE: Final = "–"
 
 
 def digits(value: float) -> str:
-    """A number with four significant digits at most, and in millions and more where it is that large."""
+    """Return a number with four significant digits at most, and in millions and more where it is that large."""
     for unit, scale in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if abs(value) >= scale:
             return f"{digits(value / scale)} {unit}"
@@ -22,7 +22,7 @@ def digits(value: float) -> str:
 
 
 def duration(ns: float | None) -> str:
-    """Nanoseconds in the unit that fits."""
+    """Return nanoseconds in the unit that fits."""
     if ns is None or not math.isfinite(ns):
         return NONE
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
@@ -32,19 +32,19 @@ def duration(ns: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share that is in percent already."""
+    """Return a share that is in percent already."""
     return NONE if value is None or not math.isfinite(value) else f"{value:.1f}%"
 
 
 def size(value: float | None) -> str:
-    """Bytes."""
+    """Return bytes."""
     if value is None or not math.isfinite(value):
         return NONE
     return file_size(int(value)) if value >= 0 else "-" + file_size(int(-value))
 
 
 def of_unit(value: float, unit: str) -> str:
-    """A metric's value in its unit (`stepscope.profiler.analysis.metrics.Unit`)."""
+    """Return a metric's value in its unit (`stepscope.profiler.analysis.metrics.Unit`)."""
     match unit:
         case "ns":
             return duration(value)
@@ -60,7 +60,7 @@ _SCOPES: Final = re.compile(r"\(anonymous namespace\)::|\b(?:[A-Za-z_]\w*::)+(?=
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names of functions of C++ as people tell them apart: without return type, namespaces and parameters.
+    """Return names of functions of C++ as people tell them apart: without return type, namespaces and parameters.
 
     Other names are as they are, and those that would be the same as another's then.
     """
@@ -86,5 +86,5 @@ def _short(name: str) -> str:
 
 
 def middle_cut(name: str, tail: int = 14) -> tuple[str, str]:
-    """A name as what may be cut off at its end, and the end that stays; a short one has no such end."""
+    """Return a name as what may be cut off at its end, and the end that stays; a short one has no such end."""
     return (name[:-tail], name[-tail:]) if len(name) > 2 * tail else (name, "")

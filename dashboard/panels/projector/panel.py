@@ -125,12 +125,12 @@ class ProjectorPanel(Panel):
 
 
 def _palette() -> str:
-    """The colors of categories as JSON, light and dark."""
+    """Return the colors of categories as JSON, light and dark."""
     return json.dumps([asdict(color) for color in PALETTE])
 
 
 def _table() -> dag.AgGrid:
-    """The table of metadata, still empty; ``web/table.ts`` makes its columns and answers for its rows."""
+    """Return the table of metadata, still empty; ``web/table.ts`` makes its columns and answers for its rows."""
     return dag.AgGrid(
         id="projector-grid",
         rowModelType="infinite",

@@ -68,7 +68,7 @@ class RowsOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_router(live: Live) -> APIRouter:
-    """The routes over the log directory that ``live`` follows."""
+    """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
     asked = EmbeddingRequests(live)
     _add_lists(router, asked)
@@ -82,7 +82,7 @@ def make_router(live: Live) -> APIRouter:
 def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
     @router.get("/embeddings")
     def embeddings(request: Request) -> Response:
-        """The embeddings of the log directory, by run, and those that were dropped on the page.
+        """Return the embeddings of the log directory, by run, and those that were dropped on the page.
 
         "unlisted" counts the series of checkpoints whose matrices are left out, as there are too many.
         """
@@ -103,7 +103,7 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
 
     @router.get("/dataset")
     def dataset(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
-        """One embedding at one step: its size, its columns, and what is wrong with its files."""
+        """Return one embedding at one step: its size, its columns, and what is wrong with its files."""
         source = asked.source(embedding_id)
         found = asked.opened(source, step)
         # Whoever looks at points will have them projected.
@@ -162,7 +162,8 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
     def column(
         request: Request, embedding_id: EmbeddingId, name: ColumnName, step: Step = None, codes: bool = False
     ) -> Response:
-        """A column as `stepscope.dashboard.server.binary` writes it: numbers, or each point's category, -1 for none.
+        """Return a column as `stepscope.dashboard.server.binary` writes it: numbers, or each point's category, -1 for
+        none.
 
         With ``codes`` a column of few numbers is given by its categories too. A column of too many texts has no
         array.
@@ -185,7 +186,7 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
         rows: Annotated[str, Query(max_length=16_384, description="Comma-separated places of points.")],
         step: Step = None,
     ) -> Response:
-        """What a column says of some points, as texts."""
+        """Return what a column says of some points, as texts."""
         try:
             wanted = [int(part) for part in rows.split(",") if part.strip()]
         except ValueError as error:
@@ -196,7 +197,7 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
 
     @router.post("/labels")
     def many_labels(request: Request, body: JsonBody) -> Response:
-        """What a column says of some points, as texts; the body is a `LabelsOrder`."""
+        """Return what a column says of some points, as texts; the body is a `LabelsOrder`."""
         return json_answer(request, texts(parsed(body, LabelsOrder)))
 
     def texts(order: LabelsOrder) -> messages.LabelsAnswer:
@@ -223,7 +224,7 @@ def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None
         descending: bool = False,
         rows_of: RowsKey = None,
     ) -> Response:
-        """Points as rows of a table: "#" is the place, the others are the columns."""
+        """Return points as rows of a table: "#" is the place, the others are the columns."""
         dataset = asked.dataset(embedding_id, step)
         count = len(dataset.points)
         chosen = asked.rows(dataset, rows_of)
@@ -243,7 +244,7 @@ def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None
 
     @router.post("/rows")
     def keep_rows(request: Request, body: JsonBody) -> Response:
-        """Keeps points under a key, for tables, projections and exports; the body is a `RowsOrder`."""
+        """Keep points under a key, for tables, projections and exports; the body is a `RowsOrder`."""
         order = parsed(body, RowsOrder)
         dataset = asked.dataset(order.id, order.step)
         try:
@@ -255,7 +256,7 @@ def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None
 
     @router.get("/row")
     def row(request: Request, embedding_id: EmbeddingId, row: Row, step: Step = None) -> Response:
-        """All that is known of one point."""
+        """Return all that is known of one point."""
         dataset = asked.dataset(embedding_id, step)
         check_row(dataset, row)
         told: messages.RowAnswer = {
@@ -280,7 +281,10 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
         index: PictureIndex = None,
         components: Components = None,
     ) -> Response:
-        """The points nearest to one, exactly; with a job, those nearest in its picture, by Euclidean distance."""
+        """Return the points nearest to one, exactly.
+
+        With a job, those nearest in its picture, by Euclidean distance.
+        """
         dataset = asked.dataset(embedding_id, step)
         check_row(dataset, row)
         points, of, rows = dataset.points, row, None
@@ -308,7 +312,8 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
         match: Match = "text",
         within: Annotated[str, Query(alias="in", max_length=LONGEST, description="A column, or '*'.")] = EVERYWHERE,
     ) -> Response:
-        """Points with a text or a match of a regular expression, as `stepscope.dashboard.server.binary` writes them.
+        """Return points with a text or a match of a regular expression, as `stepscope.dashboard.server.binary` writes
+        them.
 
         A pattern that is none, or takes too long, is no error of the caller: "error" says what is wrong.
         """
@@ -331,7 +336,7 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
 
 
 def _in_picture(dataset: Dataset, row: int, picture: Picture) -> tuple[Any, int, Rows | None]:
-    """The points of a picture, the place of a point among them, and which points of the dataset they are."""
+    """Return the points of a picture, the place of a point among them, and which points of the dataset they are."""
     check_picture(dataset, picture)
     points, rows = picture.coordinates, picture.rows
     if rows is None:
@@ -345,7 +350,7 @@ def _in_picture(dataset: Dataset, row: int, picture: Picture) -> tuple[Any, int,
 def _add_assets(router: APIRouter, asked: EmbeddingRequests) -> None:
     @router.get("/sprite", response_class=Response)
     def sprite(embedding_id: EmbeddingId, step: Step = None) -> Response:
-        """The picture that holds the pictures of all points, line by line."""
+        """Return the picture that holds the pictures of all points, line by line."""
         found = asked.dataset(embedding_id, step).sprite
         if found is None:
             raise HTTPException(404, "The embedding has no sprite picture.")
@@ -354,5 +359,5 @@ def _add_assets(router: APIRouter, asked: EmbeddingRequests) -> None:
 
     @router.get("/bookmarks")
     def bookmarks(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
-        """The bookmarks of the embedding, as TensorBoard's JSON has them."""
+        """Return the bookmarks of the embedding, as TensorBoard's JSON has them."""
         return json_answer(request, asked.dataset(embedding_id, step).bookmarks)

@@ -38,7 +38,7 @@ Pixels = Annotated[int | None, Query(ge=1, le=100_000)]
 
 
 def make_router(live: Live) -> APIRouter:
-    """The routes over the log directory that ``live`` follows."""
+    """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
     asked = EmbeddingRequests(live)
     _add_drops(router, asked)
@@ -49,7 +49,7 @@ def make_router(live: Live) -> APIRouter:
 def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
     @router.post("/drop")
     async def drop(request: Request, name: FileName) -> Dropped:
-        """Takes a file with points; "id" is its first embedding, "ids" are all of them.
+        """Take a file with points; "id" is its first embedding, "ids" are all of them.
 
         The body is the file, as application/octet-stream.
         """
@@ -57,7 +57,7 @@ def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
 
     @router.post("/drop_metadata")
     async def drop_metadata(request: Request, embedding_id: EmbeddingId, name: FileName) -> Dropped:
-        """Takes the metadata of a dropped file; answers as ``drop`` does."""
+        """Take the metadata of a dropped file; answers as ``drop`` does."""
         return _told(await taken(request, lambda: asked.uploads.begin_metadata(embedding_id, name)))
 
     @router.post("/drop_sprite")
@@ -68,7 +68,7 @@ def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
         width: Pixels = None,
         height: Pixels = None,
     ) -> Dropped:
-        """Takes the sprite of a dropped file, with the size of one picture in it; answers as ``drop`` does."""
+        """Take the sprite of a dropped file, with the size of one picture in it; answers as ``drop`` does."""
         sizes = () if width is None or height is None else (width, height)
         return _told(await taken(request, lambda: asked.uploads.begin_sprite(embedding_id, name, sizes)))
 
@@ -88,7 +88,7 @@ def _add_export(router: APIRouter, asked: EmbeddingRequests) -> None:
         format: Format = "csv",
         rows_of: RowsKey = None,
     ) -> Response:
-        """Points as a file: their row, their coordinates in the picture of a job, and their columns.
+        """Return points as a file: their row, their coordinates in the picture of a job, and their columns.
 
         With a job only the points of its picture are written, and with ``rows_of`` only those of the set.
         """

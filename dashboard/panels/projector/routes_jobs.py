@@ -48,7 +48,7 @@ class ActOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_router(live: Live) -> APIRouter:
-    """The routes over the log directory that ``live`` follows."""
+    """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
     asked = EmbeddingRequests(live)
     _add_beginnings(router, asked)
@@ -64,7 +64,7 @@ def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
 
     @router.post("/project")
     def project(request: Request, body: JsonBody) -> Response:
-        """Begins a projection, or finds the one that was begun with the same points and settings.
+        """Begin a projection, or find the one that was begun with the same points and settings.
 
         The body is a `ProjectOrder`. With "only_if_known" the job may be null.
         """
@@ -77,12 +77,12 @@ def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
 
     @router.post("/clusters")
     def clusters(request: Request, body: JsonBody) -> Response:
-        """Begins to find clusters, which become a column of the embedding; the body is a `ClusterOrder`."""
+        """Begin to find clusters, which become a column of the embedding; the body is a `ClusterOrder`."""
         return begun(request, plan_clusters(asked, parsed(body, ClusterOrder)))
 
     @router.post("/job")
     def act(request: Request, body: JsonBody) -> Response:
-        """Pauses, resumes, perturbs, extends or cancels a job; the body is an `ActOrder`."""
+        """Pause, resumes, perturbs, extends or cancels a job; the body is an `ActOrder`."""
         order = parsed(body, ActOrder)
         found(asked, order.job)
         try:
@@ -100,7 +100,7 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
         wait: Wait = 10.0,
         index: PictureIndex = None,
     ) -> Response:
-        """How far a job is and its picture, as soon as it is at another version than ``after``.
+        """Return how far a job is and its picture, as soon as it is at another version than ``after``.
 
         Array 0 has the coordinates, point by point; array 1 which points of the dataset they are, where they are not
         all. There is no array where the picture is the one of ``after``.
@@ -119,7 +119,7 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
         components: Components = None,
         wait: Wait = 10.0,
     ) -> Response:
-        """How well a picture keeps the neighbours of its points; without arrays as long as that is not known.
+        """Return how well a picture keeps the neighbours of its points; without arrays as long as that is not known.
 
         The header has "state" as in ``frame``, and once it is "done" trustworthiness, continuity, hit and
         neighbours_kept; the arrays are named by "arrays_of".
@@ -137,7 +137,7 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
 
 
 def submitted(asked: EmbeddingRequests, plan: Plan) -> tuple[Job, bool]:
-    """The job of a plan, and whether its result was known; `HTTPException` 503 where too many wait."""
+    """Return the job of a plan, and whether its result was known; `HTTPException` 503 where too many wait."""
     try:
         return asked.jobs.submit(plan)
     except JobError as error:
@@ -145,7 +145,7 @@ def submitted(asked: EmbeddingRequests, plan: Plan) -> tuple[Job, bool]:
 
 
 def found(asked: EmbeddingRequests, key: str) -> Job:
-    """A job by its key; `HTTPException` 404 where there is none."""
+    """Return a job by its key; `HTTPException` 404 where there is none."""
     try:
         return asked.jobs.find(key)
     except JobError as error:
@@ -153,7 +153,7 @@ def found(asked: EmbeddingRequests, key: str) -> Job:
 
 
 def picture_answer(asked: EmbeddingRequests, key: str, index: int | None, after: int) -> Response:
-    """A job as `stepscope.dashboard.server.binary` writes it."""
+    """Return a job as `stepscope.dashboard.server.binary` writes it."""
     try:
         told, coordinates, version, rows = asked.jobs.told(key, index)
     except JobError as error:
@@ -170,7 +170,7 @@ def picture_answer(asked: EmbeddingRequests, key: str, index: int | None, after:
 
 
 def quality_answer(request: Request, asked: EmbeddingRequests, key: str) -> Response:
-    """The result of a quality job as far as it is known."""
+    """Return the result of a quality job as far as it is known."""
     header, arrays = asked.jobs.result(key)
     pack = ColumnPack()
     names = [name for name in RATED if name in arrays]

@@ -14,7 +14,7 @@ MOST_NEIGHBOURS: Final = 1_000
 
 
 def _whole(low: int, high: int) -> Callable[[Sequence[str]], str]:
-    """Reads a whole number from ``low`` to ``high`` as the text that it is; empty for none."""
+    """Read a whole number from ``low`` to ``high`` as the text that it is; empty for none."""
 
     def parse(raw: Sequence[str]) -> str:
         if raw[-1] and not low <= int(raw[-1]) <= high:
@@ -29,7 +29,7 @@ def _number(name: str, default: str, low: int, high: int) -> Setting[str]:
 
 
 def _data_flag(name: str, default: bool = False) -> Setting[bool]:
-    """A switch that belongs to the data looked at, so that the browser does not remember it."""
+    """Return a switch that belongs to the data looked at, so that the browser does not remember it."""
     return replace(flag(name, default), personal=False)
 
 

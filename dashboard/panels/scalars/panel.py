@@ -34,12 +34,12 @@ class ScalarsPanel(CurvePanel):
 
 
 def layout_button() -> html.Button:
-    """Opens the editor of layouts."""
+    """Open the editor of layouts."""
     return html.Button("Edit custom charts", className="quiet act-layout", title="Build and save custom charts")
 
 
 def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, or of several combined, still without its chart."""
+    """Return the card of one tag, or of several combined, still without its chart."""
     combined = combined_tags(key)
     tags = (key,) if combined is None else (*combined[0], *combined[1])
     actions = [action("pin", "Pin to the top"), action("combine", "Combine with other tags")]

@@ -68,7 +68,7 @@ class _TimedMatcher(SequenceMatcher[str]):
 
 
 def diff(old: str, new: str, *, seconds: float = _SECONDS) -> Diff:
-    """Compares two texts line by line, and the words of lines that took each other's place.
+    """Compare two texts line by line, and the words of lines that took each other's place.
 
     Args:
         old: the text that is compared with.

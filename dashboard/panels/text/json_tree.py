@@ -25,7 +25,10 @@ class _Pairs(list[tuple[str, object]]):
 
 
 def json_tree(source: str) -> str | None:
-    """The text as HTML of nested ``details``, everything in it escaped; None where it is no JSON object or array."""
+    """Return the text as HTML of nested ``details``, everything in it escaped.
+
+    None where it is no JSON object or array.
+    """
     stripped = source.strip()
     if len(source) > MOST_CHARACTERS or stripped[:1] + stripped[-1:] not in ("{}", "[]"):
         return None
@@ -68,7 +71,7 @@ def _node(value: object, key: str, depth: int, left: list[int]) -> str:
 
 
 def _inner(value: object) -> int:
-    """Values below a value that is not shown."""
+    """Return values below a value that is not shown."""
     match value:
         case _Pairs():
             return sum(1 + _inner(child) for _, child in value)

@@ -73,7 +73,7 @@ def toolbar(view: View) -> html.Div:
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag of one run, which ``text/web/index.ts`` fills."""
+    """Return the card of one tag of one run, which ``text/web/index.ts`` fills."""
     tag, run = pair_of(key)
     data = dcc.Store(id={"type": "text-data", "key": key})
     body = html.Div([data, html.Div(className="text-steps"), html.Div(className="fill")], className="card-body")
@@ -83,7 +83,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
 
 
 def depends(key: str, on: Draw) -> object:
-    """What a card is made of."""
+    """Return what a card is made of."""
     tag, run = pair_of(key)
     series = on.snapshot.series(run, tag)
     others = [series.run for series in on.series_of_tag(tag, PLUGIN_NAME)]
@@ -91,7 +91,7 @@ def depends(key: str, on: Draw) -> object:
 
 
 def draw(key: str, on: Draw) -> CardData:
-    """How many texts there are, and the runs to compare with; texts are asked for when they are looked at."""
+    """Return how many texts there are, and the runs to compare with; texts are asked for when they are looked at."""
     tag, run = pair_of(key)
     series = on.snapshot.series(run, tag)
     return {

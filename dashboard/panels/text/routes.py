@@ -44,7 +44,7 @@ FileFormat = Literal["txt", "jsonl"]
 
 
 def entry(series: Series, index: int, *, markdown: bool, pattern: TextPattern | None = None) -> Entry:
-    """One text as sanitised HTML, or why it cannot be read, and the strings in it that a pattern finds."""
+    """Return one text as sanitised HTML, or why it cannot be read, and the strings in it that a pattern finds."""
     found: Entry = {
         "index": index,
         "step": int(series.steps[index]),
@@ -76,7 +76,7 @@ def _words(pattern: TextPattern, text: str) -> list[str]:
 
 
 def read_text(series: Series, index: int) -> str:
-    """One text as it was written.
+    """Return one text as it was written.
 
     Raises:
         HTTPException: 404 where there is no such point, 422 where it cannot be read.
@@ -90,7 +90,7 @@ def read_text(series: Series, index: int) -> str:
 
 
 def make_router(live: Live) -> APIRouter:
-    """The panel's routes, over the latest snapshot."""
+    """Return the panel's routes, over the latest snapshot."""
     routes = APIRouter(route_class=LightRoute)
     _add_entries(routes, live)
     _add_files(routes, live)
@@ -110,7 +110,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
         pattern: PatternText = "",
         regex: bool = False,
     ) -> list[Entry]:
-        """The texts from ``start`` to before ``stop``, newest first, at most 50 of them: the newest."""
+        """Return the texts from ``start`` to before ``stop``, newest first, at most 50 of them: the newest."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         stop = min(stop, len(series))
         first = max(start, stop - MOST_ENTRIES)
@@ -123,7 +123,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
 
     @routes.get("/at")
     def at(run: RunName, tag: TagName, step: int) -> EntryPlace:
-        """The point nearest to a step: of two as near the later one, of several at one step the last."""
+        """Return the point nearest to a step: of two as near the later one, of several at one step the last."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if not len(series):
             raise HTTPException(404, f"{run!r} has no points of {tag!r}.")
@@ -135,7 +135,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
 def _add_files(routes: APIRouter, live: Live) -> None:
     @routes.get("/raw")
     def raw(run: RunName, tag: TagName, index: Index, download: bool = False) -> PlainTextResponse:
-        """One text as it was written, whole."""
+        """Return one text as it was written, whole."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         text = read_text(series, index)
         name = attachment(f"{run}_{tag}_step{int(series.steps[index])}", "txt") if download else {}
@@ -148,7 +148,9 @@ def _add_files(routes: APIRouter, live: Live) -> None:
         tag: TagName | None = None,
         format: FileFormat = "txt",
     ) -> Pieces:
-        """Every text of the shown runs and tags, or of one run's tag, as one file: plain, or an object a line."""
+        """Return every text of the shown runs and tags, or of one run's tag, as one file: plain, or an object a
+        line.
+        """
         snapshot = live.snapshot()
         if run is not None and tag is not None:
             chosen = [find_series(snapshot, run, tag, PLUGIN_NAME)]
@@ -161,7 +163,7 @@ def _add_files(routes: APIRouter, live: Live) -> None:
 
 
 def file_lines(chosen: Iterable[Series], form: FileFormat) -> Iterator[bytes]:
-    """The pieces of a file with all texts of some series, oldest first, one text in memory at a time."""
+    """Yield the pieces of a file with all texts of some series, oldest first, one text in memory at a time."""
     for series in chosen:
         for index, (step, wall) in enumerate(zip(series.steps.tolist(), series.wall_times.tolist(), strict=True)):
             error = ""
@@ -182,7 +184,7 @@ def _add_diff(routes: APIRouter, live: Live) -> None:
     @routes.get("/diff")
     @heavy
     def difference(tag: TagName, old_run: RunName, old_index: Index, new_run: RunName, new_index: Index) -> Comparison:
-        """Two texts of a tag compared by lines; a line is ``[change, number, number, segments, segments]``.
+        """Return two texts of a tag compared by lines; a line is ``[change, number, number, segments, segments]``.
 
         Where a text is damaged, ``error`` says so.
         """
@@ -219,7 +221,7 @@ def _add_search(routes: APIRouter, live: Live) -> None:
         regex: bool = False,
         place: Annotated[str, Query(max_length=3 * MAX_NAME, description="Where to go on.")] = "",
     ) -> SearchAnswer:
-        """Searches some hundred texts of the shown runs; ``place`` of the answer is where the next request goes on.
+        """Search some hundred texts of the shown runs; ``place`` of the answer is where the next request goes on.
 
         An expression that is none, or takes too long, is an answer with ``error``.
         """
@@ -248,7 +250,7 @@ def _answer(found: Found, cards: dict[str, tuple[tuple[str, ...], int]], error: 
 
 
 def parse_place(text: str) -> Place | None:
-    """Where a search goes on, from the text that the last answer had.
+    """Return where a search goes on, from the text that the last answer had.
 
     Raises:
         HTTPException: 422 where it is no such text.
@@ -263,7 +265,7 @@ def parse_place(text: str) -> Place | None:
 
 
 def places_of(chosen: Iterable[Series]) -> dict[str, tuple[tuple[str, ...], int]]:
-    """Sections and page, counted from 1, of the card of every series, by its key."""
+    """Return sections and page, counted from 1, of the card of every series, by its key."""
     cards = [(OfTag(series.tag), pair_key(series.tag, series.run)) for series in chosen]
     return {key: (path, page) for key, path, page in card_places(arrange(cards, Arrangement()))}
 

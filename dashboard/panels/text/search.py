@@ -42,7 +42,7 @@ class TextPattern(Pattern):
             raise PatternError("it takes too long to search with; repeated repetitions such as (a+)+ do") from None
 
     def words(self, text: str, *, seconds: float = _SECONDS) -> list[str]:
-        """The different strings that are found, at most `MOST_WORDS`.
+        """Return the different strings that are found, at most `MOST_WORDS`.
 
         Raises:
             PatternError: it took longer than ``seconds``.
@@ -92,7 +92,7 @@ class Found:
 
 
 def search(chosen: Sequence[Series], pattern: TextPattern, place: Place | None, *, seconds: float = _SECONDS) -> Found:
-    """Searches texts, series by series, until there are enough hits, texts or time is up.
+    """Search texts, series by series, until there are enough hits, texts or time is up.
 
     Args:
         chosen: the series, in the order in which they are searched.

@@ -46,7 +46,7 @@ MAX_PATTERN: Final = 16_384
 
 
 def make_router(live: Live) -> APIRouter:
-    """The routes over the log directory that ``live`` follows."""
+    """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
 
     traces_asked_for = TraceRequests(live)
@@ -55,7 +55,7 @@ def make_router(live: Live) -> APIRouter:
     @router.get("/traces")
     @light
     def traces(request: Request) -> Response:
-        """The traces of the log directory, newest first within each run."""
+        """Return the traces of the log directory, newest first within each run."""
         snapshot = live.snapshot()
         return json_answer(
             request, {"revision": snapshot.revision, "traces": payloads.listing(trace_sources(snapshot))}
@@ -63,7 +63,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/trace")
     def trace(request: Request, trace_id: TraceId) -> Response:
-        """Lanes, extent, steps, counters and losses of one trace.
+        """Return lanes, extent, steps, counters and losses of one trace.
 
         One that cannot be shown is no error of the caller: the answer is then ``{"id": ..., "problem": <sentence>}``.
         """
@@ -80,7 +80,7 @@ def make_router(live: Live) -> APIRouter:
         q: Annotated[str, Query(max_length=MAX_PATTERN, description="Filter: a regular expression.")] = "",
         lane: Annotated[int | None, Query(ge=0, description="A lane that is listed in any case.")] = None,
     ) -> Response:
-        """Lanes of a trace that has more than are listed at once, by their names in the file."""
+        """Return lanes of a trace that has more than are listed at once, by their names in the file."""
         trace = opened(trace_id).trace
         if lane is not None and lane >= len(trace.lanes):
             raise HTTPException(404, f"The trace has {len(trace.lanes)} lanes; there is no number {lane}.")
@@ -99,7 +99,7 @@ def make_router(live: Live) -> APIRouter:
         lanes: Numbers = None,
         value: Value | None = None,
     ) -> Response:
-        """The slices to draw, as typed arrays; `payloads.window` documents the layout."""
+        """Return the slices to draw, as typed arrays; `payloads.window` documents the layout."""
         check_range(start, end)
         found = opened(trace_id)
         chosen = parse_numbers(lanes, "lanes", len(found.trace.lanes))
@@ -117,7 +117,7 @@ def make_router(live: Live) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=5_000)] = 2_000,
         at: Start = 0,
     ) -> Response:
-        """The slices whose name matches, over the whole trace."""
+        """Return the slices whose name matches, over the whole trace."""
         found = opened(trace_id)
         try:
             return json_answer(request, payloads.search_result(found, q, match, offset, limit, at))
@@ -128,7 +128,7 @@ def make_router(live: Live) -> APIRouter:
     def counters(
         request: Request, trace_id: TraceId, start: Start, end: End, width: Width, counters: Numbers = None
     ) -> Response:
-        """Counters between two moments, at most two points a bucket."""
+        """Return counters between two moments, at most two points a bucket."""
         check_range(start, end)
         found = opened(trace_id)
         chosen = parse_numbers(counters, "counters", len(found.trace.counters))
@@ -137,7 +137,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/download")
     def download(trace_id: TraceId) -> Response:
-        """The trace as Chrome's JSON: the file as it is, or converted from StepStats."""
+        """Return the trace as Chrome's JSON: the file as it is, or converted from StepStats."""
         return _download(traces_asked_for.source(trace_id))
 
     router.include_router(routes_slices.make_router(live))

@@ -16,7 +16,7 @@ MAX_ROWS = 5_000
 def area_answer(
     opened: OpenedTrace, start: int, end: int, lanes: Sequence[int] | None = None, top: int = 500
 ) -> AreaAnswer:
-    """What the slices of some lanes, all if None, add up to between two moments, clipped to these.
+    """Return what the slices of some lanes, all if None, add up to between two moments, clipped to these.
 
     ``by_name`` and ``by_category`` have the ``top`` rows of the longest total; ``names_total`` and ``categories_total``
     say of how many. ``by_lane`` has at most `MAX_ROWS` lanes, those with the most time, of ``lanes_total``. ``longest``

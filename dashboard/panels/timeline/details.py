@@ -33,7 +33,7 @@ FLOW_KINDS: Final = {
 
 
 def slice_row(opened: OpenedTrace, index: int) -> SliceRow:
-    """One slice as lists and tables show it."""
+    """Return one slice as lists and tables show it."""
     trace = opened.trace
     return {
         "index": index,
@@ -46,7 +46,7 @@ def slice_row(opened: OpenedTrace, index: int) -> SliceRow:
 
 
 def slice_details(opened: OpenedTrace, index: int) -> SliceDetails:
-    """One slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbours.
+    """Return one slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbours.
 
     ``stack`` is of the closest `MAX_STACK` slices around it, the outermost first.
     """
@@ -78,7 +78,7 @@ def slice_details(opened: OpenedTrace, index: int) -> SliceDetails:
 
 
 def shown_arguments(arguments: Mapping[str, Any], most: int = MAX_ARGUMENT_CHARACTERS) -> dict[str, Any]:
-    """Arguments with texts, lists and objects cut so that all of them have about ``most`` characters.
+    """Return arguments with texts, lists and objects cut so that all of them have about ``most`` characters.
 
     What is cut ends with "…" and how much there is.
     """
@@ -118,12 +118,15 @@ def shown_arguments(arguments: Mapping[str, Any], most: int = MAX_ARGUMENT_CHARA
 
 
 def steps_of(trace: Trace) -> list[Step]:
-    """The steps that the trace marks, in order of time."""
+    """Return the steps that the trace marks, in order of time."""
     return sorted(trace.steps, key=lambda step: step.start_ns)
 
 
 def step_at(steps: list[Step], times_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The step that each of some moments lies in, as an index into ``steps``, or -1; of several the last to begin."""
+    """Return the step that each of some moments lies in, as an index into ``steps``, or -1.
+
+    Of several the last to begin.
+    """
     starts = np.array([step.start_ns for step in steps], np.int64)
     ends = starts + np.array([step.duration_ns for step in steps], np.int64)
     found = np.searchsorted(starts, times_ns, side="right") - 1
@@ -133,7 +136,7 @@ def step_at(steps: list[Step], times_ns: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def longest_of(trace: Trace, slices: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """The longest of some slices, the longest first; of equally long ones the first in ``slices`` come first."""
+    """Return the longest of some slices, the longest first; of equally long ones the first in ``slices`` come first."""
     durations = trace.duration_ns[slices]
     if len(slices) > count:
         least = np.partition(durations, len(slices) - count)[len(slices) - count]

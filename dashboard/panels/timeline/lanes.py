@@ -72,7 +72,7 @@ class Arrangement:
 
 
 def arrange(trace: Trace, lanes: Sequence[int] | None = None) -> Arrangement:
-    """Groups those of some lanes of a trace, all if None, that have slices, and its counters."""
+    """Group those of some lanes of a trace, all if None, that have slices, and its counters."""
     chosen = range(len(trace.lanes)) if lanes is None else lanes
     tasks = {match.group(0) for lane in trace.lanes if (match := _TASK.match(lane.process))}
     work = _work_of_lanes(trace, chosen)
@@ -134,7 +134,9 @@ def _short(kind: GroupKind, title: str, devices: Iterable[str], hosts: int) -> s
 
 
 def _device_names(trace: Trace) -> dict[int, str]:
-    """Names of devices by their number, from Kineto's ``deviceProperties`` and from processes that carry theirs."""
+    """Return names of devices by their number, from Kineto's ``deviceProperties`` and from processes that carry
+    theirs.
+    """
     names: dict[int, str] = {}
     properties = trace.metadata.get("deviceProperties")
     for each in properties if isinstance(properties, list) else ():
@@ -147,7 +149,9 @@ def _device_names(trace: Trace) -> dict[int, str]:
 
 
 def _work_of_lanes(trace: Trace, lanes: Iterable[int]) -> Iterator[str]:
-    """What each lane of a device is for, by time: "compute", "compute + copies", or nothing for lanes of hosts."""
+    """Yield what each lane of a device is for, by time: "compute", "compute + copies", or nothing for lanes of
+    hosts.
+    """
     lane_first = rows_of(trace.lane, trace.depth, trace.lanes)
     for index in lanes:
         lane = trace.lanes[index]
@@ -197,7 +201,10 @@ def _device_label(lane: Lane, work: str) -> str:
 
 
 def _ordered(lanes: Sequence[int], known: Sequence[Lane]) -> list[int]:
-    """What concerns the whole device first, then streams, then lanes of nothing but copies; a main thread first."""
+    """Return what concerns the whole device first, then streams, then lanes of nothing but copies.
+
+    A main thread first.
+    """
     rank = {"device": 0, "stream": 1, "memcpy": 2}
 
     def place(index: int) -> int:
@@ -208,7 +215,7 @@ def _ordered(lanes: Sequence[int], known: Sequence[Lane]) -> list[int]:
 
 
 def _number_alike(labels: dict[int, str], lanes: Sequence[int]) -> None:
-    """Tells lanes of one group that are called alike apart by numbers."""
+    """Tell lanes of one group that are called alike apart by numbers."""
     shared = Tally(labels[index] for index in lanes)
     seen: Tally[str] = Tally()
     for index in lanes:
@@ -224,7 +231,7 @@ def _counter_label(process: str, name: str, series: str, several: bool) -> str:
 
 
 def shown_lanes(trace: Trace, pattern: str = "", *, with_lane: int | None = None, most: int = MOST_LANES) -> list[int]:
-    """The lanes that a page shows of those whose names a pattern matches, as indices in order.
+    """Return the lanes that a page shows of those whose names a pattern matches, as indices in order.
 
     Of more than ``most`` they are those of devices first, then those with the most time. ``pattern`` is a regular
     expression on ``process › name (process pid, thread tid)``; ``with_lane`` is shown in any case.
@@ -251,7 +258,7 @@ def shown_lanes(trace: Trace, pattern: str = "", *, with_lane: int | None = None
 
 
 def lanes_payload(trace: Trace, shown: Sequence[int]) -> LanesAnswer:
-    """Some lanes as the browser gets them: what they are, their groups, and labels of them and of counters.
+    """Return some lanes as the browser gets them: what they are, their groups, and labels of them and of counters.
 
     Of a lane, ``lane`` is its number in the trace, and ``depths`` are the rows that are drawn.
     """
@@ -280,7 +287,7 @@ def lanes_payload(trace: Trace, shown: Sequence[int]) -> LanesAnswer:
 
 
 def left_out(trace: Trace) -> list[str]:
-    """What of the lanes, their rows and the counters is not drawn, in sentences."""
+    """Return what of the lanes, their rows and the counters is not drawn, in sentences."""
     remarks = []
     if len(trace.lanes) > MOST_LANES:
         remarks.append(

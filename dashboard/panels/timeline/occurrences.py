@@ -20,7 +20,7 @@ MAX_STEPS: Final = 5_000
 
 
 def occurrences(opened: OpenedTrace, index: int, scope: Scope) -> OccurrencesAnswer:
-    """Figures of the slices that have a slice's name; durations in nanoseconds.
+    """Return figures of the slices that have a slice's name; durations in nanoseconds.
 
     ``std`` is the sample's, 0 for one slice; ``rank`` is 1 for the longest, and the same for equally long ones;
     ``percentile`` is the share of slices that take at most as long; ``place`` counts from 0 in order of time. Per step,
@@ -101,7 +101,7 @@ def histogram(durations: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
 
 def _place(trace: Trace, slices: NDArray[np.int64], index: int) -> InTime:
-    """Where a slice is among others in order of time, and those before and after it; of equal times by index."""
+    """Return where a slice is among others in order of time, and those before and after it; of equal times by index."""
     starts, own = trace.start_ns[slices], trace.start_ns[index]
     before = slices[(starts < own) | ((starts == own) & (slices < index))]
     after = slices[(starts > own) | ((starts == own) & (slices > index))]

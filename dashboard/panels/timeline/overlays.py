@@ -23,7 +23,8 @@ Column = NDArray[np.int64]
 
 
 def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end: int, width: int) -> CriticalPathWindow:
-    """The parts of the critical path that reach into a window of ``width`` pixels, as parallel lists in order of time.
+    """Return the parts of the critical path that reach into a window of ``width`` pixels, as parallel lists in order of
+    time.
 
     Neighbours that are narrower than a pixel and begin in the same one become one segment, which stands for ``count``
     parts and shows the longest; with more than `MAX_SEGMENTS` that is done for wider pixels. ``origin`` is the slice at
@@ -68,7 +69,7 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
 
 
 def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, width: int) -> IdleWindow:
-    """The gaps that reach into a window of ``width`` pixels, as parallel lists, by lane and time; see `by_lane`.
+    """Return the gaps that reach into a window of ``width`` pixels, as parallel lists, by lane and time; see `by_lane`.
 
     Gaps narrower than a pixel that begin in the same one become one, of the cause that most of their time has:
     ``share`` says how much of what is drawn, at least a pixel, is idle. Where that is under `LEAST_SHARE` they are left
@@ -115,25 +116,25 @@ def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, wid
 
 
 def by_lane(gaps: Gaps, trace: Trace) -> Gaps:
-    """Gaps in the order of lanes, or of devices for those of devices, and time, as `idle_window` takes them."""
+    """Return gaps in the order of lanes, or of devices for those of devices, and time, as `idle_window` takes them."""
     place = gaps.device if gaps.of == "device" else trace.lane[gaps.slice]
     order = np.lexsort((gaps.start, place))
     return Gaps(gaps.of, *(column[order] for column in gaps[1:]))
 
 
 def _lanes_of_devices(gaps: Gaps, trace: Trace) -> dict[str, list[int]]:
-    """The lanes on which activities of each device lie."""
+    """Return the lanes on which activities of each device lie."""
     lanes = trace.lane[gaps.slice]
     return {str(device): np.unique(lanes[gaps.device == device]).tolist() for device in np.unique(gaps.device).tolist()}
 
 
 def _pixel(start: int, end: int, width: int) -> int:
-    """Nanoseconds that a pixel stands for, rounded up."""
+    """Return nanoseconds that a pixel stands for, rounded up."""
     return -(-(end - start) // width)
 
 
 def _totals(names: tuple[str, ...], total: Column, count: Column) -> dict[str, SumOf]:
-    """Nanoseconds and how many, by name, of those that are there."""
+    """Return nanoseconds and how many, by name, of those that are there."""
     return {
         name: {"ns": int(total[index]), "count": int(count[index])} for index, name in enumerate(names) if count[index]
     }

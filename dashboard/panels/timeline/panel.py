@@ -139,7 +139,7 @@ class TimelinePanel(Panel):
         )
         @light
         def update_choices(_revision: int | None, trace: str | None, shown: list[dict[str, Any]]) -> Any:
-            """Lists traces that have arrived; which one is open stays as it is."""
+            """List traces that have arrived; which one is open stays as it is."""
             current = choices(trace_sources(live.snapshot()), trace)
             return no_update if current == shown else current
 

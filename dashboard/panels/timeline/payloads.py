@@ -33,7 +33,7 @@ MATCH_BUCKETS = 500
 
 
 def listing(sources: Sequence[TraceSource]) -> list[TraceRow]:
-    """The traces to choose from, in the order given."""
+    """Return the traces to choose from, in the order given."""
     return [
         {
             "id": s.id,
@@ -49,7 +49,7 @@ def listing(sources: Sequence[TraceSource]) -> list[TraceRow]:
 
 
 def summary(opened: OpenedTrace) -> TraceSummary:
-    """What the panel must know before it draws: lanes, extent, steps, counters, losses, and utilisation."""
+    """Return what the panel must know before it draws: lanes, extent, steps, counters, losses, and utilisation."""
     trace = opened.trace
     steps = sorted(trace.steps, key=lambda s: s.start_ns)
     return {
@@ -92,7 +92,9 @@ def summary(opened: OpenedTrace) -> TraceSummary:
 
 
 def _work(opened: OpenedTrace) -> tuple[int, int]:
-    """Where what the program did begins and ends: all but the profiler's own notes, where there is anything else."""
+    """Return where what the program did begins and ends: all but the profiler's own notes, where there is anything
+    else.
+    """
     trace = opened.trace
     if not len(trace):
         return 0, opened.end_ns - opened.start_ns
@@ -108,7 +110,7 @@ def _finite(values: NDArray[np.float64], reduce: Any) -> float | None:
 
 
 def _coverage(opened: OpenedTrace) -> Coverage:
-    """Strips of the minimap: how busy each lane is, or with many lanes the busiest of each process, 0 to 100."""
+    """Strip of the minimap: how busy each lane is, or with many lanes the busiest of each process, 0 to 100."""
     trace = opened.trace
     if not len(trace):
         return {"start": 0, "end": 0, "strips": []}
@@ -144,7 +146,7 @@ def window(
     lanes: Sequence[int] | None,
     values: NDArray[np.float32] | None = None,
 ) -> bytes:
-    """The slices to draw between two moments: per row and bucket, the longest slice and how many it stands for.
+    """Return the slices to draw between two moments: per row and bucket, the longest slice and how many it stands for.
 
     The buckets are halved until at most `MAX_SLICES` remain; of lanes of more than `MOST_DEPTHS` rows the first are
     there, and of more than `MAX_SLICES` rows of all lanes. Without ``lanes``, those of `shown_lanes` are.
@@ -210,7 +212,7 @@ def _rows(lane: NDArray[np.int32], depth: NDArray[np.int32]) -> list[int]:
 
 
 def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, limit: int, at: int) -> Matches:
-    """The slices whose name matches, ordered by start: how many, a page of them, and where they are.
+    """Return the slices whose name matches, ordered by start: how many, a page of them, and where they are.
 
     ``rank`` is the number of those that begin before ``at``, so that a reader can go on from what is visible.
 
@@ -244,7 +246,7 @@ def _bucket_of(offsets: NDArray[np.int64], span: int, buckets: int) -> NDArray[n
 
 
 def counter_window(opened: OpenedTrace, counter: int, start: int, end: int, buckets: int) -> CounterWindow:
-    """A counter between two moments, with the last value before them: all points, or the extremes per bucket."""
+    """Return a counter between two moments, with the last value before them: all points, or the extremes per bucket."""
     series = opened.trace.counters[counter]
     first, last = _counter_range(series, opened.start_ns + start, opened.start_ns + end)
     times, values = series.times_ns[first:last], series.values[first:last]

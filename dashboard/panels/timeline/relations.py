@@ -22,7 +22,7 @@ _OPERATORS: Final[tuple[Kind, ...]] = ("operator", "communication", "data_loadin
 
 
 def relations(study: Study, opened: OpenedTrace, index: int) -> Relations:
-    """What the facts about the whole trace say of one slice.
+    """Return what the facts about the whole trace say of one slice.
 
     ``queue_ns`` is the time from the end of the call that launched it to its own start, below 0 where it starts before
     the call returns. ``operator`` is the closest operator around the launch of what ran on a device, which may be the
@@ -51,7 +51,10 @@ def relations(study: Study, opened: OpenedTrace, index: int) -> Relations:
 
 
 def _launched(facts: Facts, opened: OpenedTrace, device: Device, index: int) -> Launched:
-    """What a slice, or what lies in it on its lane, launched on devices, in order of start; waiting is no work."""
+    """Return what a slice, or what lies in it on its lane, launched on devices, in order of start.
+
+    Waiting is no work.
+    """
     trace = opened.trace
     known = np.flatnonzero((device.launch >= 0) & device.of("kernel", "memcpy", "memset", "communication"))
     start, end = trace.start_ns[index], trace.start_ns[index] + trace.duration_ns[index]
@@ -76,7 +79,7 @@ def _operator(opened: OpenedTrace, kinds: NDArray[np.int8], index: int, *, itsel
 
 
 def _table(opened: OpenedTrace, kind: Kind, index: int, *, ran_on_device: bool) -> TableRow:
-    """The page of the Profile panel that has the slice, and the name of its row there."""
+    """Return the page of the Profile panel that has the slice, and the name of its row there."""
     trace = opened.trace
     name = trace.names[int(trace.name_id[index])]
     if ran_on_device and kind in ("kernel", "communication"):

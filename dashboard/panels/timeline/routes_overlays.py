@@ -36,7 +36,7 @@ StepNumber = Annotated[int | None, Query(ge=0, lt=1 << 63, description="Number o
 
 
 def make_router(live: Live) -> APIRouter:
-    """The routes over the log directory that ``live`` follows."""
+    """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
     traces_asked_for = TraceRequests(live)
 
@@ -44,7 +44,7 @@ def make_router(live: Live) -> APIRouter:
     def critical_path(
         request: Request, trace_id: TraceId, start: Start, end: End, width: Width, step: StepNumber = None
     ) -> Response:
-        """The critical path of the trace or of one step, where it reaches into the window."""
+        """Return the critical path of the trace or of one step, where it reaches into the window."""
         check_range(start, end)
         study = traces_asked_for.study(trace_id)
         found = overlays.critical_path_window(_path(study, step), study.facts.trace, study.start_ns, start, end, width)
@@ -79,7 +79,7 @@ def make_router(live: Live) -> APIRouter:
         step: StepNumber = None,
         name: Annotated[str | None, Query(max_length=100_000, description="Name of a slice.")] = None,
     ) -> Response:
-        """What to add to the relative times of each trace so that they line up with the first's."""
+        """Return what to add to the relative times of each trace so that they line up with the first's."""
         if by == "name" and not name:
             raise HTTPException(422, "Parameter 'name' must be the name of a slice to line the traces up by.")
         opened, studies = _several(traces_asked_for, ids)
@@ -98,7 +98,7 @@ def make_router(live: Live) -> APIRouter:
         end: End | None = None,
         limit: Annotated[int, Query(ge=1, le=together.MAX_COLLECTIVES)] = together.MAX_COLLECTIVES,
     ) -> Response:
-        """Collectives that several ranks took part in, with the slice of each rank."""
+        """Return collectives that several ranks took part in, with the slice of each rank."""
         if (start is None) != (end is None):
             raise HTTPException(422, "A window needs both 'start' and 'end'; leave out both for the whole trace.")
         window = None
@@ -119,7 +119,7 @@ def make_router(live: Live) -> APIRouter:
         ] = [],  # noqa: B006 - FastAPI copies it
         limit: Annotated[int, Query(ge=1, le=together.MAX_DIFFERENCES)] = together.MAX_DIFFERENCES,
     ) -> Response:
-        """What two traces, or a range of each, have of every name of slices, and how that differs."""
+        """Return what two traces, or a range of each, have of every name of slices, and how that differs."""
         if len(ids) != 2 or len(ranges) not in (0, 2):
             raise HTTPException(
                 422, "Differences are those of two traces: give 'id' twice, and 'range' twice or never."

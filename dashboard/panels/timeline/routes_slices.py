@@ -24,24 +24,26 @@ Top = Annotated[int, Query(ge=1, le=areas.MAX_ROWS, description="Rows of each ta
 
 
 def make_router(live: Live) -> APIRouter:
-    """The routes over the log directory that ``live`` follows."""
+    """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
     requests = TraceRequests(live)
 
     @router.get("/slice")
     def slice_(request: Request, trace_id: TraceId, index: Index) -> Response:
-        """One slice, as `stepscope.dashboard.panels.timeline.details.slice_details` gives it."""
+        """Return one slice, as `stepscope.dashboard.panels.timeline.details.slice_details` gives it."""
         return json_answer(request, slice_details(_with_slice(requests.opened(trace_id), index), index))
 
     @router.get("/relations")
     def relations(request: Request, trace_id: TraceId, index: Index) -> Response:
-        """Launches, operator, call stack and table of one slice; the first answer of a trace may take seconds."""
+        """Launch, operator, call stack and table of one slice; the first answer of a trace may take seconds."""
         found = _with_slice(requests.opened(trace_id), index)
         return json_answer(request, relations_of(requests.study(trace_id), found, index))
 
     @router.get("/occurrences")
     def occurrences(request: Request, trace_id: TraceId, index: Index, scope: Scope = "all") -> Response:
-        """The slices of the same name, as `stepscope.dashboard.panels.timeline.occurrences.occurrences` gives them."""
+        """Return the slices of the same name, as `stepscope.dashboard.panels.timeline.occurrences.occurrences` gives
+        them.
+        """
         found = _with_slice(requests.opened(trace_id), index)
         try:
             return json_answer(request, occurrences_of(found, index, scope))
@@ -52,7 +54,7 @@ def make_router(live: Live) -> APIRouter:
     def area(
         request: Request, trace_id: TraceId, start: Start, end: End, lanes: Numbers = None, top: Top = 500
     ) -> Response:
-        """Totals of the slices in an area, clipped to it."""
+        """Return totals of the slices in an area, clipped to it."""
         check_range(start, end)
         found = requests.opened(trace_id)
         chosen = parse_numbers(lanes, "lanes", len(found.trace.lanes))
@@ -67,7 +69,7 @@ def make_router(live: Live) -> APIRouter:
         lanes: Numbers = None,
         counters: Numbers = None,
     ) -> Response:
-        """The slices that overlap a window, as Chrome's JSON to be saved as a file."""
+        """Return the slices that overlap a window, as Chrome's JSON to be saved as a file."""
         check_range(start, end)
         found = requests.opened(trace_id)
         trace = found.trace

@@ -29,7 +29,7 @@ def make_router(live: Live) -> APIRouter:
         trace_id: OptionalId = None,
         version: Annotated[str, Query(max_length=64, description="What the page has.")] = "",
     ) -> Response:
-        """Which steps of their runs traces cover, as `StepsOfTrace`.
+        """Return which steps of their runs traces cover, as `StepsOfTrace`.
 
         Without an id, "traces" of all that are known so far, "pending" while there are more to come, and "version"; no
         "traces" where they are those of the page's version. With an id, one trace, which is opened for it.

@@ -21,7 +21,7 @@ MAX_DIFFERENCES: Final = 5_000
 
 
 def labels_of(traces: Sequence[OpenedTrace]) -> list[str]:
-    """What messages call each trace: its file or tag, with its run where that alone does not tell them apart."""
+    """Return what messages call each trace: its file or tag, with its run where that alone does not tell them apart."""
     plain = [trace.source.label for trace in traces]
     if len(set(plain)) == len(plain):
         return plain
@@ -36,7 +36,7 @@ def alignment(
     name: str | None,
     parts: Sequence["pl.DataFrame"],
 ) -> AlignmentAnswer:
-    """The offset of each trace, see `stepscope.profiler.analysis.together.align`, whose errors it raises."""
+    """Return the offset of each trace, see `stepscope.profiler.analysis.together.align`, whose errors it raises."""
     named = zip(traces, facts, labels_of(traces), strict=True)
     found: Alignment = align(
         [Aligned(each, trace.start_ns, label) for trace, each, label in named],
@@ -57,7 +57,7 @@ def alignment(
 def collectives(
     traces: Sequence[OpenedTrace], parts: Sequence["pl.DataFrame"], window: tuple[int, int] | None, limit: int
 ) -> CollectivesAnswer:
-    """Collectives that at least two of the traces have, in the first's order of time.
+    """Return collectives that at least two of the traces have, in the first's order of time.
 
     Each has, per trace, its slice or null, its duration, and how long it waited for others there; see
     `stepscope.profiler.analysis.ranks.match_collectives`. A window, in the first trace's relative time, takes those
@@ -103,7 +103,7 @@ def collectives(
 
 
 def difference(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int, limit: int) -> DifferencesAnswer:
-    """What two traces have of each name, as parallel lists, the largest change first.
+    """Return what two traces have of each name, as parallel lists, the largest change first.
 
     Names of slices are given whole, so that slices can be colored by them. ``verdicts`` counts all rows, also those
     beyond ``limit``; ``totals`` sums up each side.

@@ -12,7 +12,7 @@ Value = Literal["occupancy", "step"]
 
 
 def values_of(study: Study, value: Value) -> NDArray[np.float32]:
-    """One number per slice of a trace, float32 ``[n]``, NaN where it is not known."""
+    """Return one number per slice of a trace, float32 ``[n]``, NaN where it is not known."""
     match value:
         case "occupancy":
             return occupancy(study)
@@ -23,7 +23,9 @@ def values_of(study: Study, value: Value) -> NDArray[np.float32]:
 
 
 def step_places(study: Study) -> NDArray[np.float32]:
-    """The step that each slice belongs to, by its place among the trace's steps in order of time; float32 ``[n]``.
+    """Return the step that each slice belongs to, by its place among the trace's steps in order of time.
+
+    Float32 ``[n]``.
 
     What ran on a device belongs to the step in which it was launched, where its launch is known; all else to the step
     in which it begins.
@@ -42,7 +44,10 @@ def step_places(study: Study) -> NDArray[np.float32]:
 
 
 def occupancy(study: Study) -> NDArray[np.float32]:
-    """Estimated achieved occupancy of each kernel in percent, NaN where the trace does not say; float32 ``[n]``."""
+    """Return estimated achieved occupancy of each kernel in percent, NaN where the trace does not say.
+
+    Float32 ``[n]``.
+    """
 
     def make() -> NDArray[np.float32]:
         values = np.full(len(study.facts.trace), np.nan, np.float32)

@@ -33,7 +33,7 @@ class _Chosen:
 def visible_part(
     trace: Trace, found: Overlap, start_ns: int, end_ns: int, counters: Sequence[int] | None = None
 ) -> Trace:
-    """A trace of the slices that an area found, whole, with what else lies in ``[start_ns, end_ns)``.
+    """Return a trace of the slices that an area found, whole, with what else lies in ``[start_ns, end_ns)``.
 
     Its flows are those that begin and end in these slices, its steps those that overlap the time, its lanes those that
     have slices. Each counter begins with the value that it has at the start. ``counters`` are indices into
@@ -88,7 +88,7 @@ def _counter_within(counter: Counter, start_ns: int, end_ns: int) -> Counter:
 
 
 def too_many(count: int) -> str:
-    """What to say of an export of so many slices; empty if it is none too many."""
+    """Return what to say of an export of so many slices; empty if it is none too many."""
     if count <= MAX_SLICES:
         return ""
     return (
@@ -98,7 +98,7 @@ def too_many(count: int) -> str:
 
 
 def export_name(source: TraceSource, start: int, end: int) -> str:
-    """A name for the file, without its ending: run, trace and window in nanoseconds since the trace's start."""
+    """Return a name for the file, without its ending: run, trace and window in nanoseconds since the trace's start."""
     label = source.label
     for suffix in (*TRACE_SUFFIXES, ".pt"):
         label = label[: -len(suffix)] if label.lower().endswith(suffix) else label
@@ -106,7 +106,7 @@ def export_name(source: TraceSource, start: int, end: int) -> str:
 
 
 def in_pieces(parts: Iterable[bytes], *, compress: bool) -> Iterator[bytes]:
-    """Joins small parts into pieces worth sending, as one gzip stream if asked for."""
+    """Join small parts into pieces worth sending, as one gzip stream if asked for."""
     packer = zlib.compressobj(1, wbits=31) if compress else None
     held: list[bytes] = []
     size = 0

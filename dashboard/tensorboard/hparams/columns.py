@@ -17,12 +17,12 @@ class HParamsRequestError(UserError):
 
 
 def metric_value(values: Iterable[MetricValue], name: MetricName) -> MetricValue | None:
-    """The value of one metric; None where there is none."""
+    """Return the value of one metric; None where there is none."""
     return next((value for value in values if value.name == name), None)
 
 
 def column_value(group: SessionGroup, column: ColParams) -> HParamValue | None:
-    """What a group has in a column; None where it has nothing.
+    """Return what a group has in a column; None where it has nothing.
 
     Raises:
         HParamsRequestError: the column is neither a hyperparameter nor a metric.
@@ -38,7 +38,7 @@ def column_value(group: SessionGroup, column: ColParams) -> HParamValue | None:
 
 
 def filtered(groups: Sequence[SessionGroup], columns: Iterable[ColParams]) -> list[SessionGroup]:
-    """The groups that pass the filter of every column.
+    """Return the groups that pass the filter of every column.
 
     Raises:
         HParamsRequestError: a filter cannot be applied to the values of its column.
@@ -56,7 +56,7 @@ def filtered(groups: Sequence[SessionGroup], columns: Iterable[ColParams]) -> li
 
 
 def ordered(groups: Iterable[SessionGroup], columns: Sequence[ColParams]) -> list[SessionGroup]:
-    """The groups by name, then by the columns that have an order, of which the first counts most.
+    """Return the groups by name, then by the columns that have an order, of which the first counts most.
 
     Missing values, and NaN, come last, or first where the column says so.
 
@@ -76,7 +76,7 @@ def ordered(groups: Iterable[SessionGroup], columns: Sequence[ColParams]) -> lis
 
 
 def keep_included(groups: Iterable[SessionGroup], columns: Sequence[ColParams]) -> None:
-    """Removes the hyperparameters that no column includes, if any column says whether it is included."""
+    """Remove the hyperparameters that no column includes, if any column says whether it is included."""
     if not any(column.HasField("include_in_result") for column in columns):
         return
     kept = {c.hparam for c in columns if c.include_in_result or not c.HasField("include_in_result")}

@@ -22,7 +22,7 @@ MEDIA_TYPES: Final = {"json": "application/json", "csv": "text/csv", "latex": "a
 def table(
     experiment: Experiment, groups: Iterable[SessionGroup], visible: Sequence[bool]
 ) -> tuple[list[str], list[list[Cell]]]:
-    """The names of the columns and the rows; hyperparameters first, then metrics.
+    """Return the names of the columns and the rows; hyperparameters first, then metrics.
 
     Args:
         experiment: the columns.
@@ -45,7 +45,7 @@ def table(
 
 
 def encoded(header: Sequence[str], rows: Iterable[Sequence[Cell]], file_format: Format) -> bytes:
-    """The table in one of the formats."""
+    """Return the table in one of the formats."""
     match file_format:
         case "json":
             cells = [[json_number(cell) if isinstance(cell, float) else cell for cell in row] for row in rows]
@@ -71,7 +71,7 @@ def _latex_row(cells: Iterable[Cell]) -> str:
 
 
 def _latex_cell(cell: Cell) -> str:
-    """Three significant digits, as a power of ten where they need one."""
+    """Return three significant digits, as a power of ten where they need one."""
     match cell:
         case None:
             return "-"

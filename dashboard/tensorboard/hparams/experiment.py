@@ -18,7 +18,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 def experiment(snapshot: Snapshot, *, include_metrics: bool = True, limit: int = 0) -> Experiment:
-    """The experiment of a log directory.
+    """Return the experiment of a log directory.
 
     Several runs may each say what their experiment is; all of it is joined. Hyperparameters that differ come first;
     then they go by name.
@@ -39,7 +39,9 @@ def experiment(snapshot: Snapshot, *, include_metrics: bool = True, limit: int =
 
 
 def joined(parts: Sequence[Experiment]) -> Experiment:
-    """Several experiments as one: every hyperparameter and metric of any, and of each text the first there is."""
+    """Return several experiments as one: every hyperparameter and metric of any, and of each text the first there
+    is.
+    """
     if len(parts) == 1:
         return parts[0]
     whole = Experiment()
@@ -60,7 +62,7 @@ def joined(parts: Sequence[Experiment]) -> Experiment:
 
 
 def info_of_values(name: str, values: Iterable[Value]) -> HParamInfo | None:
-    """What is known of a hyperparameter from the values it has; None where it has none.
+    """Return what is known of a hyperparameter from the values it has; None where it has none.
 
     Numbers get an interval, texts and truth values a list. Values of different types are taken as texts.
     """
@@ -128,7 +130,7 @@ def _as_text(value: HParamValue) -> str:
 
 
 def readable_json(found: Experiment) -> Experiment:
-    """The experiment without values in a domain that JSON cannot hold."""
+    """Return the experiment without values in a domain that JSON cannot hold."""
     for info in found.hparam_infos:
         if info.WhichOneof("domain") == "domain_discrete":
             kept = [value for value in info.domain_discrete.values if fits_json(value)]

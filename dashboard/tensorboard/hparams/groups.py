@@ -25,7 +25,7 @@ from stepscope.summary.snapshot import Snapshot
 
 
 def session_groups(snapshot: Snapshot, request: ListSessionGroupsRequest) -> ListSessionGroupsResponse:
-    """A page of the groups that pass the request's filters, in its order, and how many there are in all.
+    """Return a page of the groups that pass the request's filters, in its order, and how many there are in all.
 
     As in TensorBoard, a request that allows no status gets no sessions, and one without a ``slice_size`` no groups.
 
@@ -82,7 +82,7 @@ def _joined_metrics(members: list[Session], request: ListSessionGroupsRequest) -
 
 
 def _averages(members: Iterable[Session]) -> list[MetricValue]:
-    """The mean of each metric, its step (cut to a whole number) and its time over the sessions that have it."""
+    """Return the mean of each metric, its step (cut to a whole number) and its time over the sessions that have it."""
     values: dict[tuple[str, str], list[MetricValue]] = {}
     for session in members:
         for value in session.metric_values:
@@ -101,7 +101,10 @@ def _averages(members: Iterable[Session]) -> list[MetricValue]:
 def _of_one(
     members: Iterable[Session], metric: MetricName, choose: Callable[[list[float]], float]
 ) -> Iterable[MetricValue]:
-    """All metrics of the first session whose value of ``metric`` is the chosen one; none where no session has it."""
+    """Return all metrics of the first session whose value of ``metric`` is the chosen one.
+
+    None where no session has it.
+    """
     having = [(found.value, session) for session in members if (found := metric_value(session.metric_values, metric))]
     numbers = [value for value, _ in having if value == value]
     if not numbers:

@@ -40,7 +40,7 @@ RequestJson = Annotated[
 
 
 def asking(answer: Callable[[], T]) -> T:
-    """What ``answer`` gives.
+    """Return what ``answer`` gives.
 
     Raises:
         HTTPException: 400 where the request cannot be met.
@@ -52,13 +52,13 @@ def asking(answer: Callable[[], T]) -> T:
 
 
 def experiment_asked_for(snapshot: Snapshot, request: GetExperimentRequest) -> Experiment:
-    """The experiment with what the request includes."""
+    """Return the experiment with what the request includes."""
     include = request.include_metrics or not request.HasField("include_metrics")
     return readable_json(experiment(snapshot, include_metrics=include, limit=request.hparams_limit))
 
 
 def metric_points(snapshot: Snapshot, request: ListMetricEvalsRequest) -> Response:
-    """Every point of a metric of a session.
+    """Return every point of a metric of a session.
 
     Raises:
         HTTPException: 404 where the session has no such metric.
@@ -68,18 +68,18 @@ def metric_points(snapshot: Snapshot, request: ListMetricEvalsRequest) -> Respon
 
 
 def groups_asked_for(snapshot: Snapshot, request: ListSessionGroupsRequest) -> ListSessionGroupsResponse:
-    """The groups, or why there cannot be any."""
+    """Return the groups, or why there cannot be any."""
     return asking(lambda: session_groups(snapshot, request))
 
 
 def groups_answer(snapshot: Snapshot, request: ListSessionGroupsRequest) -> Response:
-    """The groups as they are asked for, each made JSON when it is sent."""
+    """Return the groups as they are asked for, each made JSON when it is sent."""
     found = groups_asked_for(snapshot, request)
     return messages_answer("sessionGroups", found.session_groups, totalSize=found.total_size)
 
 
 def visible_columns(text: str) -> list[bool]:
-    """Which columns a table has.
+    """Return which columns a table has.
 
     Raises:
         HTTPException: 400 where the text is no JSON list of true and false.
@@ -98,39 +98,39 @@ def visible_columns(text: str) -> list[bool]:
 
 
 def router(live: Live) -> APIRouter:
-    """The routes, over the latest snapshot."""
+    """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["hparams"], route_class=LightRoute)
 
     @routes.get("/data/plugin/hparams/experiment")
     def get_experiment(request: RequestJson) -> Response:
-        """The hyperparameters and metrics there are; ``request`` is a GetExperimentRequest."""
+        """Return the hyperparameters and metrics there are; ``request`` is a GetExperimentRequest."""
         return message_answer(experiment_asked_for(live.snapshot(), parsed_message(request, GetExperimentRequest())))
 
     @routes.post("/data/plugin/hparams/experiment")
     def post_experiment(body: Body) -> Response:
-        """The same, with the request as the body."""
+        """Return the same, with the request as the body."""
         return message_answer(experiment_asked_for(live.snapshot(), parsed_message(body, GetExperimentRequest())))
 
     @routes.get("/data/plugin/hparams/session_groups")
     @heavy
     def get_session_groups(request: RequestJson) -> Response:
-        """A page of session groups, filtered and sorted; ``request`` is a ListSessionGroupsRequest."""
+        """Return a page of session groups, filtered and sorted; ``request`` is a ListSessionGroupsRequest."""
         return groups_answer(live.snapshot(), parsed_message(request, ListSessionGroupsRequest()))
 
     @routes.post("/data/plugin/hparams/session_groups")
     @heavy
     def post_session_groups(body: Body) -> Response:
-        """The same, with the request as the body."""
+        """Return the same, with the request as the body."""
         return groups_answer(live.snapshot(), parsed_message(body, ListSessionGroupsRequest()))
 
     @routes.get("/data/plugin/hparams/metric_evals")
     def get_metric_evals(request: RequestJson) -> Response:
-        """Every point of one metric of one session; ``request`` is a ListMetricEvalsRequest."""
+        """Return every point of one metric of one session; ``request`` is a ListMetricEvalsRequest."""
         return metric_points(live.snapshot(), parsed_message(request, ListMetricEvalsRequest()))
 
     @routes.post("/data/plugin/hparams/metric_evals")
     def post_metric_evals(body: Body) -> Response:
-        """The same, with the request as the body."""
+        """Return the same, with the request as the body."""
         return metric_points(live.snapshot(), parsed_message(body, ListMetricEvalsRequest()))
 
     @routes.get("/data/plugin/hparams/download_data")
@@ -139,7 +139,7 @@ def router(live: Live) -> APIRouter:
         columnsVisibility: Annotated[str, Query(max_length=16 * MAX_NAME)],  # noqa: N803 - TensorBoard's name
         format: Format = "csv",
     ) -> Response:
-        """The table of session groups as a file; ``columnsVisibility`` is a JSON list of true and false."""
+        """Return the table of session groups as a file; ``columnsVisibility`` is a JSON list of true and false."""
         snapshot = live.snapshot()
         asked = parsed_message(request, ListSessionGroupsRequest())
         visible = visible_columns(columnsVisibility)

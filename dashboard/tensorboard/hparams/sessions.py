@@ -33,7 +33,7 @@ class FoundSession:
 
 
 def python_value(value: Value) -> HParamValue | None:
-    """The value as Python has it; None where there is none, or one that no hyperparameter has."""
+    """Return the value as Python has it; None where there is none, or one that no hyperparameter has."""
     match value.WhichOneof("kind"):
         case "number_value":
             return value.number_value
@@ -46,18 +46,18 @@ def python_value(value: Value) -> HParamValue | None:
 
 
 def fits_json(value: Value) -> bool:
-    """Whether JSON can hold the value: protobuf refuses numbers there that are not finite."""
+    """Return whether JSON can hold the value: protobuf refuses numbers there that are not finite."""
     return value.WhichOneof("kind") != "number_value" or math.isfinite(value.number_value)
 
 
 def experiments(runs: Mapping[str, Run]) -> list[Experiment]:
-    """What runs say of their experiment, by name of the run."""
+    """Return what runs say of their experiment, by name of the run."""
     found = (_plugin_data(runs[name], EXPERIMENT_TAG) for name in sorted(runs))
     return [data.experiment for data in found if data is not None and data.WhichOneof("data") == "experiment"]
 
 
 def sessions(runs: Mapping[str, Run]) -> Iterator[FoundSession]:
-    """The sessions of runs, by name."""
+    """Yield the sessions of runs, by name."""
     for name in sorted(runs):
         run = runs[name]
         start = _plugin_data(run, SESSION_START_TAG)
@@ -69,18 +69,18 @@ def sessions(runs: Mapping[str, Run]) -> Iterator[FoundSession]:
 
 
 def run_of_metric(session: str, group: str) -> str:
-    """The run whose scalars are the metrics of a group: a folder below the session's own."""
+    """Return the run whose scalars are the metrics of a group: a folder below the session's own."""
     return posixpath.normpath(posixpath.join(session, group))
 
 
 def metric_series(snapshot: Snapshot, session: str, metric: MetricName) -> Series | None:
-    """The scalars of a metric of a session; None where it has none."""
+    """Return the scalars of a metric of a session; None where it has none."""
     series = snapshot.series(run_of_metric(session, metric.group), metric.tag)
     return series if series is not None and series.kind == SCALARS and len(series) else None
 
 
 def metric_names(snapshot: Snapshot, session_runs: Iterable[str]) -> list[MetricName]:
-    """The scalars of the sessions and of the runs below them, by tag and group.
+    """Return the scalars of the sessions and of the runs below them, by tag and group.
 
     A run belongs to the nearest session above it; its path from there is the group.
     """
@@ -95,7 +95,7 @@ def metric_names(snapshot: Snapshot, session_runs: Iterable[str]) -> list[Metric
 
 
 def session_message(snapshot: Snapshot, found: FoundSession, metrics: Iterable[MetricInfo]) -> Session:
-    """The session with the last value of each metric that it has."""
+    """Return the session with the last value of each metric that it has."""
     message = Session(
         name=found.run,
         start_time_secs=found.start.start_time_secs,
@@ -120,7 +120,7 @@ def session_message(snapshot: Snapshot, found: FoundSession, metrics: Iterable[M
 
 
 def hparams_of(start: SessionStartInfo) -> Mapping[str, Value]:
-    """The hyperparameters that have a value which JSON can hold."""
+    """Return the hyperparameters that have a value which JSON can hold."""
     return {name: value for name, value in start.hparams.items() if fits_json(value)}
 
 
@@ -143,5 +143,5 @@ def _session_above(run: str, sessions: frozenset[str]) -> str | None:
 
 
 def _int32(step: int) -> int:
-    """The message has 32 bits for a step; one beyond becomes the nearest that fits."""
+    """Return the message has 32 bits for a step; one beyond becomes the nearest that fits."""
     return max(-(1 << 31), min(step, (1 << 31) - 1))
