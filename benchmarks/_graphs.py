@@ -42,7 +42,7 @@ class Builder:
         return name
 
     def variable(self, name: str, shape: Sequence[int]) -> str:
-        """A resource variable with its initialiser; the name of what reads it."""
+        """A resource variable with its initializer; the name of what reads it."""
         handle = self.graph.node.add(name=name, op="VarHandleOp")
         handle.attr["dtype"].type = DT_FLOAT
         for length in shape:
@@ -57,7 +57,7 @@ class Builder:
         return self.add(f"{scope}/Conv2D", "Conv2D", [value, weights], shape)
 
     def normalized(self, scope: str, value: str, shape: Sequence[int]) -> str:
-        """Batch normalisation."""
+        """Batch normalization."""
         parts = ("gamma", "beta", "moving_mean", "moving_variance")
         read = [self.variable(f"{scope}/{part}", shape[-1:]) for part in parts]
         return self.add(f"{scope}/FusedBatchNormV3", "FusedBatchNormV3", [value, *read], shape)
@@ -70,14 +70,14 @@ class Builder:
         return self.add(f"{scope}/BiasAdd", "BiasAdd", [product, bias], (*shape, outputs))
 
     def layer_norm(self, scope: str, value: str, shape: Sequence[int]) -> str:
-        """Layer normalisation."""
+        """Layer normalization."""
         mean = self.add(f"{scope}/moments/mean", "Mean", [value, self.constant(f"{scope}/moments/axes", -1)])
         difference = self.add(f"{scope}/moments/SquaredDifference", "SquaredDifference", [value, mean], shape)
         variance = self.add(f"{scope}/moments/variance", "Mean", [difference, f"{scope}/moments/axes"])
         scale = self.add(f"{scope}/Rsqrt", "Rsqrt", [variance])
         scaled = self.add(f"{scope}/mul", "Mul", [scale, self.variable(f"{scope}/gamma", shape[-1:])])
-        centred = self.add(f"{scope}/sub", "Sub", [value, mean], shape)
-        product = self.add(f"{scope}/mul_1", "Mul", [centred, scaled], shape)
+        centered = self.add(f"{scope}/sub", "Sub", [value, mean], shape)
+        product = self.add(f"{scope}/mul_1", "Mul", [centered, scaled], shape)
         return self.add(f"{scope}/add", "AddV2", [product, self.variable(f"{scope}/beta", shape[-1:])], shape)
 
 

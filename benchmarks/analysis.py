@@ -1,4 +1,4 @@
-"""Opening a Kineto trace and analysing it, beside HolisticTraceAnalysis on the same file.
+"""Opening a Kineto trace and analyzing it, beside HolisticTraceAnalysis on the same file.
 
 The trace is given as an argument; without one it is the A100 trace of 108,936 events in ``../shared/peer/hta``, where
 that folder is. HolisticTraceAnalysis runs in an interpreter of its own: the one that ``--hta-python`` or the

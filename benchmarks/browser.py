@@ -9,7 +9,7 @@ it draws SVG, as nothing outside sees when its workers have drawn. It shows no r
 Times are the page's own, see browser_watch.js: from the start of the navigation, or the timestamp of the input event,
 until after the frame that shows the change in all charts on the screen. What the compositor does after that counts for
 neither. Whether a chart of ours is drawn is asked of its drawing loop, one of TensorBoard's of its elements, which is
-in its favour: they change before they are painted. Its slider counts from where it is let go, as its lines follow then.
+in its favor: they change before they are painted. Its slider counts from where it is let go, as its lines follow then.
 
 The page is tailed faster than training writes, but as often. What it holds is counted after garbage collections.
 """

@@ -53,7 +53,7 @@ FEW: Final = "few"
 LAID_OUT: Final = 10_000
 LAID_OUT_WIDTH: Final = 64
 COUNT: Final = 100
-"""Neighbours that are asked for."""
+"""Neighbors that are asked for."""
 ROWS: Final = 20
 OTHERS: Final = 40
 """Requests to another route while a t-SNE runs."""
@@ -61,7 +61,7 @@ WATCHED_SECONDS: Final = 6.0
 DRAG_SECONDS: Final = 4.0
 MOVE_SECONDS: Final = 1 / 60
 MARK_FRAMES: Final = 30.0
-MARK_NEIGHBOURS_MS: Final = 50.0
+MARK_NEIGHBORS_MS: Final = 50.0
 MARK_MEMORY: Final = 3.0
 MARK_FIRST_SECONDS: Final = 1.0
 MARK_UPDATES: Final = 5.0
@@ -140,11 +140,11 @@ def frames_of(served: Served, job: str) -> Iterator[tuple[dict[str, Any], bool]]
         yield header, bool(arrays)
 
 
-def neighbour_milliseconds(served: Served, asked: str) -> list[float]:
+def neighbor_milliseconds(served: Served, asked: str) -> list[float]:
     """Of rows all over the embedding, after a first one."""
     taken = []
     for row in np.linspace(0, POINTS - 1, ROWS + 1).astype(int).tolist():
-        seconds, body = fetch(served, "neighbours", id=asked, row=row, count=COUNT)
+        seconds, body = fetch(served, "neighbors", id=asked, row=row, count=COUNT)
         assert len(json.loads(body)["rows"]) == COUNT
         taken.append(1e3 * seconds)
     return taken[1:]
@@ -208,19 +208,19 @@ def memory_figures(folder: Path) -> list[Figure]:
                 job = post(served, "project", {"id": asked, "projection": projection})["job"]
                 for _ in frames_of(served, job):
                     pass
-                neighbour_milliseconds(served, asked)
+                neighbor_milliseconds(served, asked)
                 while unpack(fetch(served, "quality", job=job, components="0,1")[1])[0]["state"] != "done":
                     pass
         grown = watch.peak - idle
         say(f"{title}: {grown / 1e6:.0f} MB over {idle / 1e6:.0f} MB, {idle_worker / 1e6:.0f} MB of these the worker's")
-        named = f"memory of server and worker, times the data, {title} of {POINTS:,} x {WIDTH}, neighbours and quality"
+        named = f"memory of server and worker, times the data, {title} of {POINTS:,} x {WIDTH}, neighbors and quality"
         for name, taken in ((named, grown), (f"{named}, with all that an idle worker has", grown + idle_worker)):
             figures.append(Figure(name, taken / data, MARK_MEMORY, "the mark", "x", higher_is_better=False))
     return figures
 
 
 def large_figures(folder: Path) -> list[Figure]:
-    """Principal components and neighbours of a server that has read nothing of the points before."""
+    """Principal components and neighbors of a server that has read nothing of the points before."""
     with stepscope(folder) as served:
         asked = embedding_id(served)
         begin = time.perf_counter()
@@ -231,12 +231,12 @@ def large_figures(folder: Path) -> list[Figure]:
         for _ in frames_of(served, job):
             pass
         pca_seconds = time.perf_counter() - begin
-        taken = neighbour_milliseconds(served, asked)
+        taken = neighbor_milliseconds(served, asked)
     say(f"server: read in {opened_seconds:.2f} s, components in {pca_seconds:.2f} s more")
     title = f"{POINTS:,} x {WIDTH}"
     return [
         Figure(
-            f"{COUNT} neighbours from the server, {name}, {title}", value, MARK_NEIGHBOURS_MS, "the mark", "ms",
+            f"{COUNT} neighbors from the server, {name}, {title}", value, MARK_NEIGHBORS_MS, "the mark", "ms",
             higher_is_better=False,
         )
         for name, value in (("median", median(taken)), ("95th percentile", late(taken)))

@@ -36,7 +36,7 @@ COMPONENTS: Final = 10
 RATED: Final = 5_000
 LAID_OUT: Final = 10_000
 LAID_OUT_WIDTH: Final = 64
-NEIGHBOURS: Final = 12
+NEIGHBORS: Final = 12
 TIMES: Final = 5
 MARK_PCA_SECONDS: Final = 1.0
 MARK_MEMORY: Final = 3.0
@@ -99,11 +99,11 @@ def pca_figures(points: NDArray[np.float32]) -> list[Figure]:
 def quality_figures(points: NDArray[np.float32]) -> list[Figure]:
     """Of a picture by two components."""
     picture = pca(points, 2).coordinates
-    ours, theirs = quality(points, picture, NEIGHBOURS), trustworthiness(points, picture, n_neighbors=NEIGHBOURS)
+    ours, theirs = quality(points, picture, NEIGHBORS), trustworthiness(points, picture, n_neighbors=NEIGHBORS)
     assert abs(ours.trustworthiness - theirs) < 1e-6, (ours.trustworthiness, theirs)
-    taken = seconds(lambda: quality(points, picture, NEIGHBOURS), times=3)
-    their_time = seconds(lambda: trustworthiness(points, picture, n_neighbors=NEIGHBOURS), times=3)
-    title = f"quality of a picture of {len(points):,} x {points.shape[1]}, ours also continuity and neighbours kept"
+    taken = seconds(lambda: quality(points, picture, NEIGHBORS), times=3)
+    their_time = seconds(lambda: trustworthiness(points, picture, n_neighbors=NEIGHBORS), times=3)
+    title = f"quality of a picture of {len(points):,} x {points.shape[1]}, ours also continuity and neighbors kept"
     return [Figure(title, taken, their_time, SCIKIT_LEARN, "s", higher_is_better=False)]
 
 

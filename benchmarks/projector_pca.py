@@ -3,7 +3,7 @@
 The points are normal, with scales that fall from column to column, in float32. Times are of the processor, which hardly
 depend on what else it does: the shortest of several calls, in turn with the others'. scikit-learn's PCA is the default
 one: from the products of columns where there are few, else from random projections, both in single precision. SciPy's
-is the singular values of a centred copy, by Lanczos iteration (`scipy.sparse.linalg.svds`). Memory is the peak of a
+is the singular values of a centered copy, by Lanczos iteration (`scipy.sparse.linalg.svds`). Memory is the peak of a
 fresh process over what it held with the points and the libraries loaded, as a multiple of the points, without these.
 The error is the largest relative one of the three variances, against eigenvectors of products in float64.
 """
@@ -77,8 +77,8 @@ def points_of(count: int, width: int) -> NDArray[np.float32]:
 
 
 def true_variances(points: NDArray[np.float32]) -> NDArray[np.float64]:
-    centred = points - points.mean(axis=0, dtype=np.float64)
-    products = centred.T @ centred / (len(points) - 1)
+    centered = points - points.mean(axis=0, dtype=np.float64)
+    products = centered.T @ centered / (len(points) - 1)
     found: NDArray[np.float64] = eigvalsh(products)[: -COMPONENTS - 1 : -1]
     return found
 

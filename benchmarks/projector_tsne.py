@@ -1,4 +1,4 @@
-"""t-SNE of 10,000 points and the neighbours of one among 100,000, beside scikit-learn's in the same run.
+"""t-SNE of 10,000 points and the neighbors of one among 100,000, beside scikit-learn's in the same run.
 
 The points are made up: clusters on sheets with noise, like embeddings. Both t-SNEs have scikit-learn's defaults: 2
 dimensions, perplexity 30, 1,000 iterations from the principal components. Their divergences are computed from the same
@@ -25,17 +25,17 @@ from sklearn.neighbors import NearestNeighbors
 from benchmarks._report import Figure, print_figures
 from benchmarks.traces import seconds
 from stepscope.dashboard.projections.affinities import Affinities, affinity_steps
-from stepscope.dashboard.projections.neighbours import neighbour_graph, neighbours_of
+from stepscope.dashboard.projections.neighbors import neighbor_graph, neighbors_of
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.dashboard.projections.tsne import start
-from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbours_for
+from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbors_for
 
 POINTS: Final = 10_000
 QUICK_POINTS: Final = 2_000
 WIDTH: Final = 64
 MANY_POINTS: Final = 100_000
 MANY_WIDTH: Final = 256
-NEIGHBOURS: Final = 100
+NEIGHBORS: Final = 100
 SLICE_SECONDS: Final = 0.05
 MARK_UPDATES: Final = 5.0
 MARK_QUERY_MS: Final = 50.0
@@ -63,7 +63,7 @@ class Shown:
 def points_of(count: int, width: int, clusters: int = 20) -> NDArray[np.float32]:
     """Points on six-dimensional sheets, one a cluster, with noise: float32 ``[count, width]``."""
     generator = np.random.default_rng(0)
-    centres = 1.2 * generator.standard_normal((clusters, width))
+    centers = 1.2 * generator.standard_normal((clusters, width))
     sheets = generator.standard_normal((clusters, 6, width)) / math.sqrt(width)
     points = np.empty((count, width), np.float32)
     for begin in range(0, count, 10_000):
@@ -71,7 +71,7 @@ def points_of(count: int, width: int, clusters: int = 20) -> NDArray[np.float32]
         labels = generator.integers(0, clusters, len(block))
         places = 3 * generator.standard_normal((len(block), 6))
         noise = 0.3 * generator.standard_normal((len(block), width))
-        block[:] = centres[labels] + np.einsum("nk,nkd->nd", places, sheets[labels]) + noise
+        block[:] = centers[labels] + np.einsum("nk,nkd->nd", places, sheets[labels]) + noise
     return points
 
 
@@ -99,7 +99,7 @@ def peers(points: NDArray[np.float32]) -> Shown:
 
 
 def affinities_of(points: NDArray[np.float32], perplexity: float = 30.0) -> Affinities:
-    steps = affinity_steps(neighbour_graph(points, neighbours_for(perplexity, len(points))), perplexity, Workers())
+    steps = affinity_steps(neighbor_graph(points, neighbors_for(perplexity, len(points))), perplexity, Workers())
     while True:
         try:
             next(steps)
@@ -155,12 +155,12 @@ def tsne_figures(points: NDArray[np.float32]) -> list[Figure]:
     ]
 
 
-def neighbour_figures(count: int = MANY_POINTS, width: int = MANY_WIDTH) -> list[Figure]:
+def neighbor_figures(count: int = MANY_POINTS, width: int = MANY_WIDTH) -> list[Figure]:
     points = points_of(count, width, clusters=50)
-    peer = NearestNeighbors(n_neighbors=NEIGHBOURS + 1, algorithm="brute", metric="cosine", n_jobs=2).fit(points)
-    query = 1e3 * seconds(lambda: neighbours_of(points, 7, NEIGHBOURS, "cosine"), times=9)
+    peer = NearestNeighbors(n_neighbors=NEIGHBORS + 1, algorithm="brute", metric="cosine", n_jobs=2).fit(points)
+    query = 1e3 * seconds(lambda: neighbors_of(points, 7, NEIGHBORS, "cosine"), times=9)
     other = 1e3 * seconds(lambda: peer.kneighbors(points[7:8]), times=5)
-    name = f"{NEIGHBOURS} neighbours of one among {count:,} x {width}"
+    name = f"{NEIGHBORS} neighbors of one among {count:,} x {width}"
     return [
         Figure(name, query, other, f"{PEER}, brute force", "ms", False),
         Figure(f"{name}, mark", query, MARK_QUERY_MS, "mark", "ms", False),
@@ -170,7 +170,7 @@ def neighbour_figures(count: int = MANY_POINTS, width: int = MANY_WIDTH) -> list
 def run(*, quick: bool = False) -> list[Figure]:
     """The figures; with ``quick`` of fewer points."""
     points = points_of(QUICK_POINTS if quick else POINTS, WIDTH)
-    return [*neighbour_figures(10_000 if quick else MANY_POINTS), *tsne_figures(points)]
+    return [*neighbor_figures(10_000 if quick else MANY_POINTS), *tsne_figures(points)]
 
 
 def main() -> None:

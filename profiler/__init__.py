@@ -1,4 +1,4 @@
-"""The trace library: record steps, read every trace format, analyse, level of detail."""
+"""The trace library: record steps, read every trace format, analyze, level of detail."""
 
 from stepscope.profiler.collectors.data_loading import data_loading
 from stepscope.profiler.options import ProfilerOptions

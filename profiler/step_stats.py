@@ -89,7 +89,7 @@ def step_stats_from_records(records: Iterable[Record], origins: Mapping[int, Ori
     other, and the scopes of each below the scopes around them.
 
     Devices have the names of TensorFlow's CuptiTracer: "/device:GPU:0/stream:7", kernels again under "/stream:all",
-    copies again under "/memcpy", and waiting under "/sync". A kernel's node is named "annotation:kernel" and labelled
+    copies again under "/memcpy", and waiting under "/sync". A kernel's node is named "annotation:kernel" and labeled
     "kernel regs:32 shm:0 grid:1,1,1 block:64,1,1@@annotation:operation", where the annotation is the scope in which it
     was launched, or else the operation. Python functions, asyncio tasks, subprocesses and allocations are left out.
 

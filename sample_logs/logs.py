@@ -27,7 +27,7 @@ DIGIT_COLORS: Final = (
     ("purple", (148, 103, 189)),
     ("brown", (140, 86, 75)),
     ("pink", (227, 119, 194)),
-    ("grey", (127, 127, 127)),
+    ("gray", (127, 127, 127)),
     ("olive", (188, 189, 34)),
     ("cyan", (23, 190, 207)),
 )
@@ -136,7 +136,7 @@ def mistakes(probabilities: Array, labels: Labels) -> str:
 
 
 def log_points(writer: SummaryWriter, activation: Array, labels: Labels, step: int, before: Array | None) -> Array:
-    """Log the hidden units' activation at each test image as a point coloured by its digit.
+    """Log the hidden units' activation at each test image as a point colored by its digit.
 
     Args:
         writer: the run's.
@@ -161,8 +161,8 @@ def log_points(writer: SummaryWriter, activation: Array, labels: Labels, step: i
 
 def principal_components(rows: Array) -> Array:
     """Return the rows in the three directions in which they vary most, around their mean: float32 [rows, 3]."""
-    centred = rows - rows.mean(axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    centered = rows - rows.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
     return np.asarray(left[:, :3] * sizes[:3], np.float32)
 
 

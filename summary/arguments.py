@@ -1,6 +1,6 @@
 """Checks what callers of the writer pass, and brings it to one form.
 
-Arrays of PyTorch, JAX, TensorFlow and CuPy are recognised by their methods; none of them is imported.
+Arrays of PyTorch, JAX, TensorFlow and CuPy are recognized by their methods; none of them is imported.
 """
 
 import math

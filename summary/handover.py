@@ -145,7 +145,7 @@ class Handover(ABC):
                     hurried = self._signals.get(timeout=left)
                 except Empty:
                     break
-            # All that was signalled until now is in the queue.
+            # All that was signaled until now is in the queue.
             while not self._signals.empty():
                 self._signals.get_nowait()
             granted, is_over = self._work_off()

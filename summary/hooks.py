@@ -420,7 +420,7 @@ def _line(values: Mapping[str, Any]) -> str:
 
 
 def _shortest(tag: str, value: Any) -> str:
-    """Return a number with no more digits than tell it from its neighbours of the same precision."""
+    """Return a number with no more digits than tell it from its neighbors of the same precision."""
     if isinstance(value, str | int):
         return str(value)
     number = checked_number(value, f"the value {tag!r}")

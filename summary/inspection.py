@@ -152,7 +152,7 @@ def text_of_tags(tags: Mapping[str, list[str]]) -> str:
 
 
 def steps_that_go_back(steps: list[int]) -> list[tuple[int, int]]:
-    """Return the pairs of neighbours whose second step is below the first."""
+    """Return the pairs of neighbors whose second step is below the first."""
     return [(before, after) for before, after in pairwise(steps) if after < before]
 
 

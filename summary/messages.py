@@ -8,7 +8,7 @@ M = TypeVar("M", bound=Message)
 
 
 def own_message(kind: type[M], message: object, name: str) -> M:
-    """Return a copy of ``message`` in our class ``kind``: from any class of that name, or serialised.
+    """Return a copy of ``message`` in our class ``kind``: from any class of that name, or serialized.
 
     Raises:
         TypeError: it is another message, or none.

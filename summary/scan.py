@@ -1,7 +1,7 @@
 """Scans the bytes of an event file into columns: framing, both CRCs and the common shapes of an event.
 
 The format is TFRecord (length as uint64, masked CRC-32C of the length, data, masked CRC-32C of the data, all little
-endian) around serialised ``Event`` messages. The kernel walks the protobuf wire format itself: a record whose summary
+endian) around serialized ``Event`` messages. The kernel walks the protobuf wire format itself: a record whose summary
 holds numbers becomes rows without an object being made, and anything else is remembered by where it lies.
 It holds no lock and no Python object, so that files are scanned in parallel by threads. While another process compiles
 the kernel, `stepscope.summary.plain_scan` reads.
@@ -241,7 +241,7 @@ class RowsByTag(NamedTuple):
     found: NDArray[np.void]
     """The window's rows in file order."""
     steps: NDArray[np.int64]
-    """Those of each tag, but once only for neighbours that have the same: as a rule all tags are logged together."""
+    """Those of each tag, but once only for neighbors that have the same: as a rule all tags are logged together."""
     step_begins: NDArray[np.int64]
     """[tags]: where each tag's steps begin."""
     wall_times: NDArray[np.float64]

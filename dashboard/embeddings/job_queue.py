@@ -209,7 +209,7 @@ class Jobs(WorkerPool):
         with contextlib.suppress(ValueError):
             self._queue.remove(job)
         self._say(job, "cancel")
-        self._set(job, "cancelled", "Cancelled.")
+        self._set(job, "cancelled", "Canceled.")
         worker, task = job.worker, job.task
         if worker is not None:
             timer = threading.Timer(self._timeouts.cancelled, self._end_stubborn, (worker, task))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.projections.base import Points, Run
-from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbours_for
+from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbors_for
 from stepscope.dashboard.projections.umap_settings import UmapSettings
 
 Iterative = Literal["tsne", "umap"]
@@ -21,7 +21,7 @@ MOST_POINTS: Final[Mapping[Iterative, int]] = {"tsne": 500_000, "umap": 1_000_00
 MOST_PAIRS: Final = 100_000_000
 """Of points and their neighbors that a worker holds: some tens of bytes each."""
 NEXT_SHARE: Final = 0.25
-"""Of the iterations, those that a step needs which begins from the picture of its neighbour."""
+"""Of the iterations, those that a step needs which begins from the picture of its neighbor."""
 FEWEST_ITERATIONS: Final = 50
 
 
@@ -97,9 +97,9 @@ def pairs_of(settings: Settings, count: int) -> int:
     """Return how many pairs of ``count`` points and their neighbors a projection holds."""
     match settings:
         case TsneSettings():
-            return count * neighbours_for(settings.perplexity, count)
+            return count * neighbors_for(settings.perplexity, count)
         case UmapSettings():
-            return count * min(settings.neighbours, count)
+            return count * min(settings.neighbors, count)
         case _:
             return 0
 
@@ -131,7 +131,7 @@ def begin(
 
 
 def for_next_step(method: Iterative, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with fewer iterations, for a step that begins from the picture of its neighbour."""
+    """Return settings with fewer iterations, for a step that begins from the picture of its neighbor."""
     chosen = settings_of(method, settings)
     match chosen:
         case TsneSettings():

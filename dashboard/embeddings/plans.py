@@ -234,10 +234,10 @@ def _check(order: ProjectOrder, settings: Settings, wanted: Sequence[PicturePoin
             )
     pairs = max(pairs_of(settings, each.count) for each in wanted)
     if pairs > MOST_PAIRS:
-        smaller = "perplexity" if order.projection == "tsne" else "number of neighbours"
+        smaller = "perplexity" if order.projection == "tsne" else "number of neighbors"
         raise HTTPException(
             422,
-            f"These points have {pairs:,} neighbours in all with these settings; at most {MOST_PAIRS:,} are held. "
+            f"These points have {pairs:,} neighbors in all with these settings; at most {MOST_PAIRS:,} are held. "
             f"Choose fewer points, or a smaller {smaller}.",
         )
     widths = sorted({each.dimensions for each in wanted})

@@ -19,7 +19,7 @@ SLICE_SECONDS: Final = 0.12
 LARGEST_STATE: Final = 32 << 20
 """Bytes; of a larger state only what cannot be worked out again is kept."""
 _WARMED: Final = 1_100
-"""Points, enough for approximate neighbours."""
+"""Points, enough for approximate neighbors."""
 
 
 def run(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
@@ -121,7 +121,7 @@ def _state_of(run: Run) -> Arrays:
 
 
 def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Judge how well a picture ("coordinates") keeps the neighbours of the points, with "labels" where they are
+    """Judge how well a picture ("coordinates") keeps the neighbors of the points, with "labels" where they are
     known.
     """
     from stepscope.dashboard.projections.quality import quality
@@ -132,14 +132,14 @@ def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
         message["count"],
         metric=message["metric"],
         labels=arrays.get("labels"),
-        told=lambda done, total: channel.tell_count(done, total, "comparing neighbours"),
+        told=lambda done, total: channel.tell_count(done, total, "comparing neighbors"),
     )
-    numbers = {name: getattr(found, name) for name in ("trustworthiness", "continuity", "hit", "neighbours_kept")}
+    numbers = {name: getattr(found, name) for name in ("trustworthiness", "continuity", "hit", "neighbors_kept")}
     each = {
         "trustworthiness": found.trustworthiness_each,
         "continuity": found.continuity_each,
         "hit": found.hit_each,
-        "neighbours_kept": found.neighbours_kept_each,
+        "neighbors_kept": found.neighbors_kept_each,
     }
     arrays_found = {name: array for name, array in each.items() if array is not None}
     channel.tell("done", {**numbers, "count": found.count, "sampled": found.sampled}, arrays_found)

@@ -1,6 +1,6 @@
 """The x of nodes and bends of one level: least displacement within each row.
 
-In each row the nodes and bends are put as near as their order and the gaps allow to where their neighbours are, which
+In each row the nodes and bends are put as near as their order and the gaps allow to where their neighbors are, which
 is isotonic regression (pool adjacent violators); sweeps over the rows go down and up. Weights are those of Gansner,
 Koutsofios, North, Vo (1993), section 4: what passes over several rows is kept straight first.
 """
@@ -21,7 +21,7 @@ ROUNDS: Final = 4
 _STRAIGHT: Final = (1.0, 2.0, 8.0)
 """Weight of a link by how many of its ends are bends."""
 _LOOSE: Final = 0.01
-"""Weight of what has no neighbours in the row looked at."""
+"""Weight of what has no neighbors in the row looked at."""
 
 
 _Near: TypeAlias = dict[int, list[tuple[int, float, float]]]
@@ -41,7 +41,7 @@ class LevelEdge:
 
 @dataclass(frozen=True)
 class _Link:
-    """Part of an edge between two neighbouring rows, with offsets from the middles of its ends."""
+    """Part of an edge between two neighboring rows, with offsets from the middles of its ends."""
 
     upper: int
     lower: int
@@ -74,13 +74,13 @@ class Columns:
         self.x = dict.fromkeys(self.row_of, 0.0)
         self._after = [self._separations(row) for row in ordered.rows]
         self._begin()
-        self._above, self._below = self._neighbours()
+        self._above, self._below = self._neighbors()
         self._sweep()
         for _ in range(ROUNDS):
             self._pull(self._straighten())
 
     def _begin(self) -> None:
-        """Centre the rows; those without any edge begin where the widest does."""
+        """Center the rows; those without any edge begin where the widest does."""
         linked = {vertex for link in self.links for vertex in (link.upper, link.lower)}
         rows = list(zip(self.ordered.rows, self._after, strict=True))
         widest = max((after[-1] for _, after in rows if after), default=0.0)
@@ -126,7 +126,7 @@ class Columns:
                     found[_Link(upper, lower, a, b, weight)] = None
         return list(found)
 
-    def _neighbours(self) -> tuple[_Near, _Near]:
+    def _neighbors(self) -> tuple[_Near, _Near]:
         """By vertex what it is linked to above and below, how much further to the right that wants it, and weights."""
         above: _Near = {}
         below: _Near = {}
@@ -162,7 +162,7 @@ class Columns:
         return _weighted_median(near) if near else self.x[vertex]
 
     def _pull(self, kept: set[int]) -> None:
-        """Move what is not to be kept nearer to its neighbours, as far as there is room."""
+        """Move what is not to be kept nearer to its neighbors, as far as there is room."""
         sides = self._above, self._below
         for row, after in zip(self.ordered.rows, self._after, strict=True):
             for is_kept, places in groupby(range(len(row)), key=lambda place: row[place] in kept):
@@ -235,7 +235,7 @@ class Columns:
         self.x.update({vertex: x + shift for vertex, shift in run})
 
     def _room(self, vertex: int) -> tuple[float, float]:
-        """Return least and greatest x between its neighbours."""
+        """Return least and greatest x between its neighbors."""
         row = self.ordered.rows[self.row_of[vertex]]
         place = self._place_in_row(vertex)
         low, high = float("-inf"), float("inf")
@@ -257,7 +257,7 @@ class Columns:
 
 
 def _only(vertices: set[int], going_on: Mapping[int, set[int]]) -> int | None:
-    """Return the only vertex, or the only one that has further neighbours."""
+    """Return the only vertex, or the only one that has further neighbors."""
     if len(vertices) > 1:
         vertices = {vertex for vertex in vertices if vertex in going_on}
     return next(iter(vertices)) if len(vertices) == 1 else None

@@ -1,4 +1,4 @@
-"""Fewer crossings of edges between ordered rows, by medians and exchanges of neighbours.
+"""Fewer crossings of edges between ordered rows, by medians and exchanges of neighbors.
 
 As in Gansner, Koutsofios, North, Vo, "A technique for drawing directed graphs" (1993), sections 3 and 3.1.
 """
@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 Links: TypeAlias = Sequence[tuple[int, int]]
-"""Upper and lower vertex, of neighbouring rows."""
+"""Upper and lower vertex, of neighboring rows."""
 Rows: TypeAlias = Sequence[Sequence[int]]
 
 ROUNDS: Final = 8
@@ -43,7 +43,7 @@ def improve(rows: Rows, links: Links) -> list[list[int]]:
     if len(links) > MOST_LINKS:
         return best
     least = crossings(best, links)
-    above, below = _neighbours(links)
+    above, below = _neighbors(links)
     current = [list(row) for row in best]
     for number in range(ROUNDS):
         if least == 0:
@@ -56,7 +56,7 @@ def improve(rows: Rows, links: Links) -> list[list[int]]:
     return best
 
 
-def _neighbours(links: Links) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+def _neighbors(links: Links) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """By vertex, those that it is linked to in the row above and in the row below."""
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
@@ -67,7 +67,7 @@ def _neighbours(links: Links) -> tuple[dict[int, list[int]], dict[int, list[int]
 
 
 def _sort_by_medians(rows: list[list[int]], fixed: dict[int, list[int]], down: bool) -> None:
-    """Sort every row by the median place of neighbours in the row passed before; those without any stay in place."""
+    """Sort every row by the median place of neighbors in the row passed before; those without any stay in place."""
     place: dict[int, int] = {}
     for row in rows if down else reversed(rows):
         wanted = {vertex: _median(sorted(place[other] for other in fixed[vertex])) for vertex in row if vertex in fixed}
@@ -88,7 +88,7 @@ def _median(places: Sequence[int]) -> float:
 
 
 def _exchange(rows: list[list[int]], above: dict[int, list[int]], below: dict[int, list[int]]) -> None:
-    """Exchange neighbours of a row as long as that removes crossings."""
+    """Exchange neighbors of a row as long as that removes crossings."""
     place = {vertex: index for row in rows for index, vertex in enumerate(row)}
     for row in rows:
         for _ in range(len(row)):
@@ -108,7 +108,7 @@ def _exchange(rows: list[list[int]], above: dict[int, list[int]], below: dict[in
 
 
 def _gain(left: list[int], right: list[int]) -> int:
-    """Return crossings fewer when a vertex with these neighbours' places changes places with the one to its right."""
+    """Return crossings fewer when a vertex with these neighbors' places changes places with the one to its right."""
     if not left or not right:
         return 0
     right = sorted(right)

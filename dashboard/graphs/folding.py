@@ -1,4 +1,4 @@
-"""Auxiliary nodes: constants, variables, what reads and initialises them, and summaries, and where they belong.
+"""Auxiliary nodes: constants, variables, what reads and initializes them, and summaries, and where they belong.
 
 An auxiliary node is shown as part of its *hosts*, which are nodes that are not auxiliary. One with a single host takes
 part in it, so that its other edges become the host's. One with several has no edge but to them and to other auxiliary
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-from stepscope.dashboard.graphs.neighbours import Neighbours
+from stepscope.dashboard.graphs.neighbors import Neighbors
 from stepscope.dashboard.graphs.records import GraphModel
 
 MOST_HOSTS: Final = 64
@@ -36,7 +36,7 @@ class Part(Enum):
     CONSTANT = "constant"
     VARIABLE = "variable"
     READ = "read"
-    INITIALISER = "initialiser"
+    INITIALIZER = "initializer"
     ASSIGNMENT = "assignment"
     SUMMARY = "summary"
     NOTHING = "no operation"
@@ -69,10 +69,10 @@ class _Folding:
         data = ~model.control
         count = len(model)
         self._ops = model.ops
-        self._inputs = Neighbours(model.target[data], model.source[data], count)
-        self._outputs = Neighbours(model.source[data], model.target[data], count)
-        self.sources: Final = Neighbours(model.target, model.source, count)
-        self._targets: Final = Neighbours(model.source, model.target, count)
+        self._inputs = Neighbors(model.target[data], model.source[data], count)
+        self._outputs = Neighbors(model.source[data], model.target[data], count)
+        self.sources: Final = Neighbors(model.target, model.source, count)
+        self._targets: Final = Neighbors(model.source, model.target, count)
 
     def parts(self) -> dict[int, Part]:
         """Return what may be folded, by operation and inputs."""
@@ -115,7 +115,7 @@ class _Folding:
             found = self._only_for(node, inputs[1:], parts)
             if found is not None:
                 parts[node] = Part.ASSIGNMENT
-                parts.update(dict.fromkeys(found, Part.INITIALISER))
+                parts.update(dict.fromkeys(found, Part.INITIALIZER))
 
     def _only_for(self, assignment: int, inputs: list[int], parts: dict[int, Part]) -> list[int] | None:
         """Return all that is upstream of ``inputs``; None if some of it is computed for anything else too."""
@@ -174,10 +174,10 @@ class _Folding:
             near = self._targets[node]
         direct = [other for other in near if other not in parts]
         others = [other for other in near if other in parts]
-        if part in (Part.VARIABLE, Part.READ, Part.INITIALISER):
+        if part in (Part.VARIABLE, Part.READ, Part.INITIALIZER):
             # Neither a first value nor a summary says what a variable is for.
-            others = [o for o in others if parts[o] in (Part.READ, Part.INITIALISER) and self._targets[o]] + (
-                [o for o in others if parts[o] is Part.ASSIGNMENT] if part is Part.INITIALISER else []
+            others = [o for o in others if parts[o] in (Part.READ, Part.INITIALIZER) and self._targets[o]] + (
+                [o for o in others if parts[o] is Part.ASSIGNMENT] if part is Part.INITIALIZER else []
             )
         return direct, others
 

@@ -206,7 +206,7 @@ class _Bends:
         return self._shared[key]
 
     def _downwards(self) -> list[list[int]]:
-        """Return the paths that links between neighbouring rows are made of."""
+        """Return the paths that links between neighboring rows are made of."""
         found = [path[::-1] if back else path for path, back in zip(self.paths, self.back, strict=True)]
         return [path for path in found if self.layer[path[0]] + len(path) - 1 == self.layer[path[-1]]]
 

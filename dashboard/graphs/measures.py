@@ -35,7 +35,7 @@ class Measures:
     padding: float = 16.0
     """Between the border of an expanded group and what is in it."""
     gap: float = 18.0
-    """Between neighbours in a row."""
+    """Between neighbors in a row."""
     bend_gap: float = 10.0
     """Between an edge and what it passes, and between edges side by side."""
     row_gap: float = 30.0

@@ -62,7 +62,7 @@ def settle(
 
 
 def simplified(points: Iterable[Point]) -> Points:
-    """Return a line without points that are on the way between their neighbours; numbers to a tenth of a pixel."""
+    """Return a line without points that are on the way between their neighbors; numbers to a tenth of a pixel."""
     kept: list[Point] = []
     for point in points:
         while kept and _on_the_way(kept[-2] if len(kept) > 1 else kept[-1], kept[-1], point):

@@ -1,8 +1,8 @@
 """Edges between nodes of different groups: what they are within each group on their way.
 
 An edge from a node of one group to a node of another leaves all groups around its source through their lower borders,
-and enters those around its target through their upper ones. All edges of a group that come from the same neighbour of
-it share one port of its border; so do neighbours whose edges lead to the same nodes inside.
+and enters those around its target through their upper ones. All edges of a group that come from the same neighbor of
+it share one port of its border; so do neighbors whose edges lead to the same nodes inside.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ class Crossing:
 
     kind: Literal["in", "out", "across"]
     one: int
-    """The neighbour of the group, or of a group around it, that the edge comes from or leads to; of an edge across,
+    """The neighbor of the group, or of a group around it, that the edge comes from or leads to; of an edge across,
     the child that it comes from."""
     child: int
     """The child; of an edge across, the one that it leads to."""
@@ -64,20 +64,20 @@ def _around(node: int, parents: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class Ports:
-    """A group that was laid out, and which of its ports is for which neighbour."""
+    """A group that was laid out, and which of its ports is for which neighbor."""
 
     settled: Settled
     tops: dict[int, int]
     bottoms: dict[int, int]
 
-    def top(self, neighbour: int) -> float | None:
+    def top(self, neighbor: int) -> float | None:
         """Return where the port is on the upper border; None where no edge from there goes on inside."""
-        number = self.tops.get(neighbour)
+        number = self.tops.get(neighbor)
         return None if number is None else self.settled.tops[number]
 
-    def bottom(self, neighbour: int) -> float | None:
+    def bottom(self, neighbor: int) -> float | None:
         """Return where the port is on the lower border, likewise."""
-        number = self.bottoms.get(neighbour)
+        number = self.bottoms.get(neighbor)
         return None if number is None else self.settled.bottoms[number]
 
 
@@ -88,7 +88,7 @@ class Assembled:
     level: Level
     edge_of: dict[Crossing, int]
     tops: dict[int, int]
-    """The port for each neighbour."""
+    """The port for each neighbor."""
     bottoms: dict[int, int]
 
 
@@ -156,14 +156,14 @@ def _ends(crossing: Crossing, opened: dict[int, Ports]) -> tuple[float | None, f
 def _merged(
     kind: Literal["in", "out"], ends: dict[Crossing, tuple[float | None, float | None]], number: dict[int, int]
 ) -> dict[int, int]:
-    """Return the port of each neighbour; those whose edges go to the same places inside have the same."""
+    """Return the port of each neighbor; those whose edges go to the same places inside have the same."""
     inside: dict[int, set[tuple[int, float | None]]] = {}
     for crossing, (out, into) in ends.items():
         if crossing.kind == kind:
             place = into if kind == "in" else out
             inside.setdefault(crossing.one, set()).add((number[crossing.child], place))
     ports: dict[frozenset[tuple[int, float | None]], int] = {}
-    return {neighbour: ports.setdefault(frozenset(places), len(ports)) for neighbour, places in inside.items()}
+    return {neighbor: ports.setdefault(frozenset(places), len(ports)) for neighbor, places in inside.items()}
 
 
 def _count(ports: dict[int, int]) -> int:

@@ -171,7 +171,7 @@ class _View:
         return [entry for entry in self.shown if self._tree.is_group(entry) and entry not in shut]
 
     def _belongs_nowhere(self, entry: int) -> bool:
-        """Return whether an auxiliary entry has no host, as the initialisation of all variables."""
+        """Return whether an auxiliary entry has no host, as the initialization of all variables."""
         end = int(self._tree.end[entry])
         return not any(self._tree.hosts.get(inside) for inside in range(entry, end))
 

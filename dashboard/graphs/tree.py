@@ -301,7 +301,7 @@ def _numbered(
     count = sums.over(ones)
     aux_nodes = np.isin(leaf_of, np.array(sorted(final_hosts), np.int64)).astype(np.int64)
     flops = flops_of(full)
-    # What is computed once, to initialise variables, is no part of what a step costs.
+    # What is computed once, to initialize variables, is no part of what a step costs.
     in_step = aux_nodes == 0
     known = ~np.isnan(flops) & in_step
     flop_sums = sums.over(np.where(known, flops, 0.0))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.graphs.element_types import Shape, dtype_bits, elements_of, shape_of
 from stepscope.dashboard.graphs.folding import CONSTANTS, VARIABLES
-from stepscope.dashboard.graphs.neighbours import Neighbours
+from stepscope.dashboard.graphs.neighbors import Neighbors
 from stepscope.dashboard.graphs.records import GraphModel
 
 _APPLY: Final = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -19,7 +19,7 @@ _NOT_TRAINED: Final = re.compile(
     r"learning_rate|decay|beta_?[12](_power)?|(Adam|Momentum|RMSProp|Adagrad|Ftrl)(_\d+)?|ExponentialMovingAverage)"
     r"([/:._\d].*)?$"
 )
-"""Names of variables that optimizers and normalisations keep for themselves."""
+"""Names of variables that optimizers and normalizations keep for themselves."""
 
 _MOST_ELEMENTS: Final = 1 << 45
 """What a shape says beyond it is damage, and sums of it would need more than 64 bits."""
@@ -64,7 +64,7 @@ def parameters_of(model: GraphModel) -> NDArray[np.int64]:
     """[n]: elements of trainable weights that each node holds.
 
     Where the graph has optimizer steps, the variables that they change are trainable; elsewhere all floating-point
-    ones but those that optimizers and normalisations keep, told by name. In a graph without variables, as of a frozen
+    ones but those that optimizers and normalizations keep, told by name. In a graph without variables, as of a frozen
     model or one from ONNX, floating-point constants that are no scalars count.
     """
     held = np.zeros(len(model), np.int64)
@@ -112,7 +112,7 @@ def _trained(model: GraphModel) -> set[int]:
     if not steps.any():
         return set()
     data = ~model.control
-    inputs = Neighbours(model.target[data], model.source[data], len(model))
+    inputs = Neighbors(model.target[data], model.source[data], len(model))
     first = steps[model.target] & (model.target_slot == 0)
     waiting: list[int] = np.unique(model.source[first]).tolist()
     found: set[int] = set()

@@ -44,12 +44,12 @@ class Rendered:
     """A text for the page."""
 
     html: str
-    """Sanitised: no script, style, event handler, frame or form, and nothing that loads by itself from elsewhere."""
+    """Sanitized: no script, style, event handler, frame or form, and nothing that loads by itself from elsewhere."""
     notice: str
     """What was left out; empty if nothing was."""
 
 
-def sanitise(html: str) -> str:
+def sanitize(html: str) -> str:
     """Leave only what `_TAGS` and `_ATTRIBUTES` name; links open in a new tab, pictures are embedded ones."""
     return nh3.clean(
         html,
@@ -78,7 +78,7 @@ def markdown_html(source: str) -> str:
     is somewhere else becomes a link to it, or is shown as written, because the page loads nothing from other hosts.
     """
     # Nearly all descriptions are empty, and of a hundred thousand tags that takes seconds.
-    return sanitise(_parser().render(source.replace("\x00", ""))).strip() if source else ""
+    return sanitize(_parser().render(source.replace("\x00", ""))).strip() if source else ""
 
 
 def plain_html(source: str) -> str:

@@ -1,8 +1,8 @@
-"""How much points attract each other in t-SNE: Gaussian weights of their nearest neighbours, made symmetric.
+"""How much points attract each other in t-SNE: Gaussian weights of their nearest neighbors, made symmetric.
 
 Van der Maaten and Hinton, "Visualizing Data using t-SNE" (2008): the Gaussian around a point is as wide as gives its
-neighbours the wanted perplexity, and p_ij = (p_j|i + p_i|j) / 2n. Van der Maaten (2014): only the 3 * perplexity
-nearest neighbours have a weight.
+neighbors the wanted perplexity, and p_ij = (p_j|i + p_i|j) / 2n. Van der Maaten (2014): only the 3 * perplexity
+nearest neighbors have a weight.
 """
 
 from collections.abc import Generator
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.dashboard.projections.neighbour_graph import NeighbourGraph
+from stepscope.dashboard.projections.neighbor_graph import NeighborGraph
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.summary.kernels import kernel
 
@@ -44,13 +44,13 @@ class Affinities:
 Steps = Generator[tuple[int, int], None, Affinities]
 
 
-def affinity_steps(graph: NeighbourGraph, perplexity: float, workers: Workers, *, cosine: bool = False) -> Steps:
+def affinity_steps(graph: NeighborGraph, perplexity: float, workers: Workers, *, cosine: bool = False) -> Steps:
     """Yield affinities of a graph, in pieces: after each, how many rows are done and how many there are.
 
     Args:
-        graph: nearest neighbours, whose arrays become those of the affinities, so that there are never both; nobody
+        graph: nearest neighbors, whose arrays become those of the affinities, so that there are never both; nobody
             may use it afterwards.
-        perplexity: the wanted number of neighbours that count.
+        perplexity: the wanted number of neighbors that count.
         workers: threads.
         cosine: whether distances are 1 - cos, which is half the squared distance on the unit sphere; otherwise they
             are squared.
@@ -101,10 +101,10 @@ def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float)
         percent: 0 to 100.
     """
     n = len(labels)
-    labelled = labels[labels >= 0]
-    counts = np.bincount(labelled, minlength=1).astype(np.float64)
+    labeled = labels[labels >= 0]
+    counts = np.bincount(labeled, minlength=1).astype(np.float64)
     same = np.clip(1 / n + percent / 100 / np.maximum(counts, 1), 0, 1 - _LEAST_FACTOR)
-    others = np.maximum(1 / n - percent / 100 / np.maximum(len(labelled) - counts, 1), _LEAST_FACTOR)
+    others = np.maximum(1 / n - percent / 100 / np.maximum(len(labeled) - counts, 1), _LEAST_FACTOR)
     weights = np.empty_like(affinities.weights)
     total = _supervised(affinities.starts, affinities.columns, affinities.weights, labels, same, others, 1 / n, weights)
     if total > 0:
@@ -157,7 +157,7 @@ def _place(row: NDArray[np.int32], wanted: int) -> int:
 
 @kernel()
 def _count(rows: NDArray[np.int32], sizes: NDArray[np.int64], begin: int, end: int) -> None:
-    """Add to ``sizes[1 + j]`` how many of these points have j as neighbour without being its own."""
+    """Add to ``sizes[1 + j]`` how many of these points have j as neighbor without being its own."""
     for i in range(begin, end):
         for k in range(rows.shape[1]):
             j = rows[i, k]
@@ -175,7 +175,7 @@ def _merge(
     begin: int,
     end: int,
 ) -> None:
-    """Make the weights symmetric in their place; those of points that are neighbours one way go to the others too."""
+    """Make the weights symmetric in their place; those of points that are neighbors one way go to the others too."""
     half = 0.5 / len(rows)
     for i in range(begin, end):
         for k in range(rows.shape[1]):
@@ -187,7 +187,7 @@ def _merge(
                 other_columns[free[j]], other_weights[free[j]] = i, weight
                 free[j] += 1
             elif i < j:
-                # Of two that are neighbours of each other, the first in line makes both.
+                # Of two that are neighbors of each other, the first in line makes both.
                 both = (np.float64(weights[i, k]) + weights[j, place]) * half
                 weights[i, k] = both
                 weights[j, place] = both
@@ -214,7 +214,7 @@ def _supervised(
     labels: NDArray[np.int32],
     same: NDArray[np.float64],
     others: NDArray[np.float64],
-    unlabelled: float,
+    unlabeled: float,
     out: NDArray[np.float32],
 ) -> float:
     """Return weights times their factors, and the sum of them."""
@@ -224,12 +224,12 @@ def _supervised(
         for k in range(starts[i], starts[i + 1]):
             other = labels[columns[k]]
             if own < 0 or other < 0:
-                factor = unlabelled
+                factor = unlabeled
             elif own == other:
                 factor = same[own]
             else:
                 factor = (others[own] + others[other]) / 2
             # Small numbers of many points would leave single precision: in units of 1/n.
-            out[k] = weights[k] * (factor / unlabelled)
+            out[k] = weights[k] * (factor / unlabeled)
             total += out[k]
     return total

@@ -19,7 +19,7 @@ class Progress:
     total: int
     """Iterations to be done, 0 where that is not known."""
     phase: str
-    """For a person: "neighbours", "early exaggeration", "iterations", "done"."""
+    """For a person: "neighbors", "early exaggeration", "iterations", "done"."""
     coordinates: NDArray[np.float32] | None
     """The picture, ``[n, 2 or 3]``, a copy; None before the first."""
     loss: float | None

@@ -34,7 +34,7 @@ def bounded(points: Points) -> Points:
     """Return the points, or, where some are so large that their squares overflow, all of them divided by a power of
     two.
 
-    For what does not depend on the scale of the points: neighbours, clusters.
+    For what does not depend on the scale of the points: neighbors, clusters.
     """
     largest = largest_of(points)
     if largest <= _HARMLESS:

@@ -33,7 +33,7 @@ def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
     match method:
         case "kmeans":
             if count > EXACT_POINTS:
-                said.append("Centres were found on batches of points, so they are approximate.")
+                said.append("Centers were found on batches of points, so they are approximate.")
         case "hdbscan":
             if count > DENSITY_POINTS:
                 said.append(
@@ -46,13 +46,13 @@ def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
 
 
 def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
-    """Return clusters around ``count`` centres, so that squared distances from them are small.
+    """Return clusters around ``count`` centers, so that squared distances from them are small.
 
     Lloyd's algorithm from k-means++, the best of 4 beginnings; on batches (Sculley 2010) for more than 20,000 points.
 
     Args:
         points: float32[n, d].
-        count: of centres; as many as there are points where these are fewer.
+        count: of centers; as many as there are points where these are fewer.
         seed: of the beginnings.
 
     Returns:
@@ -90,7 +90,7 @@ def hdbscan(
     Args:
         points: float32[n, d].
         minimum_size: points of the smallest cluster, at least 2.
-        minimum_samples: neighbours that make a point dense, itself included; ``minimum_size`` by default.
+        minimum_samples: neighbors that make a point dense, itself included; ``minimum_size`` by default.
         seed: of the sample of many points.
 
     Returns:

@@ -50,7 +50,7 @@ def pca(points: Points, components: int = 10, *, seed: int = 0) -> Pca:
     ``C = (X - m)' (X - m) / (n - 1) = A' diag(variances) A`` and ``coordinates = (X - m) A'``. The products are summed
     in float64 over blocks of rows, so the data are neither copied nor squared in float32. With more columns than rows
     the eigenvectors are those of the products of rows instead. Where both are more than 2,048 wide, randomized
-    singular values take their place, over one centred copy of the data. Signs are those of scikit-learn.
+    singular values take their place, over one centered copy of the data. Signs are those of scikit-learn.
     Sources: Pearson 1901; Halko, Martinsson, Tropp 2011, "Finding structure with randomness", algorithm 4.4;
     ``sklearn.utils.extmath.svd_flip``.
 
@@ -165,15 +165,15 @@ def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) 
     # Seldom needed, and of all imports the slowest and largest.
     from sklearn.utils.extmath import randomized_svd
 
-    centred = np.empty(points.shape, np.float32)
+    centered = np.empty(points.shape, np.float32)
     # Their products are summed in float32 here: numbers that are too large for that are made smaller.
     scale = max(largest_of(points), 1.0)
     total = 0.0
     for rows in row_blocks(*points.shape):
         block = (points[rows] - mean) / scale
         total += float(np.vdot(block, block))
-        centred[rows] = block
-    _, values, axes = randomized_svd(centred, k, random_state=seed, flip_sign=False)
+        centered[rows] = block
+    _, values, axes = randomized_svd(centered, k, random_state=seed, flip_sign=False)
     return (values.astype(np.float64) * scale) ** 2, axes.astype(np.float64), total * scale**2
 
 

@@ -1,4 +1,4 @@
-"""How far a picture can be trusted: whether points that are neighbours in it are neighbours in the data, and back."""
+"""How far a picture can be trusted: whether points that are neighbors in it are neighbors in the data, and back."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ _TILE: Final = 2048
 
 @dataclass(frozen=True)
 class Quality:
-    """What is kept of the neighbourhoods; 1 is everything. The arrays are float32 [n], NaN for points not sampled."""
+    """What is kept of the neighborhoods; 1 is everything. The arrays are float32 [n], NaN for points not sampled."""
 
     trustworthiness: float
-    """Falls with points that are neighbours in the picture, but far away in the data."""
+    """Falls with points that are neighbors in the picture, but far away in the data."""
     continuity: float
-    """Falls with points that are neighbours in the data, but far away in the picture."""
+    """Falls with points that are neighbors in the data, but far away in the picture."""
     hit: float | None
-    """Share of the neighbours in the picture that have the point's own label; None without labels."""
-    neighbours_kept: float
-    """Share of the nearest neighbours in the data that are nearest neighbours in the picture."""
+    """Share of the neighbors in the picture that have the point's own label; None without labels."""
+    neighbors_kept: float
+    """Share of the nearest neighbors in the data that are nearest neighbors in the picture."""
     trustworthiness_each: NDArray[np.float32]
     continuity_each: NDArray[np.float32]
     hit_each: NDArray[np.float32] | None
     """NaN also for points without a label."""
-    neighbours_kept_each: NDArray[np.float32]
+    neighbors_kept_each: NDArray[np.float32]
     count: int
-    """Neighbours that were looked at: what was asked for, but fewer than half the points; 0 of one or two points."""
+    """Neighbors that were looked at: what was asked for, but fewer than half the points; 0 of one or two points."""
     sampled: int
     """Points that were rated, all or some; each of them was compared with all others."""
 
@@ -55,14 +55,14 @@ def quality(
     seed: int = 0,
     told: Callable[[int, int], None] | None = None,
 ) -> Quality:
-    """Compare the ``count`` nearest neighbours of points in the data and in the picture.
+    """Compare the ``count`` nearest neighbors of points in the data and in the picture.
 
-    ``T = 1 - 2 / (m k (2 n - 3 k - 1)) sum_i sum_j max(0, r(i, j) - k)`` over the k neighbours j of each rated point i
+    ``T = 1 - 2 / (m k (2 n - 3 k - 1)) sum_i sum_j max(0, r(i, j) - k)`` over the k neighbors j of each rated point i
     in the picture, with the rank r of j by its distance from i in the data; m points are rated. Continuity is the same
     with data and picture exchanged. A point's own value is that of its sum alone, so that the whole is the mean.
     Sources: Venna and Kaski 2001, "Neighborhood Preservation in Nonlinear Projection Methods"; trustworthiness and
     continuity are those of ``sklearn.manifold.trustworthiness`` but for points at equal distances, which are in the
-    order of their rows, in data and picture. Neighbourhood hit: Paulovich et al. 2008,
+    order of their rows, in data and picture. Neighborhood hit: Paulovich et al. 2008,
     "Least Square Projection".
 
     Args:
@@ -94,10 +94,10 @@ def quality(
     for rows in _blocks(len(rated), n):
         own = rated[rows]
         apart, seen_apart = space.distances(own), picture.distances(own)
-        neighbours, near[rows] = _nearest(apart, own, k), _nearest(seen_apart, own, k)
+        neighbors, near[rows] = _nearest(apart, own, k), _nearest(seen_apart, own, k)
         trusted[rows] = _share(_ranks(apart, own, near[rows]), n, k)
-        continuous[rows] = _share(_ranks(seen_apart, own, neighbours), n, k)
-        kept[rows] = (near[rows][:, :, None] == neighbours[:, None, :]).sum(axis=(1, 2)) / k
+        continuous[rows] = _share(_ranks(seen_apart, own, neighbors), n, k)
+        kept[rows] = (near[rows][:, :, None] == neighbors[:, None, :]).sum(axis=(1, 2)) / k
         # Before those of the next block are made: they are the largest things here.
         del apart, seen_apart
         done += len(own)
@@ -109,11 +109,11 @@ def quality(
         trustworthiness=float(trusted.mean()),
         continuity=float(continuous.mean()),
         hit=None if known is None or not len(known) else float(known.mean()),
-        neighbours_kept=float(kept.mean()),
+        neighbors_kept=float(kept.mean()),
         trustworthiness_each=_spread(trusted, rated, n),
         continuity_each=_spread(continuous, rated, n),
         hit_each=None if hits is None else _spread(hits, rated, n),
-        neighbours_kept_each=_spread(kept, rated, n),
+        neighbors_kept_each=_spread(kept, rated, n),
         count=k,
         sampled=len(rated),
     )
@@ -132,7 +132,7 @@ def _blocks(rated: int, n: int) -> Iterator[slice]:
 
 
 def _whole(n: int, rated: NDArray[np.int64], labels: NDArray[np.int32] | None) -> Quality:
-    """Of so few points that any picture keeps their neighbours."""
+    """Of so few points that any picture keeps their neighbors."""
     ones = _spread(np.ones(len(rated)), rated, n)
     hits = None if labels is None else np.full(n, np.nan, np.float32)
     return Quality(1.0, 1.0, None, 1.0, ones, ones.copy(), hits, ones.copy(), 0, len(rated))

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from stepscope.dashboard.projections.affinities import Affinities, affinity_steps, supervise
 from stepscope.dashboard.projections.base import Points, Progress
 from stepscope.dashboard.projections.blocks import bounded, largest_of
-from stepscope.dashboard.projections.neighbour_graph import neighbour_steps
+from stepscope.dashboard.projections.neighbor_graph import neighbor_steps
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.dashboard.projections.pca import pca
 from stepscope.dashboard.projections.repulsion import EXACT_POINTS, AllPairs, Picture, Repulsion
 from stepscope.dashboard.projections.repulsion_grid import Grid
 from stepscope.dashboard.projections.repulsion_tree import Tree
 from stepscope.dashboard.projections.tsne_loops import attract_2d, attract_3d, step, weighted_logs
-from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbours_for
+from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbors_for
 
 LOSS_EVERY: Final = 50
 """Iterations from one KL divergence to the next."""
@@ -102,7 +102,7 @@ class TsneRun:
                 f"most a third of the {max(self._n - 1, 0):,} other points."
             )
         if self._recall is not None:
-            notes.append(f"Neighbours are approximate: {self._recall:.1%} of them are found, measured on a sample.")
+            notes.append(f"Neighbors are approximate: {self._recall:.1%} of them are found, measured on a sample.")
         if isinstance(self._repulsion, Grid):
             notes.append("Repulsion is interpolated on a grid.")
         elif isinstance(self._repulsion, Tree):
@@ -146,7 +146,7 @@ class TsneRun:
             left = left[~inside]
             if not len(left):
                 break
-        self._picture = _centred(moved)
+        self._picture = _centered(moved)
 
     def extend(self, iterations: int) -> None:
         """Add so many iterations after the end."""
@@ -194,9 +194,9 @@ class TsneRun:
         return Grid(self._workers) if self._settings.dimensions == 2 else Tree(self._workers)
 
     def _prepare(self) -> Generator[None, None, None]:
-        """Yield the first picture, the neighbours and their weights, in pieces."""
+        """Yield the first picture, the neighbors and their weights, in pieces."""
         if self._picture is None:
-            self._picture = _centred(first_picture(self._points, self._settings, self._init))
+            self._picture = _centered(first_picture(self._points, self._settings, self._init))
             yield
         if self._affinities is not None:
             return
@@ -204,12 +204,12 @@ class TsneRun:
             none = np.empty(0, np.float32)
             self._affinities = Affinities(np.zeros(self._n + 1, np.int64), none.astype(np.int32), none)
             return
-        self._phase = "neighbours"
+        self._phase = "neighbors"
         settings = self._settings
         graph = yield from self._told(
-            neighbour_steps(
+            neighbor_steps(
                 _moderate(self._points),
-                neighbours_for(self._perplexity, self._n),
+                neighbors_for(self._perplexity, self._n),
                 settings.metric,
                 approximate=settings.approximate,
                 seed=settings.seed,
@@ -317,11 +317,11 @@ def _moderate(points: Points) -> Points:
     return np.ascontiguousarray(np.ldexp(points, -int(np.ceil(np.log2(largest)))), dtype=np.float32)
 
 
-def _centred(picture: Picture) -> Picture:
+def _centered(picture: Picture) -> Picture:
     if not picture.size:
         return picture
-    centred: Picture = picture - picture.mean(axis=1, dtype=np.float64, keepdims=True).astype(np.float32)
-    return centred
+    centered: Picture = picture - picture.mean(axis=1, dtype=np.float64, keepdims=True).astype(np.float32)
+    return centered
 
 
 def _known(value: NDArray[Any]) -> float | None:

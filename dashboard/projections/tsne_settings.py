@@ -10,7 +10,7 @@ class TsneSettings:
 
     dimensions: Literal[2, 3] = 2
     perplexity: float = 30.0
-    """How many neighbours count, about; at most a third of the other points."""
+    """How many neighbors count, about; at most a third of the other points."""
     learning_rate: float | None = None
     """None: the number of points / exaggeration / 4, at least 50."""
     exaggeration: float = 12.0
@@ -24,7 +24,7 @@ class TsneSettings:
     """0 to 100: how much points of one label are drawn together, as in TensorBoard."""
     seed: int = 0
     approximate: bool | None = None
-    """Whether neighbours and repulsion are approximate; None: where that is quicker."""
+    """Whether neighbors and repulsion are approximate; None: where that is quicker."""
 
     def __post_init__(self) -> None:
         _check(self.dimensions in (2, 3), "dimensions", self.dimensions, "2 or 3")
@@ -45,8 +45,8 @@ class TsneSettings:
         _check(0 <= self.seed < 1 << 32, "seed", self.seed, f"from 0 to {(1 << 32) - 1}")
 
 
-def neighbours_for(perplexity: float, n: int) -> int:
-    """Return how many neighbours of each of ``n`` points have a weight, as in scikit-learn."""
+def neighbors_for(perplexity: float, n: int) -> int:
+    """Return how many neighbors of each of ``n`` points have a weight, as in scikit-learn."""
     return min(n - 1, int(3 * perplexity + 1))
 
 

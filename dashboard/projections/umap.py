@@ -76,7 +76,7 @@ class UmapRun:
         self._random: NDArray[np.int64] | None = None
         self._ready: Prepared | None = None
         self._preparation: Steps | None = None
-        self._phase = "neighbours"
+        self._phase = "neighbors"
         self._loss_sample: _LossSample | None = None
         if state is not None:
             self._resume(state)
@@ -190,7 +190,7 @@ class UmapRun:
 
 def _wanted(settings: UmapSettings, epochs: int) -> Wanted:
     return Wanted(
-        settings.neighbours,
+        settings.neighbors,
         settings.metric,
         settings.minimum_distance,
         settings.spread,

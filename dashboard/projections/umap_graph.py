@@ -1,4 +1,4 @@
-"""The graph that UMAP lays out: from nearest neighbours to the strengths of edges, and to when each is due.
+"""The graph that UMAP lays out: from nearest neighbors to the strengths of edges, and to when each is due.
 
 Source: McInnes, Healy, Melville 2018, "UMAP: Uniform Manifold Approximation and Projection", algorithms 1 to 3; where
 the paper leaves a choice, that of umap-learn 0.5, with whose graph the tests compare.
@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.blocks import bounded
-from stepscope.dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_steps
+from stepscope.dashboard.projections.neighbor_graph import NeighborGraph, neighbor_steps
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.dashboard.projections.umap_layout import Curve, Edges
 from stepscope.summary.kernels import kernel
@@ -44,7 +44,7 @@ class Prepared:
 class Wanted:
     """How the graph is made; the names are those of the settings."""
 
-    neighbours: int
+    neighbors: int
     metric: Literal["euclidean", "cosine"]
     minimum_distance: float
     spread: float
@@ -77,17 +77,15 @@ def preparation_steps(
         epoch: before which the edges are to be, where some were done already.
         random: int64[n, 3], the generators as they are then; by default as they are at the beginning.
     """
-    # UMAP counts a point among its own neighbours.
-    neighbours = neighbour_steps(
-        bounded(points), wanted.neighbours - 1, wanted.metric, seed=wanted.seed, workers=workers
-    )
+    # UMAP counts a point among its own neighbors.
+    neighbors = neighbor_steps(bounded(points), wanted.neighbors - 1, wanted.metric, seed=wanted.seed, workers=workers)
     while True:
         try:
-            done, total = next(neighbours)
+            done, total = next(neighbors)
         except StopIteration as end:
-            found: NeighbourGraph = end.value
+            found: NeighborGraph = end.value
             break
-        yield "neighbours", done, total
+        yield "neighbors", done, total
     n = len(found.rows)
     overall = float(found.distances.mean(dtype=np.float64)) * found.rows.shape[1] / (found.rows.shape[1] + 1)
     for begin in range(0, n, _ROWS):
@@ -108,7 +106,7 @@ def preparation_steps(
 
 @kernel()
 def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: int) -> None:
-    """Turn the distances of each point's neighbours into strengths from 0 to 1.
+    """Turn the distances of each point's neighbors into strengths from 0 to 1.
 
     The nearest one that is not in the same place has the strength 1, and the sum is the logarithm of base 2 of how
     many there are, the point itself included. ``overall`` is the mean distance, points to themselves included.
@@ -142,8 +140,8 @@ def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: 
             distances[i, k] = np.exp(-beyond / width) if beyond > 0 else 1.0
 
 
-def _directed(found: NeighbourGraph) -> Any:
-    """Return row by row the strengths of a point's neighbours."""
+def _directed(found: NeighborGraph) -> Any:
+    """Return row by row the strengths of a point's neighbors."""
     n, count = found.rows.shape
     # Of the width of the columns, or SciPy makes both wide.
     starts = np.arange(0, n * count + 1, count, dtype=np.int32 if n * count < 1 << 30 else np.int64)
@@ -202,11 +200,11 @@ def _edges(graph: Any, wanted: Wanted, epoch: int, random: NDArray[np.int64]) ->
     return Edges.at(epoch, ends, strongest / strengths[drawn], wanted.negative_samples, random)
 
 
-def _notes(found: NeighbourGraph, wanted: Wanted) -> tuple[str, ...]:
+def _notes(found: NeighborGraph, wanted: Wanted) -> tuple[str, ...]:
     notes = []
     have = found.rows.shape[1] + 1
-    if have < wanted.neighbours:
-        notes.append(f"{have} neighbours instead of {wanted.neighbours}: there are only {len(found.rows)} points.")
+    if have < wanted.neighbors:
+        notes.append(f"{have} neighbors instead of {wanted.neighbors}: there are only {len(found.rows)} points.")
     if found.recall is not None:
-        notes.append(f"Neighbours are approximate: {found.recall:.1%} of the true ones were found in a sample.")
+        notes.append(f"Neighbors are approximate: {found.recall:.1%} of the true ones were found in a sample.")
     return tuple(notes)

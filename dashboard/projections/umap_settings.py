@@ -9,7 +9,7 @@ class UmapSettings:
     """How UMAP works; defaults are those of umap-learn."""
 
     dimensions: Literal[2, 3] = 2
-    neighbours: int = 15
+    neighbors: int = 15
     """A point counts as one of its own."""
     minimum_distance: float = 0.1
     spread: float = 1.0
@@ -27,7 +27,7 @@ class UmapSettings:
             raise ValueError(f"dimensions is {self.dimensions}; expected 2 or 3")
         if self.metric not in ("euclidean", "cosine"):
             raise ValueError(f"metric is {self.metric!r}; expected euclidean or cosine")
-        _check("neighbours", self.neighbours, 2, 500)
+        _check("neighbors", self.neighbors, 2, 500)
         _check("spread", self.spread, 0.05, 10)
         _check("minimum_distance", self.minimum_distance, 0, self.spread)
         if self.epochs is not None:

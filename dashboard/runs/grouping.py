@@ -65,7 +65,7 @@ def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...]
     for run, *parts in zip(runs, *keys, strict=True):
         members.setdefault(tuple(parts), []).append(run)
     least = least_members(specs)
-    return _with_helpers(facts, _labelled({key: found for key, found in members.items() if len(found) >= least})), ""
+    return _with_helpers(facts, _labeled({key: found for key, found in members.items() if len(found) >= least})), ""
 
 
 def least_members(specs: Sequence[str]) -> int:
@@ -92,7 +92,7 @@ def _with_helpers(facts: Facts, groups: Sequence[RunGroup]) -> tuple[RunGroup, .
     )
 
 
-def _labelled(members: Mapping[tuple[str, ...], Sequence[str]]) -> tuple[RunGroup, ...]:
+def _labeled(members: Mapping[tuple[str, ...], Sequence[str]]) -> tuple[RunGroup, ...]:
     """Group whose labels differ, as their keys do: joined parts may read alike."""
     taken: set[str] = set()
     groups: list[RunGroup] = []

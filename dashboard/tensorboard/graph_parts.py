@@ -5,7 +5,7 @@ from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 def tensorboards_graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
-    """Return the graphs of a run's functions as one, before they were optimised, as TensorBoard answers.
+    """Return the graphs of a run's functions as one, before they were optimized, as TensorBoard answers.
 
     `stepscope.summary.graphs.functions.graph_of_functions` is what to look at: here, control inputs lose their nodes,
     and calls of functions their names, as in TensorBoard. With several, names of nodes become ``graph_1/name`` and

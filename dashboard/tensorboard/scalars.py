@@ -44,7 +44,7 @@ def scalar_series(snapshot: Snapshot, runs: Iterable[str], tag: str) -> list[Ser
 
 
 def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
-    """Return tags with their display name and description as sanitised HTML, as TensorBoard's ``tags`` routes have
+    """Return tags with their display name and description as sanitized HTML, as TensorBoard's ``tags`` routes have
     them.
     """
     return {

@@ -18,7 +18,7 @@ from stepscope.summary.series import Series
 
 
 def points(series: Series, *, markdown: bool) -> Iterator[dict[str, Any]]:
-    """Wall time, step and sanitised HTML of every point that can be decoded."""
+    """Wall time, step and sanitized HTML of every point that can be decoded."""
     for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
         try:
             strings = series.read(index).strings
@@ -44,7 +44,7 @@ def router(live: Live) -> APIRouter:
         tag: TagName,
         markdown: bool = True,
     ) -> Response:
-        """Return every text of one tag of one run as sanitised HTML; tensors of strings are tables."""
+        """Return every text of one tag of one run as sanitized HTML; tensors of strings are tables."""
         return json_answer(listed(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), markdown=markdown)))
 
     return routes

@@ -56,7 +56,7 @@ def combined_description(by_run: Mapping[str, str]) -> str:
 
 
 def descriptions(runs: Mapping[str, list[Series]]) -> dict[str, str]:
-    """Tag -> description as sanitised HTML, of the tags that have any."""
+    """Tag -> description as sanitized HTML, of the tags that have any."""
     by_tag: dict[str, dict[str, str]] = {}
     for run, found in runs.items():
         for series in found:

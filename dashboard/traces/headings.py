@@ -13,7 +13,7 @@ HEADINGS: Final[Mapping[str, str]] = {
     "tensor_core_self_percent": "TC self",
     "tensor_core_total_percent": "TC total",
     "sm_efficiency": "SM efficiency",
-    "utilisation": "Utilization",
+    "utilization": "Utilization",
     "std": "Std",
     "p25": "25%",
     "p50": "50%",

@@ -56,7 +56,7 @@ VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
     "pr_curves": {"tag_filter": "8|all"},
     "graph": {"graph.expanded": "Sequential"},
     "timeline_search": {"timeline.search": "aten::", "timeline.color": "category", "run_filter": "torch"},
-    "projector": {**DIGITS, "projector.projection": "tsne", "projector.rows": "42", "projector.neighbours": "20"},
+    "projector": {**DIGITS, "projector.projection": "tsne", "projector.rows": "42", "projector.neighbors": "20"},
     "projector_pictures": {
         **DIGITS,
         "projector.projection": "tsne",

@@ -3,7 +3,7 @@
 Rules, first match wins:
 
 1. Kineto's categories (`ActivityType.h` of today, "Operator", "Runtime", "Kernel" of 2021) say it outright; names then
-   single out data loading, communication and synchronisation. What repeats the host's annotations on a device
+   single out data loading, communication and synchronization. What repeats the host's annotations on a device
    ("gpu_user_annotation") is none of these, whatever it is called: what it encloses counts.
 2. Where the category is an op type (StepStats, TensorFlow's Timeline) or is missing (xprof), the lane decides: what
    lies on a stream or copy lane ran on the device, what lies on a host lane is an operator, or where JAX's tracer
@@ -29,7 +29,7 @@ Kind = Literal[
     "memcpy",
     "memset",
     "communication",
-    "synchronisation",
+    "synchronization",
     "data_loading",
     "annotation",
     "python",
@@ -54,8 +54,8 @@ _BY_CATEGORY: Final[dict[str, Kind]] = {
     "runtime": "runtime",
     "cuda_runtime": "runtime",
     "cuda_driver": "runtime",
-    "cuda_sync": "synchronisation",
-    "cuda_event": "synchronisation",
+    "cuda_sync": "synchronization",
+    "cuda_event": "synchronization",
     "python_function": "python",
     "fee": "python",
     "collective_comm": "communication",
@@ -140,7 +140,7 @@ def _by_name(kind: Kind, name: str, lane: LaneKind) -> Kind:
             return "memcpy"
         return "communication" if _DEVICE_COMMUNICATION.match(name) else kind
     if kind == "runtime":
-        return "synchronisation" if _SYNCHRONISATION.match(name) else kind
+        return "synchronization" if _SYNCHRONISATION.match(name) else kind
     if kind in ("operator", "annotation"):
         if _STEP_NAME.fullmatch(name):
             return "annotation"

@@ -173,7 +173,7 @@ def _stretch(facts: Facts, step: int | None) -> tuple[int, int]:
 
 
 def _host_slices(facts: Facts, begin: int, end: int) -> Column:
-    kinds: tuple[Kind, ...] = ("operator", "runtime", "synchronisation", "communication", "data_loading")
+    kinds: tuple[Kind, ...] = ("operator", "runtime", "synchronization", "communication", "data_loading")
     chosen = facts.slices(*kinds, on_device=False)
     return chosen[(facts.trace.start_ns[chosen] >= begin) & (facts.end_ns[chosen] <= end)]
 

@@ -126,7 +126,7 @@ class Facts:
         lanes = np.array([lane.kind in ("stream", "memcpy") for lane in self.trace.lanes] or [False], np.bool_)
         whole = np.array([lane.kind == "device" for lane in self.trace.lanes] or [False], np.bool_)
         # What waits for the whole device lies on no stream.
-        waits = self.kinds == KINDS.index("synchronisation")
+        waits = self.kinds == KINDS.index("synchronization")
         result: NDArray[np.bool_] = lanes[self.trace.lane] | (whole[self.trace.lane] & waits)
         return result
 
@@ -139,8 +139,8 @@ class Facts:
 
     @cached_property
     def every_device_activity(self) -> Device:
-        """Kernels, copies, memsets, communication and synchronisation on devices, with their launches."""
-        chosen = self.slices("kernel", "memcpy", "memset", "communication", "synchronisation", on_device=True)
+        """Kernels, copies, memsets, communication and synchronization on devices, with their launches."""
+        chosen = self.slices("kernel", "memcpy", "memset", "communication", "synchronization", on_device=True)
         chosen = chosen[np.argsort(self.trace.start_ns[chosen], kind="stable")]
         identifiers, known = columns(self.trace.arguments, chosen, _DEVICE_IDENTIFIERS, DEVICE_NUMBERS)
         device, stream, correlation = first_known(identifiers[:2]), identifiers[2], identifiers[3]
@@ -182,12 +182,12 @@ class Facts:
     def runtime_calls(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Runtime calls that may have launched something, as slices, and their correlation numbers.
 
-        Calls that wait are looked at only where the devices' lanes show synchronisation.
+        Calls that wait are looked at only where the devices' lanes show synchronization.
         """
-        synchronises = len(self.slices("synchronisation", on_device=True)) > 0
-        calls = self.slices("runtime", "synchronisation" if synchronises else "runtime", on_device=False)
+        synchronizes = len(self.slices("synchronization", on_device=True)) > 0
+        calls = self.slices("runtime", "synchronization" if synchronizes else "runtime", on_device=False)
         launching = np.array([_LAUNCH.search(name) is not None for name in self.trace.names] or [False], np.bool_)
-        if not synchronises:
+        if not synchronizes:
             calls = calls[launching[self.trace.name_id[calls]]]
         (correlation,) = identifier_columns(self.trace.arguments, calls, ("correlation",))
         return calls[correlation >= 0], correlation[correlation >= 0]

@@ -1,7 +1,7 @@
 """What stands out in a trace, in plain words, with the figure that shows it and what to do.
 
 Limits marked "torch-tb-profiler" are those of its recommendations, "xprof" those of its input-pipeline analysis; the
-others are judgements, stated in each finding.
+others are judgments, stated in each finding.
 """
 
 import re
@@ -75,7 +75,7 @@ class _Rule(NamedTuple):
 _LARGER: Final = "use larger batches"
 _GRAPH: Final = "capture a CUDA graph"
 _COMPILE: Final = "compile the model"
-_INITIALIZING: Final = ("gpu_utilisation", "host_wait", "short_kernels")
+_INITIALIZING: Final = ("gpu_utilization", "host_wait", "short_kernels")
 """Metrics that say nothing of a trace that is mostly the device's initialization."""
 _LONG_CALL_NS: Final = 100_000_000
 """Calls of the runtime that neither copy nor wait take microseconds; those that initialize the device take longer."""
@@ -101,7 +101,7 @@ _RULES: Final = (
         ("load data in more workers (PyTorch: num_workers)", "prefetch"),
     ),
     _Rule(
-        "gpu_utilisation",
+        "gpu_utilization",
         False,
         50.0,  # torch-tb-profiler
         "problem",

@@ -100,7 +100,7 @@ def idle_time(
     - kernel_wait if not, and the gap is under ``back_to_back_ns``: what starting a kernel costs;
     - other if not: usually waiting for another stream.
 
-    Activities count with kernels, copies and memsets, synchronisation does not. A gap is negative where
+    Activities count with kernels, copies and memsets, synchronization does not. A gap is negative where
     activities of a stream overlap.
 
     Columns: device, stream (int64), cause (text), idle_ns, gaps (int64), percent (float64, of the stream's idle

@@ -47,14 +47,14 @@ def uses_tensor_cores(name: str) -> bool:
 
 KernelKey = Literal["name", "stem", "category"]
 Category = Literal[
-    "communication", "attention", "convolution", "matmul", "normalisation", "reduction", "elementwise", "other"
+    "communication", "attention", "convolution", "matmul", "normalization", "reduction", "elementwise", "other"
 ]
 _CATEGORIES: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
     ("communication", re.compile(r"nccl|rccl|oneccl")),
     ("attention", re.compile(r"flash|fmha|attention|attn|sdpa")),
     ("convolution", re.compile(r"conv(?!ert)|implicit_gemm|winograd|wgrad|dgrad|fprop|im2col|col2im")),
     ("matmul", re.compile(r"gemm|gemv|matmul|cutlass|cublas|nvjet|splitk|^cijk_|dot_kernel")),
-    ("normalisation", re.compile(r"norm(?!al_)|bn_(fw|bw)|softmax")),
+    ("normalization", re.compile(r"norm(?!al_)|bn_(fw|bw)|softmax")),
     ("reduction", re.compile(r"reduc|triton_(red|per)_|welford|argm(ax|in)|cum(sum|prod)|devicescan|_sum\b")),
     (
         "elementwise",
@@ -69,7 +69,7 @@ _ANONYMOUS: Final = "(anonymous namespace)"
 def kernel_category(name: str) -> Category:
     """Return what a kernel is for, judged by its name: a guess, as nothing in a trace states it.
 
-    Softmax counts as normalisation, cuDNN's implicit matrix products as convolution, the optimizers' fused loops over
+    Softmax counts as normalization, cuDNN's implicit matrix products as convolution, the optimizers' fused loops over
     tensors as elementwise.
     """
     lower = name.lower()

@@ -16,7 +16,7 @@ from stepscope.profiler.analysis.memory import memory_peaks
 from stepscope.profiler.analysis.queue import launch_summary, queue_summary
 from stepscope.profiler.analysis.roofline import utilization
 from stepscope.profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
-from stepscope.profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown
+from stepscope.profiler.analysis.temporal import communication_overlap, gpu_utilization, temporal_breakdown
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces.losses import events_not_as_stored
 
@@ -56,7 +56,7 @@ _LABELS: Final[Mapping[str, str]] = {
     "gpu_busy": "GPU busy",
     "gpu_idle": "GPU idle",
     "gpu_compute": "GPU computing",
-    "gpu_utilisation": "GPU utilization",
+    "gpu_utilization": "GPU utilization",
     "sm_efficiency": "SM efficiency",
     "host_wait": "Waiting for the host",
     "kernel_wait": "Starting kernels",
@@ -97,18 +97,18 @@ def _definitions() -> dict[str, _Definition]:
         "gpu_compute": _Definition(
             "percent", "share of that time with kernels other than communication, lowest device", "gpu"
         ),
-        "gpu_utilisation": _Definition(
-            "percent", "share of the steps' time in which a kernel runs, lowest device", "utilisation"
+        "gpu_utilization": _Definition(
+            "percent", "share of the steps' time in which a kernel runs, lowest device", "utilization"
         ),
         "sm_efficiency": _Definition(
             "percent",
             "share of multiprocessors in use over the steps' time, estimated from blocks, lowest device",
-            "utilisation",
+            "utilization",
         ),
         "occupancy": _Definition(
             "percent",
             "achieved occupancy while kernels run, as the profiler estimates it, lowest device",
-            "utilisation",
+            "utilization",
         ),
         "host_wait": _Definition("percent", "share of the streams' idle time in which the host was late", "idle"),
         "kernel_wait": _Definition("percent", "share of the streams' idle time that starting kernels took", "idle"),
@@ -216,10 +216,10 @@ def _gpu(facts: Facts) -> dict[str, float | None]:
     }
 
 
-def _utilisation(facts: Facts) -> dict[str, float | None]:
-    table = gpu_utilisation(facts)
+def _utilization(facts: Facts) -> dict[str, float | None]:
+    table = gpu_utilization(facts)
     pairs = (
-        ("gpu_utilisation", "utilisation_percent"),
+        ("gpu_utilization", "utilization_percent"),
         ("sm_efficiency", "sm_efficiency_percent"),
         ("occupancy", "occupancy_percent"),
     )
@@ -306,7 +306,7 @@ _GROUPS: Final[Mapping[str, Callable[[Facts], dict[str, float | None]]]] = {
     "categories": _categories,
     "input": _input,
     "gpu": _gpu,
-    "utilisation": _utilisation,
+    "utilization": _utilization,
     "idle": _idle,
     "overlap": _overlap,
     "launches": _launches,

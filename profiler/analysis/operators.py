@@ -173,7 +173,7 @@ def _runtime_owners(
     facts: Facts, position: NDArray[np.int64], own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the node that each runtime call belongs to, and the call, for those that belong to one."""
-    calls = facts.slices("runtime", "synchronisation", on_device=False)
+    calls = facts.slices("runtime", "synchronization", on_device=False)
     enclosing = facts.nearest((position >= 0) & (facts.kinds != KINDS.index("data_loading")))[calls]
     owners = enclosing.copy()
     ids = facts.external_ids(facts.operator_slices)

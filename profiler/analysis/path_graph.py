@@ -83,10 +83,10 @@ def _add_synchronization(graph: _Graph, facts: Facts, host: Column, device: Devi
     """Lead what a call waited for to its end, and mark the calls that wait."""
     trace = facts.trace
     synchronizing = named(facts, _WAITS)[trace.name_id[host]]
-    calls = host[(facts.kinds[host] == KINDS.index("synchronisation")) & synchronizing]
+    calls = host[(facts.kinds[host] == KINDS.index("synchronization")) & synchronizing]
     waiting[calls] = True
     waits = facts.every_device_activity
-    waits = waits.where(waits.of("synchronisation"))
+    waits = waits.where(waits.of("synchronization"))
     stream_of = np.full(len(trace) + 1, -1, np.int64)
     stream_of[waits.launch] = waits.stream
     stream = np.where(named(facts, _WHOLE_DEVICE)[trace.name_id[calls]], -1, stream_of[calls])

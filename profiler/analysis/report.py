@@ -28,7 +28,7 @@ from stepscope.profiler.analysis.slices import slices_by_name
 from stepscope.profiler.analysis.steps import mean_step, step_breakdown
 from stepscope.profiler.analysis.temporal import (
     communication_overlap,
-    gpu_utilisation,
+    gpu_utilization,
     temporal_breakdown,
     work_breakdown,
 )
@@ -61,7 +61,7 @@ TABLES: "Final[Mapping[str, tuple[str, Callable[[Facts], pl.DataFrame]]]]" = {
     "memcpys": ("copies by direction and host memory", memcpys),
     "copy_sizes": ("copies by size", size_histogram),
     "bandwidth": ("bandwidth of copies", bandwidth_summary),
-    "utilisation": ("utilisation, SM efficiency and occupancy", gpu_utilisation),
+    "utilization": ("utilization, SM efficiency and occupancy", gpu_utilization),
     "temporal": ("busy, idle and computing time of devices", temporal_breakdown),
     "work": ("busy time by which kinds of work ran at once", work_breakdown),
     "idle": ("idle time of streams by cause", idle_time),

@@ -105,7 +105,7 @@ def category_intervals(facts: Facts) -> dict[str, Intervals]:
         "memcpy": merged(facts.slices("memcpy", on_device=True)),
         "memset": merged(facts.slices("memset", on_device=True)),
         "communication": merged(facts.slices("communication")),
-        "runtime": merged(facts.slices("runtime", "synchronisation", on_device=False)),
+        "runtime": merged(facts.slices("runtime", "synchronization", on_device=False)),
         "dataloader": merged(facts.slices("data_loading", on_device=False)),
         "cpu_exec": merged(facts.slices("operator", on_device=False)),
     }

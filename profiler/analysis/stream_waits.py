@@ -43,7 +43,7 @@ def named(facts: Facts, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
 def _recorded(facts: Facts, every: Device) -> Column:
     """From the trace's own waits: the last activity of the stream that was waited for leads to the next one behind."""
     waits = facts.every_device_activity
-    waits = waits.where(waits.of("synchronisation"))
+    waits = waits.where(waits.of("synchronization"))
     streams = [arguments.get("wait_on_stream") for arguments in facts.decoded(waits.slice)]
     other = np.array([each if isinstance(each, int) and 0 <= each < 1 << 62 else -1 for each in streams], np.int64)
     behind = earliest(every.stream, every.start, waits.stream, waits.start)
@@ -58,7 +58,7 @@ def _inferred(facts: Facts, every: Device, ready: Column) -> Column:
     """Return the last activity of the device that ended before each one whose stream had just been told to wait."""
     trace = facts.trace
     result = np.full(len(every.slice), -1, np.int64)
-    calls = facts.slices("synchronisation", on_device=False)
+    calls = facts.slices("synchronization", on_device=False)
     calls = calls[named(facts, _WAIT_FOR_EVENT)[trace.name_id[calls]]]
     launched = np.flatnonzero(every.launch >= 0)
     launch = every.launch[launched]

@@ -44,7 +44,7 @@ def temporal_breakdown(
     to the last one's end; busy is the union of all activities, computing the union of kernels other than
     communication; idle = span - busy; non-compute = busy - computing.
 
-    Device-side synchronisation is no work. HolisticTraceAnalysis counts that on streams as busy, and "Stream Wait
+    Device-side synchronization is no work. HolisticTraceAnalysis counts that on streams as busy, and "Stream Wait
     Event", which it takes for a kernel, as computing: ``waits_are_work`` does so too. What is on no stream (-1), waits
     for whole devices and of threads for events, counts for neither.
 
@@ -55,7 +55,7 @@ def temporal_breakdown(
 
     facts = facts_of(trace)
     every = facts.device(scope)
-    waits = every.of("synchronisation")
+    waits = every.of("synchronization")
     if waits_are_work:
         event_waits = np.array([name == "Stream Wait Event" for name in facts.names_of(every.slice)], np.bool_)
         every = every._replace(kind=np.where(waits & event_waits, KINDS.index("kernel"), every.kind).astype(np.int8))
@@ -154,15 +154,15 @@ def communication_overlap(trace: Trace | Facts, *, scope: Scope = "complete") ->
     return pl.DataFrame(rows, schema={**dict.fromkeys(columns, pl.Int64), "overlap_percent": pl.Float64})
 
 
-def gpu_utilisation(trace: Trace | Facts) -> "pl.DataFrame":
-    """Utilisation, SM efficiency and occupancy of each device over the steps.
+def gpu_utilization(trace: Trace | Facts) -> "pl.DataFrame":
+    """Utilization, SM efficiency and occupancy of each device over the steps.
 
     As torch-tb-profiler's ``GPUMetricsParser``, over the time from the first step's start to the last one's end
-    (steps as `stepscope.profiler.analysis.steps` bounds them): utilisation is the share in which a kernel runs;
+    (steps as `stepscope.profiler.analysis.steps` bounds them): utilization is the share in which a kernel runs;
     estimated SM efficiency the mean of min(sum of the running kernels' blocks per SM, 1), zero while none runs;
     occupancy the mean of the kernels' estimated achieved occupancy, weighted by their time inside the steps.
 
-    Columns: device (int64), utilisation_percent, sm_efficiency_percent, occupancy_percent (float64, null where the
+    Columns: device (int64), utilization_percent, sm_efficiency_percent, occupancy_percent (float64, null where the
     trace does not give what is needed).
     """
     import polars as pl
@@ -181,12 +181,12 @@ def gpu_utilisation(trace: Trace | Facts) -> "pl.DataFrame":
         rows.append(
             {
                 "device": number,
-                "utilisation_percent": 100 * share(float(busy), end - begin),
+                "utilization_percent": 100 * share(float(busy), end - begin),
                 "sm_efficiency_percent": _sm_efficiency(device, begin, end),
                 "occupancy_percent": _occupancy(device, begin, end),
             }
         )
-    columns = ("utilisation_percent", "sm_efficiency_percent", "occupancy_percent")
+    columns = ("utilization_percent", "sm_efficiency_percent", "occupancy_percent")
     return pl.DataFrame(rows, schema={"device": pl.Int64, **dict.fromkeys(columns, pl.Float64)})
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 View = Literal["scope", "graph", "op"]
 NO_THREAD: Final = "operations"
 """The lane of a device whose StepStats do not say which thread ran what; see `stepscope.profiler.traces.step_stats`."""
-LOW_UTILISATION: Final = 0.5
+LOW_UTILIZATION: Final = 0.5
 _LAYOUT_OPS: Final = frozenset({"Conv2D", "MaxPool", "AvgPool", "FusedBatchNorm", "BiasAdd", "FusedBatchNormV3"})
 _UNFUSED_NORM: Final = re.compile(r"batch_?norm.*(rsqrt|moments/mean|batchnorm/mul)$", re.I)
 _TOP: Final = 3
@@ -165,7 +165,7 @@ def advice(trace: Trace | Facts, graph: GraphDef | None = None) -> "pl.DataFrame
     """Return the checks of tfprof's advisor.
 
     - accelerator_utilization: accelerator time by the span of the trace, per device; under 0.5 is low;
-    - operation: nodes of channels-last layout (NHWC) on a device, and batch normalisation that is not fused;
+    - operation: nodes of channels-last layout (NHWC) on a device, and batch normalization that is not fused;
     - expensive_operation: the three op types, and the three nodes, with the most time.
 
     Layouts stand in the graph; without ``graph`` that check finds nothing.
@@ -175,12 +175,12 @@ def advice(trace: Trace | Facts, graph: GraphDef | None = None) -> "pl.DataFrame
     import polars as pl
 
     facts = facts_of(trace)
-    rows: list[dict[str, Any]] = [*_utilisation(facts), *_operations(facts, graph), *_expensive(facts)]
+    rows: list[dict[str, Any]] = [*_utilization(facts), *_operations(facts, graph), *_expensive(facts)]
     schema = {"checker": pl.String, "subject": pl.String, "value": pl.Float64, "message": pl.String}
     return pl.DataFrame(rows, schema=schema)
 
 
-def _utilisation(facts: Facts) -> Iterable[dict[str, Any]]:
+def _utilization(facts: Facts) -> Iterable[dict[str, Any]]:
     device = facts.every_device_activity
     ends = facts.end_ns
     span = int(ends.max() - facts.trace.start_ns.min()) if len(ends) else 0
@@ -191,7 +191,7 @@ def _utilisation(facts: Facts) -> Iterable[dict[str, Any]]:
             "checker": "accelerator_utilization",
             "subject": f"GPU {number}",
             "value": share,
-            "message": f"device is busy {share:.0%} of the time: {'low' if share < LOW_UTILISATION else 'fine'}",
+            "message": f"device is busy {share:.0%} of the time: {'low' if share < LOW_UTILIZATION else 'fine'}",
         }
 
 
@@ -207,7 +207,7 @@ def _operations(facts: Facts, graph: GraphDef | None) -> Iterable[dict[str, Any]
             message = f"{node.op} runs on the device in NHWC layout; NCHW is usually faster there"
             yield {"checker": "operation", "subject": name, "value": float(node.accelerator_ns), "message": message}
         if _UNFUSED_NORM.search(name):
-            message = "batch normalisation of several operations; the fused one is faster"
+            message = "batch normalization of several operations; the fused one is faster"
             value = float(node.cpu_ns + node.accelerator_ns)
             yield {"checker": "operation", "subject": name, "value": value, "message": message}
 

@@ -49,7 +49,7 @@ def _group(
 
 
 def group_narrow(place: Column, start: Column, end: Column, size: Column, begin: int, pixel: int) -> Groups:
-    """Group of neighbours at one place that are narrower than a pixel and begin in the same one.
+    """Group of neighbors at one place that are narrower than a pixel and begin in the same one.
 
     Intervals come in order of place and start, int64 ``[n]``; pixels of ``pixel`` nanoseconds begin at ``begin``. What
     is as wide as a pixel is a group of its own.

@@ -110,7 +110,7 @@ class NvmlCollector:
         self._counters = Counters(self._interval, self._max_points)
         self._unsupported: dict[str, str] = {}
         self._samplers: list[Sampler] = []
-        self._nvml = _initialised_nvml()
+        self._nvml = _initialized_nvml()
         try:
             gpus = dict(enumerate(_visible_handles(self._nvml, os.environ)))
             if not gpus:
@@ -233,7 +233,7 @@ def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def _initialised_nvml() -> Any:
+def _initialized_nvml() -> Any:
     try:
         nvml = import_module("pynvml")
     except ImportError as error:

@@ -308,7 +308,7 @@ def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int
 
 
 def weight_pictures(weight: NDArray[Any], *, channels_last: bool) -> NDArray[Any] | None:
-    """Return a weight as grey or colored pictures [n, height, width, channels], or None if it has too many dimensions.
+    """Return a weight as gray or colored pictures [n, height, width, channels], or None if it has too many dimensions.
 
     Dimensions of 1 do not count. A vector is one column, and a matrix one picture, wider than high. Of three
     dimensions, the last tells several pictures apart if ``channels_last``, otherwise the first.

@@ -64,7 +64,7 @@ class Arranged:
     lanes: tuple[Lane, ...]
     order: NDArray[np.int64]
     crossing: NDArray[np.bool_]
-    """Whether a slice overlaps its neighbour in part, where that is a loss."""
+    """Whether a slice overlaps its neighbor in part, where that is a loss."""
     negative: NDArray[np.int64]
     """Indices of the slices whose durations were negative."""
 

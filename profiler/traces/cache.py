@@ -2,7 +2,7 @@
 
 Layout, little-endian: the magic; uint32 length and uint32 CRC-32C of the header; the header (msgpack, compressed by
 Zstandard); then parts, each compressed and with a CRC of its own in the header. Columns are stored as the differences
-of neighbours, which are small. Arguments come in blocks of `BLOCK` slices, unpacked when one is asked for: the uint32
+of neighbors, which are small. Arguments come in blocks of `BLOCK` slices, unpacked when one is asked for: the uint32
 length of each, then msgpack after msgpack.
 """
 
@@ -281,7 +281,7 @@ def _in_rows(found: Mapping[str, NDArray[Any]], header: _Header) -> bool:
 
 
 class _Block:
-    """Arguments of neighbouring slices, as msgpack."""
+    """Arguments of neighboring slices, as msgpack."""
 
     def __init__(self, content: bytes, slices: int) -> None:
         lengths = np.frombuffer(content, "<u4", count=slices)

@@ -6,7 +6,7 @@ from typing import Final
 
 from stepscope.profiler.trace import Losses
 
-OVERLAP: Final = "overlaps its neighbour"
+OVERLAP: Final = "overlaps its neighbor"
 NEGATIVE_DURATION: Final = "negative duration"
 REPEATED: Final = "stored twice, shown once"
 TIME_RANGE: Final = "time out of range"

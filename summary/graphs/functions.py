@@ -7,7 +7,7 @@ from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 def graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
-    """Return the graphs of functions as they were before optimisation, as TensorBoard shows them.
+    """Return the graphs of functions as they were before optimization, as TensorBoard shows them.
 
     A single one is as it was traced. Several are scopes ``graph_1``, ``graph_2`` and so on of one graph, since their
     nodes may have the same names; the functions of their libraries get the scope's name and "_" before theirs.

@@ -124,7 +124,7 @@ def decode_function_graphs(value: Summary.Value) -> RunMetadata:
 
 
 def graph_in_meta_graph(encoded: bytes) -> bytes:
-    """Return the serialised ``graph_def`` of a serialised MetaGraphDef; empty if it has none.
+    """Return the serialized ``graph_def`` of a serialized MetaGraphDef; empty if it has none.
 
     Raises:
         PayloadError: the bytes are no MetaGraphDef.

@@ -62,7 +62,7 @@ def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | 
         tag: the series.
         values: real numbers of any shape.
         bins: "tensorflow" for edges that grow by 10 % from 1e-12 on either side of zero, or see `Bins`.
-        max_bins: merges neighbours until there are at most so many.
+        max_bins: merges neighbors until there are at most so many.
 
     Raises:
         TypeError: ``values`` or given edges are no real numbers.

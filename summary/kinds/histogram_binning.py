@@ -29,7 +29,7 @@ class Counts:
     """How many numbers lie between edges."""
 
     between: NDArray[np.int64]
-    """One per pair of neighbouring edges [left, right); the last pair also holds its right edge."""
+    """One per pair of neighboring edges [left, right); the last pair also holds its right edge."""
     below: int
     """Numbers below the first edge."""
     above: int

@@ -32,7 +32,7 @@ def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
 
     Args:
         tag: the series.
-        pixels: for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (grey), three (RGB) or four (RGBA) channels.
+        pixels: for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (gray), three (RGB) or four (RGBA) channels.
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
 
     Raises:

@@ -94,7 +94,7 @@ def levels(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _planes(source: NDArray[Any], target: NDArray[np.uint8]) -> Iterator[tuple[NDArray[Any], NDArray[np.uint8]]]:
-    """Yield parts that are read from neighbouring places in memory, as far as that can be."""
+    """Yield parts that are read from neighboring places in memory, as far as that can be."""
     if abs(source.strides[-1]) == source.itemsize:
         yield source, target
     else:
@@ -136,6 +136,6 @@ def to_png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 def png_of(picture: "Image.Image") -> bytes:
-    """Return a grey, RGB or RGBA picture as PNG."""
+    """Return a gray, RGB or RGBA picture as PNG."""
     pixels = np.asarray(picture, dtype=np.uint8)
     return to_png(pixels.reshape(picture.height, picture.width, -1))

@@ -21,7 +21,7 @@ Strategy = Literal["runs", "strings"]
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _COLOR_TYPES: Final[Mapping[int, int]] = MappingProxyType({1: 0, 3: 2, 4: 6})
-"""Grey, RGB, RGBA by the number of channels."""
+"""Gray, RGB, RGBA by the number of channels."""
 _SAMPLES: Final = 4
 """Places in the picture where rows are tried."""
 _SAMPLE_BYTES: Final = 1 << 14

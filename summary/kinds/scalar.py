@@ -20,7 +20,7 @@ def scalar_metadata() -> SummaryMetadata:
 
 
 def scalar_tensor(number: float, form: Literal["float32", "float64"]) -> TensorProto:
-    """Return a tensor of rank 0; its serialisation ends with the number."""
+    """Return a tensor of rank 0; its serialization ends with the number."""
     match form:
         case "float32":
             return TensorProto(dtype=types_pb2.DT_FLOAT, tensor_shape=TensorShapeProto(), float_val=[number])

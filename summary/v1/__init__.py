@@ -9,7 +9,7 @@
             writer.add_summary(merged, step)
 
 In TensorFlow 1 the functions add operations to a graph; here they take the values themselves and return what running
-the operation would have returned: a serialised ``Summary``. ``collections`` and the ``name`` of `merge` concern the
+the operation would have returned: a serialized ``Summary``. ``collections`` and the ``name`` of `merge` concern the
 graph only; they are accepted and have no effect.
 """
 

@@ -26,7 +26,7 @@ class FileWriter:
     (`stepscope.summary.event_file_writer.EventFileWriter`). It may be used from several threads. After `close`, where
     TensorFlow drops what is added, a new file is opened with a warning.
 
-    Messages may be of our classes, TensorFlow's or TensorBoard's, or serialised; what is passed is never changed.
+    Messages may be of our classes, TensorFlow's or TensorBoard's, or serialized; what is passed is never changed.
 
     Args:
         logdir: the run's folder, created if absent.

@@ -17,7 +17,7 @@ def merge(
     """Return one summary with the values of all ``inputs``, in their order.
 
     Args:
-        inputs: Summary messages of any class, or serialised.
+        inputs: Summary messages of any class, or serialized.
         collections: no effect.
         name: no effect.
 

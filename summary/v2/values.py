@@ -25,7 +25,7 @@ from stepscope.summary.v2.state import DEFAULT_WRITER, tag_of
 from stepscope.summary.v2.writing import destination, write_value
 
 _BUCKETS: Final = 30
-_GREY_ALPHA: Final = 2
+_GRAY_ALPHA: Final = 2
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> bool:
@@ -58,7 +58,7 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
 
     Args:
         name: the tag, after the scopes around it.
-        data: shape [pictures, height, width, channels] with 1 (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGBA) channels.
+        data: shape [pictures, height, width, channels] with 1 (gray), 2 (gray and alpha), 3 (RGB) or 4 (RGBA) channels.
             Floats in 0..1, times 255.5 and cut off; uint8 as it is; other whole numbers are divided so that the dtype's
             range becomes that of uint8, whatever is in them. What lies outside is clipped, and NaN becomes 0
             (``tf.image.convert_image_dtype``).
@@ -161,8 +161,8 @@ def graph(graph_data: Any) -> bool:
 
 
 def _with_known_channels(pictures: NDArray[Any]) -> NDArray[Any]:
-    """Return grey with alpha, which few programs read, as RGBA."""
-    if pictures.ndim == 4 and pictures.shape[-1] == _GREY_ALPHA:
+    """Return gray with alpha, which few programs read, as RGBA."""
+    if pictures.ndim == 4 and pictures.shape[-1] == _GRAY_ALPHA:
         return pictures[..., [0, 0, 0, 1]]
     return pictures
 

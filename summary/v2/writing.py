@@ -75,7 +75,7 @@ def write(
         tensor: numbers, booleans or strings of any shape; or a function that gives them, which is called only if
             something is to be written.
         step: by default the default step.
-        metadata: a SummaryMetadata message, or serialised, which names the plugin that shows the tensor.
+        metadata: a SummaryMetadata message, or serialized, which names the plugin that shows the tensor.
         name: no effect.
 
     Raises:
@@ -99,7 +99,7 @@ def write_raw_pb(tensor: bytes | Message, step: Any = None, name: str | None = N
     """Write a whole Summary to the default writer.
 
     Args:
-        tensor: a Summary message of any class, or serialised.
+        tensor: a Summary message of any class, or serialized.
         step: by default the default step.
         name: no effect.
 

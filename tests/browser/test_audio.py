@@ -25,7 +25,7 @@ def sine(seconds: float, hertz: float = 440.0) -> Any:
     return 0.5 * np.sin(2 * np.pi * hertz * np.arange(int(RATE * seconds)) / RATE)
 
 
-def labelled(*clips: tuple[bytes, bytes]) -> Summary:
+def labeled(*clips: tuple[bytes, bytes]) -> Summary:
     """Clips with labels, as TensorFlow writes them."""
     metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="audio"))
     parts = [part for clip in clips for part in clip]
@@ -188,7 +188,7 @@ def test_two_clips_are_compared_at_the_same_place(serve: Serve, page: Page, logd
 def test_samples_labels_and_downloads(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         attack = b"**hello** <img src=x onerror='window.harmed = 1'>"
-        writer.add_summary(labelled((int16_wav([1, 2]), attack), (int16_wav([1, 2, 3]), b"second")), 0)
+        writer.add_summary(labeled((int16_wav([1, 2]), attack), (int16_wav([1, 2, 3]), b"second")), 0)
     page.goto(serve(logdir).url)
     expect(page.locator(".clip-label strong")).to_have_text("hello")
     assert page.locator(".clip-label img").count() == 0
@@ -214,8 +214,8 @@ def test_samples_labels_and_downloads(serve: Serve, page: Page, logdir: Path) ->
 )
 def test_a_clip_that_is_none_says_why(serve: Serve, page: Page, logdir: Path, content: bytes, why: str) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
-        writer.add_summary(labelled((int16_wav([1, 2]), b"")), 0)
-        writer.add_summary(labelled((content, b"")), 1)
+        writer.add_summary(labeled((int16_wav([1, 2]), b"")), 0)
+        writer.add_summary(labeled((content, b"")), 1)
     page.goto(serve(logdir).url)
     expect(page.locator(".clip .no-picture")).to_contain_text(why)
     expect(page.get_by_title("Download the clip")).to_be_visible()
@@ -228,8 +228,8 @@ def test_odd_values_and_many_channels_are_drawn_and_told(serve: Serve, page: Pag
     odd = np.array([[np.nan, 0.5, 2.0, np.inf] * 100] * 3, "<f4").T
     many = np.zeros((400, 12), "<i2")
     with SummaryWriter(str(logdir / "a")) as writer:
-        writer.add_summary(labelled((wav_bytes(odd.tobytes(), kind=3, bits=32, channels=3), b"")), 0)
-        writer.add_summary(labelled((wav_bytes(many.tobytes(), channels=12), b"")), 1)
+        writer.add_summary(labeled((wav_bytes(odd.tobytes(), kind=3, bits=32, channels=3), b"")), 0)
+        writer.add_summary(labeled((wav_bytes(many.tobytes(), channels=12), b"")), 1)
     page.goto(serve(logdir).url)
     expect(page.locator(".clip-note")).to_contain_text("the first 8 of 12 channels")
     expect(page.locator(".facts")).to_contain_text("12 channels · WAV, 16-bit PCM")
@@ -260,7 +260,7 @@ def test_compressed_clips_have_pictures_and_values_under_the_pointer(
 ) -> None:
     stereo = np.stack([sine(2, 1000), sine(2, 3000)], axis=1)
     with SummaryWriter(str(logdir / "a")) as writer:
-        writer.add_summary(labelled((written(stereo, container, encoding), b"")), 0)
+        writer.add_summary(labeled((written(stereo, container, encoding), b"")), 0)
     page.goto(serve(logdir).url + "?audio.spectra=each&audio.frequencies=linear")
     expect(page.locator(".facts")).to_contain_text(facts)
     drawn(page, 1)
@@ -283,7 +283,7 @@ def test_compressed_clips_have_pictures_and_values_under_the_pointer(
 
 def test_a_clip_that_is_not_decoded_may_play_without_pictures(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
-        writer.add_summary(labelled((b"\x1aE\xdf\xa3" + bytes(60), b"")), 0)
+        writer.add_summary(labeled((b"\x1aE\xdf\xa3" + bytes(60), b"")), 0)
     page.goto(serve(logdir).url)
     expect(page.locator(".clip-note")).to_contain_text("WebM files are not decoded here: the clip plays")
     expect(page.locator(".clip .act-play")).to_be_enabled()

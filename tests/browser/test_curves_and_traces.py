@@ -121,7 +121,7 @@ def test_profiled_steps_are_shaded_on_all_axes(serve: Serve, page: Page, logdir:
     assert (round(second["from"], 6), round(second["to"], 6)) == (59.5, 60.5)
     assert first["titles"] == ["a: steps 40 to 42 profiled, click for the Timeline"]
     assert second["titles"] == ["a: step 60 profiled, click for the Timeline"]
-    # In the pixels too: the band is tinted where its neighbourhood is not.
+    # In the pixels too: the band is tinted where its neighborhood is not.
     tinted = page.evaluate(
         """(tag) => {
           const { plot } = stepscope.curveCards.find(tag);

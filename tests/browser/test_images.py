@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 Serve = Callable[..., Dashboard]
 
 
-def add_grey(writer: SummaryWriter, tag: str, step: int, shade: int) -> None:
+def add_gray(writer: SummaryWriter, tag: str, step: int, shade: int) -> None:
     writer.add_image(tag, np.full((1, 4, 6), shade, np.uint8), step, walltime=1000.0 + step)
 
 
@@ -38,7 +38,7 @@ def png(pixels: NDArray[Any]) -> bytes:
 
 
 def wait_for_shades(page: Page, wanted: list[int]) -> None:
-    """Waits until the pictures of the galleries have these greys, in order."""
+    """Waits until the pictures of the galleries have these grays, in order."""
     page.wait_for_function(
         """(wanted) => {
           const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -91,7 +91,7 @@ def test_every_run_has_its_picture_at_the_chosen_step(serve: Serve, page: Page, 
     for run, base in (("a", 10), ("b", 100)):
         with SummaryWriter(str(logdir / run)) as writer:
             for step in (0, 5, 10):
-                add_grey(writer, "digit", step, base + step)
+                add_gray(writer, "digit", step, base + step)
     page.goto(serve(logdir).url)
     wait_for_shades(page, [20, 110])
     expect(page.locator(".images-card .note")).to_have_text("2 runs · 3 steps")
@@ -117,7 +117,7 @@ def test_every_run_has_its_picture_at_the_chosen_step(serve: Serve, page: Page, 
 def test_playing_goes_to_the_end_and_stops(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(4):
-            add_grey(writer, "digit", step, step)
+            add_gray(writer, "digit", step, step)
     page.goto(serve(logdir).url + "?images.rate=30")
     wait_for_shades(page, [3])
     page.evaluate(
@@ -137,8 +137,8 @@ def test_playing_goes_to_the_end_and_stops(serve: Serve, page: Page, logdir: Pat
 def test_a_slider_at_the_end_follows_and_another_stays(serve: Serve, page: Page, logdir: Path) -> None:
     writer = SummaryWriter(str(logdir / "a"))
     for step in range(3):
-        add_grey(writer, "follows", step, step)
-        add_grey(writer, "stays", step, step)
+        add_gray(writer, "follows", step, step)
+        add_gray(writer, "stays", step, step)
     writer.flush()
     page.goto(serve(logdir).url)
     wait_for_shades(page, [2, 2])
@@ -146,7 +146,7 @@ def test_a_slider_at_the_end_follows_and_another_stays(serve: Serve, page: Page,
     slide(sliders.nth(1), 1)
     wait_for_shades(page, [2, 1])
     for tag in ("follows", "stays"):
-        add_grey(writer, tag, 3, 3)
+        add_gray(writer, tag, 3, 3)
     writer.close()
     wait_for_shades(page, [3, 1])
     assert [sliders.nth(i).get_attribute("max") for i in (0, 1)] == ["3", "3"]
@@ -156,9 +156,9 @@ def test_a_slider_at_the_end_follows_and_another_stays(serve: Serve, page: Page,
 def test_one_slider_moves_all_cards_to_their_nearest_steps(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in (0, 10, 20):
-            add_grey(writer, "one", step, step)
+            add_gray(writer, "one", step, step)
         for step in (0, 9, 19):
-            add_grey(writer, "two", step, step)
+            add_gray(writer, "two", step, step)
     page.goto(serve(logdir).url + "?images.link=on")
     wait_for_shades(page, [20, 19])
     shared = page.locator("#images-stepper")
@@ -170,7 +170,7 @@ def test_one_slider_moves_all_cards_to_their_nearest_steps(serve: Serve, page: P
 
 def test_one_picture_has_no_slider_to_move(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
-        add_grey(writer, "digit", 7, 77)
+        add_gray(writer, "digit", 7, 77)
     page.goto(serve(logdir).url)
     wait_for_shades(page, [77])
     expect(page.locator(".track-slider")).to_be_disabled()
@@ -194,8 +194,8 @@ def test_groups_by_run_and_film_strips_by_step(serve: Serve, page: Page, logdir:
     for run, base in (("a", 10), ("b", 20)):
         with SummaryWriter(str(logdir / run)) as writer:
             for step in range(3):
-                add_grey(writer, "one", step, base + step)
-            add_grey(writer, "two", 0, base + 100)
+                add_gray(writer, "one", step, base + step)
+            add_gray(writer, "two", 0, base + 100)
     page.goto(serve(logdir).url + "?images.group=run")
     wait_for_shades(page, [12, 110, 22, 120])
     page.get_by_text("By step").click()
@@ -209,7 +209,7 @@ def test_groups_by_run_and_film_strips_by_step(serve: Serve, page: Page, logdir:
 def test_of_a_thousand_steps_only_what_is_seen_is_fetched(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(1000):
-            add_grey(writer, "one", step, step % 200)
+            add_gray(writer, "one", step, step % 200)
     asked: list[str] = []
 
     def note(request: Request) -> None:
@@ -229,7 +229,7 @@ def test_of_a_thousand_steps_only_what_is_seen_is_fetched(serve: Serve, page: Pa
 
 def test_brightness_and_contrast_are_filters_of_the_page(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
-        add_grey(writer, "digit", 0, 50)
+        add_gray(writer, "digit", 0, 50)
     page.goto(serve(logdir).url + "?images.brightness=1.5&images.contrast=2")
     expect(page.locator(".picture img")).to_have_css("filter", "brightness(1.5) contrast(2)")
     page.locator("#images-reset").click()
@@ -240,7 +240,7 @@ def test_brightness_and_contrast_are_filters_of_the_page(serve: Serve, page: Pag
 def test_damage_is_said_in_the_place_of_the_picture(serve: Serve, page: Page, logdir: Path) -> None:
     whole = png(np.random.default_rng(0).integers(0, 255, (64, 64), np.uint8))
     with SummaryWriter(str(logdir / "a")) as writer:
-        add_grey(writer, "digit", 0, 9)
+        add_gray(writer, "digit", 0, 9)
         for step, content in enumerate((whole[:-200], whole[:20], b"", b"<svg onload=a>"), 1):
             writer.add_summary(legacy("digit", content), step)
     page.goto(serve(logdir).url)
@@ -263,7 +263,7 @@ def test_damage_is_said_in_the_place_of_the_picture(serve: Serve, page: Page, lo
 def test_large_view_goes_by_the_arrow_keys_and_the_card_comes_along(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(3):
-            add_grey(writer, "digit", step, 100 + step)
+            add_gray(writer, "digit", step, 100 + step)
     page.goto(serve(logdir).url)
     wait_for_shades(page, [102])
     page.locator(".picture").click()
@@ -290,7 +290,7 @@ def test_pixels_are_the_stored_integers(serve: Serve, page: Page, logdir: Path) 
     page.goto(url + large("a", "deep", 0, 0))
     facts = page.locator("#large .what .facts").last
     expect(facts).to_contain_text("2 × 2 · PNG · ")
-    expect(facts).to_contain_text("grey, 16 bits")
+    expect(facts).to_contain_text("gray, 16 bits")
     box = page.locator("#large canvas.stage").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2 - 9, box["y"] + box["height"] / 2 + 9)
@@ -329,7 +329,7 @@ def test_adjustments_and_zoom_are_drawn_and_kept_in_the_url(serve: Serve, page: 
 def test_two_pictures_are_compared_in_every_way(serve: Serve, page: Page, logdir: Path) -> None:
     for run, shade in (("a", 100), ("b", 130)):
         with SummaryWriter(str(logdir / run)) as writer:
-            add_grey(writer, "digit", 0, shade)
+            add_gray(writer, "digit", 0, shade)
     page.goto(serve(logdir).url)
     wait_for_shades(page, [100, 130])
     for place in (0, 1):
@@ -401,7 +401,7 @@ def test_animations_are_stepped_through_or_played_as_they_are(
 def test_what_is_shown_is_saved(serve: Serve, page: Page, logdir: Path) -> None:
     for run in ("a", "../b"):
         with SummaryWriter(str(logdir / "runs" / run.replace("..", "up"))) as writer:
-            add_grey(writer, "x/../y", 3, 60)
+            add_gray(writer, "x/../y", 3, 60)
     page.goto(serve(logdir).url)
     wait_for_shades(page, [60, 60])
     with page.expect_download() as download:
@@ -420,11 +420,11 @@ def test_what_is_shown_is_saved(serve: Serve, page: Page, logdir: Path) -> None:
 
 def test_new_pictures_come_into_the_large_view(serve: Serve, page: Page, logdir: Path) -> None:
     writer = SummaryWriter(str(logdir / "a"))
-    add_grey(writer, "digit", 0, 10)
+    add_gray(writer, "digit", 0, 10)
     writer.flush()
     page.goto(serve(logdir).url + large("a", "digit", "", 0))
     wait_for_color(page, [10, 10, 10])
-    add_grey(writer, "digit", 1, 80)
+    add_gray(writer, "digit", 1, 80)
     writer.close()
     wait_for_color(page, [80, 80, 80])
     expect(page.locator("#large .what")).to_contain_text("step 1 · 2 of 2")
@@ -432,6 +432,6 @@ def test_new_pictures_come_into_the_large_view(serve: Serve, page: Page, logdir:
 
 def test_without_shown_runs_there_is_a_hint(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
-        add_grey(writer, "digit", 0, 9)
+        add_gray(writer, "digit", 0, 9)
     page.goto(serve(logdir).url + "?hide=a")
     expect(page.locator(".notice.none")).to_contain_text("No shown run has images")

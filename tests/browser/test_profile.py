@@ -59,7 +59,7 @@ def test_the_overview_has_the_figures_of_the_analyses(
     path = write(logdir, "run", *EVENTS)
     open_page(page, serve(logdir))
     known = {row["name"]: row["value"] for row in report.table(load_trace(str(path)), "overview").to_dicts()}
-    for metric, write_as in (("step_time", texts.duration), ("gpu_utilisation", texts.percent)):
+    for metric, write_as in (("step_time", texts.duration), ("gpu_utilization", texts.percent)):
         expect(page.locator(f".profile-tile[data-metric={metric}] strong")).to_have_text(write_as(known[metric]))
     shares = report.table(load_trace(str(path)), "mean_step").to_dicts()
     expect(page.locator(".profile-shares [data-category]")).to_have_count(sum(row["percent"] > 0 for row in shares))

@@ -36,7 +36,7 @@ KINDS = {"ant": 150, "bee": 100, "cat": 50}
 COUNT = sum(KINDS.values())
 MANY = 20_001
 """Points of which nothing long begins by itself."""
-NEIGHBOURS_OF_TRUST = 12
+NEIGHBORS_OF_TRUST = 12
 ENDLESS = 100_000
 
 
@@ -62,7 +62,7 @@ def metadata() -> list[list[str]]:
 
 
 def pictures() -> NDArray[np.float32]:
-    """A grey picture of 4 x 4 pixels for each point."""
+    """A gray picture of 4 x 4 pixels for each point."""
     shades = np.linspace(0, 1, COUNT, dtype=np.float32)
     return np.broadcast_to(shades[:, None, None, None], (COUNT, 3, 4, 4)).copy()
 
@@ -175,7 +175,7 @@ def click_point(page: Page, row: int) -> None:
     page.mouse.click(*on_screen(page)[row])
 
 
-def true_neighbours(row: int, count: int, metric: str) -> tuple[list[int], list[float]]:
+def true_neighbors(row: int, count: int, metric: str) -> tuple[list[int], list[float]]:
     found = NearestNeighbors(n_neighbors=count + 1, metric=metric).fit(cloud().astype(np.float64))
     distances, rows = found.kneighbors(cloud()[row : row + 1].astype(np.float64))
     kept = [(int(one), float(distance)) for one, distance in zip(rows[0], distances[0], strict=True) if one != row]
@@ -213,47 +213,47 @@ def test_an_embedding_opens_as_its_principal_components(open_page: Open) -> None
     quality, near = state["quality"], cloud()
     there, back = ((near, drawn), (drawn, near))
     assert quality["trustworthiness"] == pytest.approx(
-        trustworthiness(*there, n_neighbors=NEIGHBOURS_OF_TRUST), abs=1e-4
+        trustworthiness(*there, n_neighbors=NEIGHBORS_OF_TRUST), abs=1e-4
     )
-    assert quality["continuity"] == pytest.approx(trustworthiness(*back, n_neighbors=NEIGHBOURS_OF_TRUST), abs=1e-4)
-    # The heaps are far apart, so every neighbour in the picture is of the same kind.
+    assert quality["continuity"] == pytest.approx(trustworthiness(*back, n_neighbors=NEIGHBORS_OF_TRUST), abs=1e-4)
+    # The heaps are far apart, so every neighbor in the picture is of the same kind.
     assert quality["hit"] == pytest.approx(1)
     expect(page.locator(".pj-measure").first).to_contain_text(f"{quality['trustworthiness']:.3f}")
 
 
-# ---- selection and neighbours
+# ---- selection and neighbors
 
 
-def test_a_click_shows_a_point_and_its_neighbours(open_page: Open) -> None:
-    page = open_page("&projector.neighbours=20")
+def test_a_click_shows_a_point_and_its_neighbors(open_page: Open) -> None:
+    page = open_page("&projector.neighbors=20")
     settled(page)
     row = lonely(on_screen(page), page)
     click_point(page, row)
     for metric in ("cosine", "euclidean"):
         page.get_by_label("Distance", exact=True).first.select_option(metric)
-        state = wait_for(page, f"d.neighbours?.metric === '{metric}' && d.neighbours.rows.length === 20")
-        rows, distances = true_neighbours(row, 20, metric)
+        state = wait_for(page, f"d.neighbors?.metric === '{metric}' && d.neighbors.rows.length === 20")
+        rows, distances = true_neighbors(row, 20, metric)
         assert (state["selection"], state["focus"]) == ([row], row)
-        assert state["neighbours"]["rows"] == rows
-        np.testing.assert_allclose(state["neighbours"]["distances"], distances, rtol=1e-3, atol=1e-6)
+        assert state["neighbors"]["rows"] == rows
+        np.testing.assert_allclose(state["neighbors"]["distances"], distances, rtol=1e-3, atol=1e-6)
     body = page.locator(".pj-inspector-body")
     expect(body).to_contain_text(metadata()[row][0])
     expect(body.get_by_role("img", name=f"Picture of point {row}")).to_be_visible()
-    nearest = page.locator(".pj-neighbours .pj-result").first
+    nearest = page.locator(".pj-neighbors .pj-result").first
     expect(nearest).to_contain_text(metadata()[rows[0]][0])
     nearest.click()
-    state = wait_for(page, f"d.focus === {rows[0]} && d.neighbours")
+    state = wait_for(page, f"d.focus === {rows[0]} && d.neighbors")
     assert state["selection"] == [rows[0]]
-    assert state["neighbours"]["rows"] == true_neighbours(rows[0], 20, "euclidean")[0]
+    assert state["neighbors"]["rows"] == true_neighbors(rows[0], 20, "euclidean")[0]
 
 
-def test_neighbours_may_be_those_of_the_picture(open_page: Open) -> None:
-    page = open_page("&projector.neighbours=10&projector.rows=4&projector.space=picture")
+def test_neighbors_may_be_those_of_the_picture(open_page: Open) -> None:
+    page = open_page("&projector.neighbors=10&projector.rows=4&projector.space=picture")
     settled(page)
-    state = wait_for(page, "d.neighbours?.space === 'picture'")
+    state = wait_for(page, "d.neighbors?.space === 'picture'")
     drawn = places(page)
     expected = np.argsort(np.hypot(*(drawn - drawn[4]).T), kind="stable")[1:11]
-    assert set(state["neighbours"]["rows"]) == set(expected.tolist())
+    assert set(state["neighbors"]["rows"]) == set(expected.tolist())
 
 
 def test_a_box_and_a_lasso_select_what_lies_in_them(open_page: Open) -> None:
@@ -320,7 +320,7 @@ def test_isolated_points_may_be_projected_alone(open_page: Open) -> None:
     np.testing.assert_allclose(np.abs(places(page)[150:250]), np.abs(expected), atol=2e-3)
     assert state["visible"] == 100
     assert state["quality"]["trustworthiness"] == pytest.approx(
-        trustworthiness(cloud()[150:250], expected, n_neighbors=NEIGHBOURS_OF_TRUST), abs=1e-3
+        trustworthiness(cloud()[150:250], expected, n_neighbors=NEIGHBORS_OF_TRUST), abs=1e-3
     )
 
 
@@ -479,7 +479,7 @@ def test_a_finished_t_sne_says_how_far_it_can_be_trusted(open_page: Open) -> Non
     facts = page.locator(".pj-run .pj-facts")
     expect(facts).to_contain_text("300 of 300")
     expect(facts).to_contain_text(f"KL divergence{state['job']['loss']:.4g}")
-    expected = trustworthiness(cloud(), places(page), n_neighbors=NEIGHBOURS_OF_TRUST)
+    expected = trustworthiness(cloud(), places(page), n_neighbors=NEIGHBORS_OF_TRUST)
     assert state["quality"]["trustworthiness"] == pytest.approx(expected, abs=1e-4)
     assert expected > 0.9
 
@@ -501,7 +501,7 @@ def test_umap_runs(open_page: Open) -> None:
     page = open_page("&projector.projection=umap&projector.umap=epochs:60")
     state = wait_for(page, "d.shown?.projection === 'umap' && d.job?.state === 'done' && d.quality?.state === 'done'")
     assert (state["shown"]["points"], state["job"]["iteration"]) == (COUNT, 60)
-    expected = trustworthiness(cloud(), places(page), n_neighbors=NEIGHBOURS_OF_TRUST)
+    expected = trustworthiness(cloud(), places(page), n_neighbors=NEIGHBORS_OF_TRUST)
     assert state["quality"]["trustworthiness"] == pytest.approx(expected, abs=1e-4)
     assert state["quality"]["hit"] == pytest.approx(1)
 
@@ -567,7 +567,7 @@ def test_a_step_of_an_aligned_t_sne_is_no_other_setting(open_page: Open) -> None
 # ---- links and bookmarks
 
 KEPT = (
-    "id", "step", "projection", "shown", "color", "label", "selection", "focus", "neighbours", "isolated", "hidden",
+    "id", "step", "projection", "shown", "color", "label", "selection", "focus", "neighbors", "isolated", "hidden",
     "visible", "found", "table", "camera",
 )  # fmt: skip
 
@@ -583,7 +583,7 @@ def test_a_link_opens_the_same_view(open_page: Open) -> None:
     page.locator(".pj-legend-entry").nth(2).click()
     page.keyboard.press("m")
     line(page, 1).click()
-    wait_for(page, "d.focus === 1 && d.neighbours")
+    wait_for(page, "d.focus === 1 && d.neighbors")
     page.get_by_label("Search points").fill("bee 15")
     wait_for(page, "d.found === 10")
     page.get_by_label("Search points").evaluate("(input) => input.blur()")
@@ -603,14 +603,14 @@ def test_a_link_opens_the_same_view(open_page: Open) -> None:
     )
     page.reload()
     settled(page)
-    after = wait_for(page, "d.focus === 1 && d.neighbours && d.found === 10 && d.table.rows === 250")
+    after = wait_for(page, "d.focus === 1 && d.neighbors && d.found === 10 && d.table.rows === 250")
     assert kept(after) == kept(before)
 
 
 def test_bookmarks_keep_a_view(open_page: Open) -> None:
     page = open_page("&projector.rows=5&projector.color=kind")
     before = settled(page)
-    before = wait_for(page, "d.neighbours")
+    before = wait_for(page, "d.neighbors")
     page.locator(".pj-right summary", has_text="Bookmarks").click()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_label("Name of the bookmark").fill("five")
@@ -622,7 +622,7 @@ def test_bookmarks_keep_a_view(open_page: Open) -> None:
     page.get_by_role("button", name="Clear", exact=True).click()
     wait_for(page, "!d.selection.length && d.color.off.length")
     page.get_by_title("Show five").click()
-    after = wait_for(page, "d.shown?.dimensions === 2 && d.neighbours && d.quality?.state === 'done'")
+    after = wait_for(page, "d.shown?.dimensions === 2 && d.neighbors && d.quality?.state === 'done'")
     assert kept(after) == kept(before)
     page.reload()
     assert settled(page)["bookmarks"] == ["five"]

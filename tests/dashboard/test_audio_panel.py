@@ -174,7 +174,7 @@ def test_equal_clips_are_decoded_once() -> None:
         (wav_bytes(b"", channels=2000), "WAV", "Too many channels specified"),
         (b"fLaC" + bytes(60), "FLAC", "FLAC of 64 B that cannot be decoded"),
         (b"OggS" + bytes(60), "Ogg", "Ogg of 64 B that cannot be decoded"),
-        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B that cannot be decoded: Format not recognised"),
+        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B that cannot be decoded: Format not recognized"),
         (b"\xff\xfb" + bytes(200), "MP3", "MP3 of 202 B that cannot be decoded: no frame of sound"),
     ],
 )
@@ -475,7 +475,7 @@ def test_what_cannot_be_had_is_said(client: TestClient, path: str, changed: dict
     assert client.get(f"/api/audio/{path}", params={**WHERE, **changed}).status_code == status
 
 
-def test_label_is_sanitised_markdown(tmp_path: Path) -> None:
+def test_label_is_sanitized_markdown(tmp_path: Path) -> None:
     parts = [int16_wav([1]), b"**hi** <script>alert(1)</script>"]
     metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="audio"))
     value = Summary.Value(tag="voice", metadata=metadata, tensor=strings_tensor(parts, (1, 2)))

@@ -99,7 +99,7 @@ def test_equal_areas_are_equal_counts() -> None:
     assert typical_width([], 0.1) == 0.1
 
 
-def test_neighbours_too_narrow_to_be_told_apart_are_joined_and_nothing_is_lost() -> None:
+def test_neighbors_too_narrow_to_be_told_apart_are_joined_and_nothing_is_lost() -> None:
     narrow = rows((0, 5, 9), (5, 5.2, 1), (5.2, 5.5, 2), (5.5, 5.9, 3), (6.1, 6.2, 4), (6.2, 6.3, 5), (8, 12, 6))
     assert join_narrow(narrow, 1.0).tolist() == [[0, 5, 9], [5, 5.9, 6], [6.1, 6.3, 9], [8, 12, 6]]
     assert join_narrow(narrow, 1e-6).tolist() == narrow.tolist()

@@ -8,7 +8,7 @@ from stepscope.dashboard.panels.hparams.analysis import (
     FEWEST_SESSIONS,
     Analysis,
     Correlation,
-    analyse,
+    analyze,
     correlation_ratio,
     ranks,
     spearman,
@@ -58,7 +58,7 @@ def made_sessions(count: int) -> tuple[dict[str, list[HParamValue | None]], list
 
 def test_forest_finds_what_matters_and_how_well_it_knows() -> None:
     hparams, metric = made_sessions(150)
-    found = analyse(hparams, metric)
+    found = analyze(hparams, metric)
     assert found.forest is not None
     importance = found.forest.importance
     assert list(importance) == ["lr", "optimizer", "noise"]
@@ -68,28 +68,28 @@ def test_forest_finds_what_matters_and_how_well_it_knows() -> None:
     assert found.correlations["lr"].value > 0.9
     assert found.correlations["optimizer"].measure == "eta"
     assert "seed" not in found.correlations
-    assert analyse(hparams, metric) == found
+    assert analyze(hparams, metric) == found
 
 
 def test_noise_is_not_explained() -> None:
     hparams, _ = made_sessions(60)
     metric: list[float | None] = [float(value) for value in np.random.default_rng(1).uniform(0, 1, 60)]
-    found = analyse(hparams, metric)
+    found = analyze(hparams, metric)
     assert found.forest is not None
     assert found.forest.r2 < 0.3
 
 
 def test_too_few_sessions_get_no_forest() -> None:
     hparams, metric = made_sessions(FEWEST_SESSIONS - 1)
-    found = analyse(hparams, metric)
+    found = analyze(hparams, metric)
     assert (found.sessions, found.forest) == (FEWEST_SESSIONS - 1, None)
     enough, more = made_sessions(FEWEST_SESSIONS)
-    assert analyse(enough, more).forest is not None
+    assert analyze(enough, more).forest is not None
 
 
 def test_sessions_without_a_finite_metric_are_left_out_and_counted() -> None:
     values: list[HParamValue | None] = [1.0, 2.0, 3.0, 4.0, None, 6.0]
-    found = analyse({"x": values, "mixed": [True, 1.0, "1", None, "a", "a"]}, [3, 2, math.nan, 1, 0, math.inf])
+    found = analyze({"x": values, "mixed": [True, 1.0, "1", None, "a", "a"]}, [3, 2, math.nan, 1, 0, math.inf])
     assert found == Analysis(4, 2, None, {"x": Correlation("spearman", -1.0, 3), "mixed": Correlation("eta", 1.0, 4)})
 
 
@@ -99,13 +99,13 @@ def test_missing_numbers_and_odd_types_are_no_obstacle() -> None:
         None if at % 3 == 0 else math.nan if at % 3 == 1 else float(at) for at in range(count)
     ]
     mixed: list[HParamValue | None] = [[True, 1.0, "1", None, math.inf][at % 5] for at in range(count)]  # type: ignore[misc]
-    found = analyse({"odd": odd, "mixed": mixed}, [float(at) for at in range(count)])
+    found = analyze({"odd": odd, "mixed": mixed}, [float(at) for at in range(count)])
     assert found.forest is not None
     assert set(found.forest.importance) == {"odd", "mixed"}
 
 
 @pytest.mark.parametrize("metric", [[], [None], [math.nan] * 9, [1.0] * 9])
 def test_nothing_to_explain(metric: list[float | None]) -> None:
-    found = analyse({"x": [float(at) for at in range(len(metric))]}, metric)
+    found = analyze({"x": [float(at) for at in range(len(metric))]}, metric)
     assert found.forest is None
     assert dict(found.correlations) == {}

@@ -130,7 +130,7 @@ def test_a_vertex_that_is_nowhere_in_the_other_mesh_has_no_distance() -> None:
     found = make_geometry(SQUARE, reference=reference)
     assert found.moved is not None
     assert found.moved.distances.tolist() == [0, 0, -1, 0]
-    assert found.notes == ("1 vertex not compared: NaN or infinite there; shown in grey",)
+    assert found.notes == ("1 vertex not compared: NaN or infinite there; shown in gray",)
 
 
 def test_meshes_far_from_zero_keep_their_digits() -> None:
@@ -214,7 +214,7 @@ def test_a_series_that_does_not_say_its_part_is_known_by_its_tag(tmp_path: Path)
 # --- configuration --------------------------------------------------------------------------------------------------
 
 
-def test_a_configuration_is_honoured_as_far_as_it_has_a_meaning() -> None:
+def test_a_configuration_is_honored_as_far_as_it_has_a_meaning() -> None:
     config = {
         "camera": {"cls": "PerspectiveCamera", "fov": 60, "position": [1, 2, 3], "near": 0.1},
         "material": {"cls": "MeshBasicMaterial", "color": "#ff8000", "wireframe": True, "roughness": 1},

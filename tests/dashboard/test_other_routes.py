@@ -57,10 +57,10 @@ def test_clips_with_labels_of_unsafe_types(tmp_path: Path) -> None:
     metadata = plugin_metadata(
         "audio", summary_pb2.DATA_CLASS_UNKNOWN, AudioPluginData(encoding=AudioPluginData.WAV).SerializeToString()
     )
-    labelled = strings_tensor([b"RIFF1", b"a *bell* <script>", b"RIFF2", b""], (2, 2))
+    labeled = strings_tensor([b"RIFF1", b"a *bell* <script>", b"RIFF2", b""], (2, 2))
     page = Summary.Audio(encoded_audio_string=b"<script>", content_type="text/html")
     with SummaryWriter(str(tmp_path / "a")) as writer:
-        value = Summary.Value(tag="tone", metadata=metadata, tensor=labelled)
+        value = Summary.Value(tag="tone", metadata=metadata, tensor=labeled)
         writer.add_summary(Summary(value=[value]), 1, walltime=10.0)
         writer.add_summary(Summary(value=[Summary.Value(tag="page", audio=page)]), 1, walltime=10.0)
     client = client_with_companions(tmp_path)

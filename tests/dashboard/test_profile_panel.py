@@ -142,7 +142,7 @@ def test_every_page_of_every_odd_trace_can_be_shown(odd: str, page: Page) -> Non
     [
         ("kernels", ["kernels"]),
         ("copies", ["memcpys", "copy_sizes", "bandwidth"]),
-        ("idle", ["idle", "temporal", "work", "utilisation", "overlap", "queue", "launches"]),
+        ("idle", ["idle", "temporal", "work", "utilization", "overlap", "queue", "launches"]),
         ("memory", ["memory", "memory_by_module", "memory_at_peak", "memory_by_operator"]),
         ("path", ["critical_path", "critical_path_parts"]),
         ("input", ["steps"]),
@@ -559,7 +559,7 @@ def test_the_overview_says_what_the_analyses_say() -> None:
     }
     known = {row["name"]: row["value"] for row in report.table(tiny(), "overview").to_dicts()}
     assert tiles["Mean step"] == texts.duration(known["step_time"])
-    assert tiles["GPU utilization"] == texts.percent(known["gpu_utilisation"])
+    assert tiles["GPU utilization"] == texts.percent(known["gpu_utilization"])
     assert tiles["Steps"] == f"{known['steps']:.0f}"
     titles = [each.children[1].children[0].children for each in find(page, html.Li) if hasattr(each, "data-severity")]
     assert titles == report.table(tiny(), "findings")["title"].to_list()

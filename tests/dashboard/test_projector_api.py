@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
-from stepscope.dashboard.embeddings import judgements, plans
+from stepscope.dashboard.embeddings import judgments, plans
 from stepscope.dashboard.embeddings.job_queue import Jobs
-from stepscope.dashboard.embeddings.judgements import HdbscanSettings, KmeansSettings
+from stepscope.dashboard.embeddings.judgments import HdbscanSettings, KmeansSettings
 from stepscope.dashboard.embeddings.methods import SETTINGS as KINDS
 from stepscope.dashboard.embeddings.uploads import Uploads
 from stepscope.dashboard.panels.projector.panel import ProjectorPanel
@@ -207,8 +207,8 @@ def test_a_point(client: TestClient) -> None:
         ("inner", [5, 4, 0], [5.0, 1.0, 0.0]),
     ],
 )
-def test_neighbours(client: TestClient, metric: str, rows: list[int], distances: list[float]) -> None:
-    found = ask(client, "neighbours", id=ID, row=1, count=3, metric=metric)
+def test_neighbors(client: TestClient, metric: str, rows: list[int], distances: list[float]) -> None:
+    found = ask(client, "neighbors", id=ID, row=1, count=3, metric=metric)
     assert (found["rows"], found["metric"], found["exact"]) == (rows, metric, True)
     assert found["distances"] == pytest.approx(distances, abs=1e-6)
 
@@ -298,9 +298,9 @@ def test_random_axes_of_some_points(client: TestClient) -> None:
     begun = post(client, "project", id=ID, projection="random", settings={"dimensions": 2, "seed": 7}, rows=key)
     header, (flat, rows) = done(client, begun["job"])
     assert (len(flat), rows.tolist(), header["seed"], header["count"]) == (6, [1, 3, 5], 7, 3)
-    near = ask(client, "neighbours", id=ID, row=3, job=begun["job"])
+    near = ask(client, "neighbors", id=ID, row=3, job=begun["job"])
     assert sorted(near["rows"]) == [1, 5]
-    refused = client.get("/api/projector/neighbours", params={"id": ID, "row": 2, "job": begun["job"]})
+    refused = client.get("/api/projector/neighbors", params={"id": ID, "row": 2, "job": begun["job"]})
     assert (refused.status_code, refused.json()["detail"]) == (404, "The point 2 is not in the picture.")
 
 
@@ -321,7 +321,7 @@ def test_tsne_streams_and_is_judged_and_clustered_and_written(client: TestClient
     while judged["state"] in ("queued", "running"):
         judged, arrays = packed(client, "quality", job=job, count=5, column="label")
     assert judged["state"] == "done", judged["message"]
-    assert judged["arrays_of"] == ["trustworthiness", "continuity", "hit", "neighbours_kept"]
+    assert judged["arrays_of"] == ["trustworthiness", "continuity", "hit", "neighbors_kept"]
     assert [len(array) for array in arrays] == [40] * 4
     assert all(0 <= judged[name] <= 1 for name in judged["arrays_of"])
     assert (judged["count"], judged["sampled"]) == (5, 40)
@@ -441,8 +441,8 @@ def test_others_are_answered_while_a_page_waits_and_a_job_runs(live: Live) -> No
         ("table", {"id": ID, "sort": "nothing"}, 404, "'words' has no column 'nothing'"),
         ("table", {"id": ID, "rows_of": "f" * 32}, 404, "This selection is not known any more."),
         ("row", {"id": ID, "row": 6}, 404, "There are 6 points; there is no number 6."),
-        ("neighbours", {"id": ID, "row": 0, "metric": "x"}, 422, "Parameter 'metric': Input should be"),
-        ("neighbours", {"id": ID, "row": 0, "job": "0" * 32}, 404, "There is no such computation any more."),
+        ("neighbors", {"id": ID, "row": 0, "metric": "x"}, 422, "Parameter 'metric': Input should be"),
+        ("neighbors", {"id": ID, "row": 0, "job": "0" * 32}, 404, "There is no such computation any more."),
         ("search", {"id": ID, "q": ""}, 422, "Parameter 'q': "),
         ("sprite", {"id": ID}, 404, "The embedding has no sprite picture."),
         ("frame", {"job": "../../../etc/passwd"}, 404, "There is no such computation any more."),
@@ -515,11 +515,11 @@ def test_every_number_of_the_settings_is_bounded(
     assert (answer.status_code, answer.json()["detail"][:10]) == (422, "Settings: ")
 
 
-def test_more_neighbours_than_memory_holds_are_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of 25,000 points, and as many neighbours of each, HDBSCAN would hold ten gigabytes.
-    for module in (plans, judgements):
+def test_more_neighbors_than_memory_holds_are_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of 25,000 points, and as many neighbors of each, HDBSCAN would hold ten gigabytes.
+    for module in (plans, judgments):
         monkeypatch.setattr(module, "MOST_PAIRS", 20)
-    told = "neighbours in all with these settings; at most 20 are held."
+    told = "neighbors in all with these settings; at most 20 are held."
     orders: list[tuple[str, dict[str, Any], str]] = [
         ("project", {"projection": "tsne"}, f"These points have 30 {told} Choose fewer points, or a smaller perplex"),
         ("project", {"projection": "umap"}, f"These points have 36 {told} Choose fewer points, or a smaller number"),

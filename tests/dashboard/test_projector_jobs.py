@@ -211,7 +211,7 @@ def test_a_cancelled_job_starts_anew(make_jobs: Callable[..., Jobs]) -> None:
     jobs = make_jobs()
     key = running(jobs, tsne_plan(ENDLESS))
     assert jobs.act(key, "cancel") == "cancelled"
-    assert jobs.told(key)[0]["message"] == "Cancelled."
+    assert jobs.told(key)[0]["message"] == "Canceled."
     assert jobs.act(key, "pause") == "cancelled"
     again, cached = jobs.submit(tsne_plan(ENDLESS))
     assert not cached

@@ -91,7 +91,7 @@ def test_charts_that_are_asked_for_wrongly_are_refused(client: TestClient, body:
     assert (answer.status_code, answer.json()["detail"].partition(" ")[0]) == (400, "Expected")
 
 
-def test_descriptions_are_sanitised_html() -> None:
+def test_descriptions_are_sanitized_html() -> None:
     # TensorBoard's clients put them into their pages as they come; only those of images were made safe.
     columns = Columns(np.array([0]), np.array([1.0]), np.array([1.0]))
     text = "a *b* <script>alert(1)</script>"

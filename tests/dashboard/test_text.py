@@ -20,7 +20,7 @@ def strings(content: Any) -> Any:
 
 
 def in_order(html: str) -> str:
-    """The HTML with the attributes of every tag sorted; the sanitiser gives them in any order."""
+    """The HTML with the attributes of every tag sorted; the sanitizer gives them in any order."""
     return re.sub(r"(?<=<a )[^>]*", lambda found: " ".join(sorted(found[0].split())), html)
 
 

@@ -186,7 +186,7 @@ def test_a_snapshot_has_traces_only_if_it_lists_some(trace_file: Path) -> None:
     assert has_traces(snapshot_of(series=run_metadata_series("r", metadata_of_one_node())))
 
 
-def test_the_summary_names_lanes_extent_counters_and_utilisation(client: TestClient) -> None:
+def test_the_summary_names_lanes_extent_counters_and_utilization(client: TestClient) -> None:
     answer = client.get("/api/timeline/trace", params={"id": ID}).json()
     strips = answer.pop("coverage")["strips"]
     assert [strip["kind"] for strip in strips] == [lane["kind"] for lane in answer["lanes"]]

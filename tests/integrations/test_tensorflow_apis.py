@@ -200,7 +200,7 @@ V2_CALLS: dict[str, Callable[[Any], Any]] = {
     "image_of_int8": lambda api: api.image("ints", (FLOATS * 100).clip(-120, 120).astype(np.int8), 3),
     "image_of_uint16": lambda api: api.image("ints", np.abs(FLOATS * 9000).astype(np.uint16), 3),
     "image_of_int32": lambda api: api.image("ints", (FLOATS * 5e8).astype(np.int32), 3),
-    "grey_and_alpha": lambda api: api.image("grey", BYTES[..., :2], 3),
+    "gray_and_alpha": lambda api: api.image("gray", BYTES[..., :2], 3),
     "no_images": lambda api: api.image("none", BYTES, 3, 0),
     "audio": lambda api: api.audio("tone", SOUND, 8000, 4),
     "few_audios": lambda api: api.audio("tone", SOUND, 8000, 4, 1, "wav", "a *tone*"),

@@ -63,7 +63,7 @@ def test_kinds_of_work(opened: Opened) -> None:
         for row in figures["get_gpu_kernel_breakdown"][0]
     }
     # It takes the waits of streams for events for computation.
-    waited = 6 if facts.slices("synchronisation", on_device=True).size else 0
+    waited = 6 if facts.slices("synchronization", on_device=True).size else 0
     ours = {row["work"]: microseconds(row["duration_ns"]) for row in work_breakdown(facts).to_dicts()}
     assert ours | {"computation": ours["computation"] + waited} == theirs
 
@@ -180,7 +180,7 @@ def test_every_kernel_of_the_file_is_classified(peer: Callable[[str], Path], ope
     assert facts.slices("kernel", "communication", on_device=True).size == categories.count("kernel")
     assert facts.slices("memcpy").size == categories.count("gpu_memcpy")
     assert facts.slices("memset").size == categories.count("gpu_memset")
-    assert facts.slices("runtime", "synchronisation", on_device=False).size == categories.count("cuda_runtime")
+    assert facts.slices("runtime", "synchronization", on_device=False).size == categories.count("cuda_runtime")
     operators = facts.slices("operator", "communication", "data_loading", "annotation", on_device=False).size
     assert operators == categories.count("cpu_op") + categories.count("user_annotation")
 

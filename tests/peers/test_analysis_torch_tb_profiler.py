@@ -11,7 +11,7 @@ from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.kernels import kernels, tensor_core_share
 from stepscope.profiler.analysis.operators import operators
 from stepscope.profiler.analysis.steps import mean_step, step_breakdown
-from stepscope.profiler.analysis.temporal import gpu_utilisation
+from stepscope.profiler.analysis.temporal import gpu_utilization
 from stepscope.profiler.traces import read_trace
 
 pytestmark = pytest.mark.peers
@@ -62,8 +62,8 @@ def test_mean_step(facts: Facts, expected: dict[str, Any]) -> None:
 
 def test_device_metrics(facts: Facts, expected: dict[str, Any]) -> None:
     theirs = {each["title"]: each["value"] for each in expected["overview"]["gpu_metrics"]["data"]}
-    (ours,) = gpu_utilisation(facts).to_dicts()
-    assert f"{round(ours['utilisation_percent'], 2)} %" == theirs["GPU Utilization"]
+    (ours,) = gpu_utilization(facts).to_dicts()
+    assert f"{round(ours['utilization_percent'], 2)} %" == theirs["GPU Utilization"]
     assert f"{round(ours['sm_efficiency_percent'], 2)} %" == theirs["Est. SM Efficiency"]
     assert f"{round(ours['occupancy_percent'], 2)} %" == theirs["Est. Achieved Occupancy"]
     assert f"{round(100 * tensor_core_share(facts), 2)} %" == theirs["Kernel Time using Tensor Cores"]

@@ -42,12 +42,12 @@ REQUESTS = {
     "by rate, down": by({"hparam": "lr", "order": "ORDER_DESC"}),
     "by rate, missing first": by({"hparam": "lr", "order": "ORDER_ASC", "missingValuesFirst": True}),
     "by rate, down, missing first": by({"hparam": "lr", "order": "ORDER_DESC", "missingValuesFirst": True}),
-    "by optimiser, then accuracy down": by(
+    "by optimizer, then accuracy down": by(
         {"hparam": "opt", "order": "ORDER_ASC"}, {"metric": ACCURACY, "order": "ORDER_DESC"}
     ),
     "by loss": by({"metric": LOSS, "order": "ORDER_ASC"}),
-    "optimiser matches": by({"hparam": "opt", "filterRegexp": "[Aa]d"}),
-    "optimiser matches, case": by({"hparam": "opt", "filterRegexp": "adam"}),
+    "optimizer matches": by({"hparam": "opt", "filterRegexp": "[Aa]d"}),
+    "optimizer matches, case": by({"hparam": "opt", "filterRegexp": "adam"}),
     "rate within": by({"hparam": "lr", "filterInterval": {"minValue": 0.01, "maxValue": "Infinity"}}),
     "rate within, missing out": by(
         {"hparam": "lr", "filterInterval": {"minValue": 0.01, "maxValue": 1}, "excludeMissingValues": True}

@@ -17,19 +17,19 @@ from stepscope.profiler.traces import read_trace
 pytestmark = pytest.mark.peers
 
 CHROME = {
-    "hta/a100_rank0_108936_events.json.gz": {"flow end without a start": 28196, "overlaps its neighbour": 1},
+    "hta/a100_rank0_108936_events.json.gz": {"flow end without a start": 28196, "overlaps its neighbor": 1},
     "hta/amd_mi250.json.gz": {"flow end without a start": 5},
     "hta/diff_control.json.gz": {"flow end without a start": 15242},
-    "hta/diff_test.json.gz": {"flow end without a start": 11797, "overlaps its neighbour": 25},
+    "hta/diff_test.json.gz": {"flow end without a start": 11797, "overlaps its neighbor": 25},
     "hta/sampled_rank-0.json.gz": {},
     "hta/sampled_rank-1.json.gz": {},
     "hta/simple_add.json.gz": {
         "flow end without a start": 176,
         "flow start without an end": 16,
-        "overlaps its neighbour": 7,
+        "overlaps its neighbor": 7,
     },
     "kineto/resnet50_num_workers_0.pt.trace.json.gz": {},
-    "torch_profiler/cpu.1795227341401647509.pt.trace.json.gz": {"overlaps its neighbour": 75},
+    "torch_profiler/cpu.1795227341401647509.pt.trace.json.gz": {"overlaps its neighbor": 75},
     "tensorflow1/rm_4.timeline_dataflow.json": {},
     "tensorflow1/rm_4.timeline_dataflow_memory.json": {},
     "tensorflow2.xprof_trace.json": {},

@@ -83,14 +83,14 @@ class FakeNvml:
     NVML_PCIE_UTIL_TX_BYTES, NVML_PCIE_UTIL_RX_BYTES = 0, 1
 
     def __init__(self) -> None:
-        self.initialised = 0
+        self.initialized = 0
         self.models = ["NVIDIA H100", "NVIDIA H100"]
 
     def nvmlInit(self) -> None:  # noqa: N802
-        self.initialised += 1
+        self.initialized += 1
 
     def nvmlShutdown(self) -> None:  # noqa: N802
-        self.initialised -= 1
+        self.initialized -= 1
 
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
         return len(self.models)
@@ -136,9 +136,9 @@ def test_counters_of_the_gpus_by_cudas_numbers(nvml: FakeNvml, monkeypatch: pyte
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
     collector = NvmlCollector(interval=3600)
     collector.start(RecordingClock(time))
-    assert nvml.initialised == 1
+    assert nvml.initialized == 1
     collected = collector.stop()
-    assert nvml.initialised == 0
+    assert nvml.initialized == 0
     assert [(*series[:3], list(series.values)) for series in collected.counters] == [
         ("/device:GPU:0", "GPU utilization (%)", "GPU", [11, 11]),
         ("/device:GPU:0", "memory utilization (%)", "memory", [21, 21]),
@@ -156,7 +156,7 @@ def test_gpus_that_cuda_does_not_see_are_an_error(nvml: FakeNvml, monkeypatch: p
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     with pytest.raises(UserError, match=r"CUDA sees no GPU.*CUDA_VISIBLE_DEVICES, which is ''"):
         NvmlCollector().start(RecordingClock(time))
-    assert nvml.initialised == 0
+    assert nvml.initialized == 0
 
 
 def test_gpus_of_several_models_are_a_note(nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_a_driver_that_fails_while_it_starts_is_a_clear_error(nvml: FakeNvml, mo
     monkeypatch.setattr(nvml, "nvmlDeviceGetUUID", fail)
     with pytest.raises(UserError, match=r"NVML cannot record: Unknown Error\. Expected GPUs"):
         NvmlCollector().start(RecordingClock(time))
-    assert nvml.initialised == 0
+    assert nvml.initialized == 0
 
 
 def test_without_pynvml_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

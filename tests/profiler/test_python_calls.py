@@ -595,7 +595,7 @@ def test_nothing_is_left_behind() -> None:
     assert nothing_is_left()
 
 
-class Neighbour:
+class Neighbor:
     """A collector of this package's kind that runs a thread, and calls functions of Python to start and to stop."""
 
     def start(self, clock: RecordingClock) -> None:
@@ -607,7 +607,7 @@ class Neighbour:
 
 
 def test_whole_recording_without_what_records_it(tmp_path: Path) -> None:
-    with profiler.Profile(tmp_path, collectors=[Neighbour(), PythonCallCollector(), Neighbour()]) as profile:
+    with profiler.Profile(tmp_path, collectors=[Neighbor(), PythonCallCollector(), Neighbor()]) as profile:
         with profiler.annotate("scope"):
             parent()
         profiler.step()

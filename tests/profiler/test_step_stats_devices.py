@@ -189,7 +189,7 @@ def test_a_kernel_of_an_earlier_steps_launch_keeps_its_annotation() -> None:
     assert with_origin.timeline_label.endswith("@@Optimizer.step_SGD.step:aten.add")
 
 
-def test_what_has_no_details_is_labelled_as_of_this_generation() -> None:
+def test_what_has_no_details_is_labeled_as_of_this_generation() -> None:
     assert device_label("k", {}) == "k regs:0"
     assert device_label("k", {"grid": [], "block": ["x"], "bytes": 2.5}, "a:b") == "k regs:0@@a:b"
 

@@ -98,7 +98,7 @@ def test_a_training_loop_end_to_end(tmp_path: Path) -> None:
     assert recording.steps == (0, 1, 2)
     trace = load_trace(str(recording.trace_path))
     # Two clocks: what ends together by one may overlap by a microsecond.
-    assert trace.losses.counts.keys() <= {"overlaps its neighbour"}
+    assert trace.losses.counts.keys() <= {"overlaps its neighbor"}
 
     forward, linear = slices(trace, "forward"), slices(trace, "aten::linear")
     assert len(forward) == 3

@@ -197,7 +197,7 @@ def test_crossing_slices_are_counted_as_an_oracle_counts_them(spans: list[tuple[
     crossing = sum(
         any(start < other_end < end for _, other_end in ordered[:index]) for index, (start, end) in enumerate(ordered)
     )
-    assert trace.losses.counts.get("overlaps its neighbour", 0) == crossing
+    assert trace.losses.counts.get("overlaps its neighbor", 0) == crossing
     assert sorted(zip(trace.start_ns.tolist(), trace.duration_ns.tolist(), strict=True)) == sorted(
         (ts * 1000, dur * 1000) for ts, dur in spans
     )

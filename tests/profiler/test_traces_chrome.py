@@ -63,7 +63,7 @@ def test_slices_that_cross_take_another_row_and_are_counted() -> None:
         ("b", 1),
         ("d", 2),
     ]
-    assert trace.losses.counts == {"overlaps its neighbour": 2}
+    assert trace.losses.counts == {"overlaps its neighbor": 2}
 
 
 def test_times_keep_every_nanosecond_that_is_written() -> None:

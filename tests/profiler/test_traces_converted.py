@@ -163,7 +163,7 @@ def test_chrome_json_holds_slices_flows_counters_and_the_clock() -> None:
     assert [(c.name, c.series, c.values.tolist()) for c in found.counters] == [("memory", "used", [7.5])]
     assert [step.number for step in found.steps] == [3]
     # What overlapped has a thread of its own now, since viewers drop overlapping slices.
-    assert (trace.losses.counts, found.losses.counts) == ({"overlaps its neighbour": 1}, {})
+    assert (trace.losses.counts, found.losses.counts) == ({"overlaps its neighbor": 1}, {})
     assert [lane.name for lane in found.lanes if lane.pid == 9] == ["thread 8", "thread 8 (2)", "main"]
 
 
@@ -201,7 +201,7 @@ def test_step_stats_hold_kernels_copies_and_threads() -> None:
     )
     kernel = found.arguments[found.name_id.tolist().index(found.names.index("void sgemm(float)"))]
     assert (kernel["grid"], kernel["block"], kernel["registers per thread"]) == ([1, 2, 3], [4, 1, 1], 8)
-    assert found.losses.counts == {"stored twice, shown once": 2, "overlaps its neighbour": 1}
+    assert found.losses.counts == {"stored twice, shown once": 2, "overlaps its neighbor": 1}
     assert not_carried(trace) == "StepStats have no place for 1 counters and 1 arrows, and for few arguments."
 
 

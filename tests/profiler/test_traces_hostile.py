@@ -199,7 +199,7 @@ def test_slices_that_overlap_lie_in_the_rows_that_looking_at_all_of_them_gives(s
     trace = chrome(*[slice_(str(number), *span) for number, span in enumerate(ordered)])
     row_of = {int(trace.names[name]): int(row) for name, row in zip(trace.name_id, trace.depth, strict=True)}
     assert [row_of[number] for number in range(len(ordered))] == [row for row, _ in expected]
-    assert trace.losses.counts.get("overlaps its neighbour", 0) == sum(crosses for _, crosses in expected)
+    assert trace.losses.counts.get("overlaps its neighbor", 0) == sum(crosses for _, crosses in expected)
 
 
 def parents_by_looking_at_all(trace: Trace) -> list[int]:
@@ -233,7 +233,7 @@ def test_hundreds_of_rows_have_parents_and_depths() -> None:
     (index,) = np.flatnonzero(inner).tolist()
     assert [trace.names[trace.name_id[trace.parents[index]]], int((trace.parents >= 0).sum())] == ["199", 1]
     # All but the first begin in slices that end before them; so does the one in the last of them.
-    assert trace.losses.counts == {"overlaps its neighbour": 200}
+    assert trace.losses.counts == {"overlaps its neighbor": 200}
 
 
 def bound_row_by_row(trace: Trace, time: NDArray[Any], lane: NDArray[Any], to_next: NDArray[Any]) -> list[int]:

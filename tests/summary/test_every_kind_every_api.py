@@ -112,7 +112,7 @@ PICTURE = np.array([[[0, 1, 2], [3, 4, 5]]], np.uint8)
 """Height 1, width 2, three channels."""
 PICTURE_READ = (2, 1, [[PICTURE.tolist()]])
 TWO_READ = (2, 1, [[PICTURE.tolist()]] * 2)
-GREY_READ = (2, 1, [[[[0, 255]]]])
+GRAY_READ = (2, 1, [[[[0, 255]]]])
 BLANK, BOXED = np.zeros((2, 6, 8, 3), np.uint8)
 # Lines of two pixels, of which horizontal ones lie above their places.
 BOXED[0:6, 1:6] = [255, 0, 0]
@@ -211,7 +211,7 @@ def written_by_summary_writer() -> Iterator[tuple[str, Callable[[Any], object], 
     yield "scalars", lambda w: w.add_scalars("a/t", {"x": 0.5, "y": 2}, *at), points
     yield "image, HWC", lambda w: w.add_image("t", PICTURE, *at, "HWC"), of_t("images", PICTURE_READ)
     yield "image, CHW, float", lambda w: w.add_image("t", chw / 255, *at), of_t("images", PICTURE_READ)
-    yield "image, HW, bool", lambda w: w.add_image("t", [[False, True]], *at, "HW"), of_t("images", GREY_READ)
+    yield "image, HW, bool", lambda w: w.add_image("t", [[False, True]], *at, "HW"), of_t("images", GRAY_READ)
     yield "images, NHWC", lambda w: w.add_images("t", two, *at, "NHWC"), of_t("images", TWO_READ)
     yield "images, NCHW", lambda w: w.add_images("t", two.transpose(0, 3, 1, 2), *at), of_t("images", TWO_READ)
     boxes = [[1, 1, 5, 4]]

@@ -1,4 +1,4 @@
-# PyTorch is not analysed: its classes are Any.
+# PyTorch is not analyzed: its classes are Any.
 # mypy: disable-error-code="misc,untyped-decorator,name-defined,has-type"
 import re
 import warnings

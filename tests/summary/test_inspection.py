@@ -140,7 +140,7 @@ def test_what_is_counted_of_a_damaged_file_is_what_readers_see(changes: list[tup
     assert found.observations.steps["scalars"] == ([] if series is None else series.steps.tolist())
 
 
-def test_a_file_of_any_name_is_inspected_and_its_neighbours_are_not(tmp_path: Path) -> None:
+def test_a_file_of_any_name_is_inspected_and_its_neighbors_are_not(tmp_path: Path) -> None:
     write(tmp_path / "saved[1].bin", scalar(1, "x"))
     write(tmp_path / "events.out.tfevents.9", scalar(2, "y"))
     given = str(tmp_path / "saved[1].bin")

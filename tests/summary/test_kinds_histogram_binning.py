@@ -24,8 +24,8 @@ TENSORFLOW_EDGES.sort()
 TINY = float(np.finfo(np.float64).smallest_subnormal)
 TINY_32 = float(np.finfo(np.float32).smallest_subnormal)
 HARD = [0.0, -0.0, TINY, -TINY, TINY_32, -TINY_32, 1e-50, -1e-50, 1.0, -1.0, 1e39, -1e39, DBL_MAX, -DBL_MAX]
-HARD_AND_NEIGHBOURS = sorted({float(np.nextafter(x, to)) for x in HARD for to in (-DBL_MAX, x, DBL_MAX)})
-FINITE = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(HARD_AND_NEIGHBOURS)
+HARD_AND_NEIGHBORS = sorted({float(np.nextafter(x, to)) for x in HARD for to in (-DBL_MAX, x, DBL_MAX)})
+FINITE = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(HARD_AND_NEIGHBORS)
 EDGES = st.one_of(
     st.just(TENSORFLOW_EDGES),
     st.lists(FINITE | st.sampled_from([-np.inf, np.inf]), min_size=2, max_size=30).map(lambda edges: np.sort(edges)),

@@ -14,7 +14,7 @@ from stepscope.summary.kinds.figure import figures
 from stepscope.summary.kinds.video import prepared_video, video
 from stepscope.summary.proto.summary_pb2 import Summary
 
-BLACK, WHITE, GREY = 0, 255, 128
+BLACK, WHITE, GRAY = 0, 255, 128
 
 
 def gif(value: Summary.Value) -> tuple[tuple[int, int], list[float], list[Any]]:
@@ -36,18 +36,18 @@ def flat_video(*shades: tuple[int, ...]) -> Any:
 
 
 def test_a_video() -> None:
-    size, durations, frames = gif(video("v", flat_video((BLACK, WHITE, GREY)), 4))
+    size, durations, frames = gif(video("v", flat_video((BLACK, WHITE, GRAY)), 4))
     assert (size, durations) == ((3, 2), [250, 250, 250])
-    assert [frame.tolist() for frame in frames] == [[[[shade] * 3] * 3] * 2 for shade in (BLACK, WHITE, GREY)]
+    assert [frame.tolist() for frame in frames] == [[[[shade] * 3] * 3] * 2 for shade in (BLACK, WHITE, GRAY)]
 
 
 def test_several_videos_are_a_grid() -> None:
-    size, _, (frame,) = gif(video("v", flat_video((WHITE,), (GREY,), (GREY,)), 4))
+    size, _, (frame,) = gif(video("v", flat_video((WHITE,), (GRAY,), (GRAY,)), 4))
     assert size == (12, 2)
-    assert frame[0, ::3, 0].tolist() == [WHITE, GREY, GREY, BLACK]
-    size, _, (frame,) = gif(video("v", flat_video((WHITE,), (GREY,), (GREY,), (WHITE,)), 4))
+    assert frame[0, ::3, 0].tolist() == [WHITE, GRAY, GRAY, BLACK]
+    size, _, (frame,) = gif(video("v", flat_video((WHITE,), (GRAY,), (GRAY,), (WHITE,)), 4))
     assert size == (6, 4)
-    assert frame[::2, ::3, 0].tolist() == [[WHITE, GREY], [GREY, WHITE]]
+    assert frame[::2, ::3, 0].tolist() == [[WHITE, GRAY], [GRAY, WHITE]]
 
 
 def test_other_layouts_colors_and_rates_of_video() -> None:
@@ -82,7 +82,7 @@ def test_videos_refuse(frames: Any, options: dict[str, Any], error: type[Excepti
 
 
 def test_prepared_videos_are_of_the_frames_at_the_call() -> None:
-    frames = flat_video((BLACK, WHITE, GREY)).copy()
+    frames = flat_video((BLACK, WHITE, GRAY)).copy()
     expected = video("v", frames, 4)
     later = prepared_video("v", frames, 4)
     frames[:] = 7
@@ -126,9 +126,9 @@ def test_labels_and_rescaling() -> None:
     white = np.full((40, 60), WHITE, np.uint8)
     box = [[4, 4, 55, 35]]
     plain = png(image_with_boxes("b", white, box, dataformats="HW"))
-    labelled = png(image_with_boxes("b", white, box, dataformats="HW", labels="cat"))
-    assert png(image_with_boxes("b", white, box, dataformats="HW", labels=["cat"])).tolist() == labelled.tolist()
-    changed = np.argwhere((plain != labelled).any(axis=2))
+    labeled = png(image_with_boxes("b", white, box, dataformats="HW", labels="cat"))
+    assert png(image_with_boxes("b", white, box, dataformats="HW", labels=["cat"])).tolist() == labeled.tolist()
+    changed = np.argwhere((plain != labeled).any(axis=2))
     # Black letters on red, inside the lower left corner of the box.
     assert len(changed) > 50
     assert (changed.min(axis=0) >= [18, 4]).all()

@@ -60,7 +60,7 @@ def noisy(pixels: Any) -> Any:
         (noisy(np.tile(SMOOTH[:8, :8], (50, 40))[..., None]), 1.1),
         (np.tile(np.random.default_rng(0).integers(0, 256, (300, 16, 3)), (1, 12, 1)), 1.25),
     ],
-    ids=["drawing", "photo", "noise", "grey", "repeated"],
+    ids=["drawing", "photo", "noise", "gray", "repeated"],
 )
 def test_files_are_hardly_larger_than_pillows(pixels: Any, most: float) -> None:
     exact = (pixels % 256).astype(np.uint8)

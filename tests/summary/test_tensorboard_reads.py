@@ -43,17 +43,17 @@ def only_values(folder: Path) -> list[tuple[float, int, str, str, Any]]:
 
 
 def test_every_kind(tmp_path: Path) -> None:
-    grey = np.array([[0, 255, 7]], np.uint8)
+    gray = np.array([[0, 255, 7]], np.uint8)
     with SummaryWriter(tmp_path) as writer:
         writer.add_scalar("loss", 0.5, 1, 10.0)
         writer.add_scalar("acc", 0.25, 2, 11.0, new_style=True)
         writer.add_scalar("precise", 0.1, -3, 12.0, double_precision=True)
         writer.add_histogram("weights", [1.0, 1.0, 3.0], 4, [0, 2, 4], 13.0)
-        writer.add_image("digit", grey, 5, 14.0, "HW")
-        writer.add_images("digits", np.stack([grey, grey]), 6, 15.0, "NHW")
+        writer.add_image("digit", gray, 5, 14.0, "HW")
+        writer.add_images("digits", np.stack([gray, gray]), 6, 15.0, "NHW")
         writer.add_text("note", "# hello", 7, 16.0)
         writer.add_text("table", [["a", "b"]], 8, 17.0)
-    png = images("", grey, "HW").tensor.string_val[2]
+    png = images("", gray, "HW").tensor.string_val[2]
     assert only_values(tmp_path) == [
         (10.0, 1, "loss", "scalars", 0.5),
         (11.0, 2, "acc", "scalars", 0.25),
@@ -253,12 +253,12 @@ def test_summaries_of_tensorboards_own_class(tmp_path: Path) -> None:
 
 
 def test_the_form_of_pytorch_is_found_by_the_event_accumulator(tmp_path: Path) -> None:
-    grey = np.array([[0, 255, 7]], np.uint8)
+    gray = np.array([[0, 255, 7]], np.uint8)
     with SummaryWriter(tmp_path, legacy=True) as writer:
         writer.add_scalar("loss", 0.5, 1)
         writer.add_histogram("weights", [1.0, 1.0, 3.0, np.nan], 2, [0, 2, 4])
-        writer.add_image("digit", grey, 3, dataformats="HW")
-        writer.add_images("digits", np.stack([grey] * 9), 4, dataformats="NHW")
+        writer.add_image("digit", gray, 3, dataformats="HW")
+        writer.add_images("digits", np.stack([gray] * 9), 4, dataformats="NHW")
         writer.add_audio("tone", [0.5, -0.5], 5, 8000)
         writer.add_video("film", np.zeros((1, 2, 3, 2, 2), np.uint8), 6)
     read = FieldAccumulator(str(tmp_path), size_guidance={"images": 0})

@@ -139,11 +139,11 @@ def test_pixels_of_any_dtype(run: Path, pictures: NDArray[Any], shown: list[int]
     assert pixels(png).tolist() == [shown]
 
 
-def test_grey_with_alpha_and_few_outputs(run: Path) -> None:
-    grey = np.array([[[[10, 200]]], [[[20, 100]]]], np.uint8)
-    tf_summary.image("x", grey, 1, max_outputs=1)
-    tf_summary.image("none", grey, 1, max_outputs=0)
-    tf_summary.image("empty", grey[:0], 1)
+def test_gray_with_alpha_and_few_outputs(run: Path) -> None:
+    gray = np.array([[[[10, 200]]], [[[20, 100]]]], np.uint8)
+    tf_summary.image("x", gray, 1, max_outputs=1)
+    tf_summary.image("none", gray, 1, max_outputs=0)
+    tf_summary.image("empty", gray[:0], 1)
     tf_summary.flush()
     (_, _, one), (_, _, none), (_, _, empty) = points(run)
     assert pixels(one[2]).tolist() == [[[10, 10, 10, 200]]]

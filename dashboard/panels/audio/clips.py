@@ -69,7 +69,7 @@ class Facts:
     frames: int
     seconds: float
     label: str
-    """Sanitised HTML."""
+    """Sanitized HTML."""
     notice: str
     """What is odd about the clip; empty if nothing is."""
     error: str

@@ -110,8 +110,8 @@ def spectrogram(
         return Spectrogram(np.zeros((height, 0), np.uint8), 0.0, True)
     wanted = max(1, -(-2 * frames // (width * fft)))
     windows = min(wanted, max(1, _MOST_TRANSFORMED // (width * fft)))
-    centres = start + (np.arange(width * windows) + 0.5) * frames / (width * windows)
-    first_frames = np.rint(centres - fft / 2).astype(np.int64)
+    centers = start + (np.arange(width * windows) + 0.5) * frames / (width * windows)
+    first_frames = np.rint(centers - fft / 2).astype(np.int64)
     columns = np.empty((width, height), np.float32)
     rows = _rows(height, fft, sound.rate, scale)
     for first, last in _blocks(width, max(1, _AT_A_TIME // (windows * fft))):

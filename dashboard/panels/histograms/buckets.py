@@ -45,7 +45,7 @@ def clean(buckets: NDArray[np.float64]) -> Cleaned:
 
 
 def join_narrow(buckets: NDArray[np.float64], finest: float) -> NDArray[np.float64]:
-    """Join neighbours that are too narrow to be told apart; wider buckets stay as they were written.
+    """Join neighbors that are too narrow to be told apart; wider buckets stay as they were written.
 
     Args:
         buckets: float64[k, 3], as `clean` gives them.
@@ -107,7 +107,7 @@ def stairs(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
     Args:
         buckets: float64[k, 3], as `clean` gives them.
     """
-    return _without_empty_neighbours(_with_gaps(buckets)) if len(buckets) else buckets
+    return _without_empty_neighbors(_with_gaps(buckets)) if len(buckets) else buckets
 
 
 def _with_gaps(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,7 +117,7 @@ def _with_gaps(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.insert(buckets, after + 1, gaps, axis=0)
 
 
-def _without_empty_neighbours(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_empty_neighbors(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
     empty = buckets[:, 2] == 0
     starts = np.flatnonzero(~empty | ~np.append(False, empty[:-1]))
     ends = np.append(starts[1:], len(buckets)) - 1

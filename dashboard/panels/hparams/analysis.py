@@ -56,7 +56,7 @@ class Analysis:
     correlations: Mapping[str, Correlation]
 
 
-def analyse(hparams: Mapping[str, Values], metric: Sequence[float | None], *, seed: int = 0) -> Analysis:
+def analyze(hparams: Mapping[str, Values], metric: Sequence[float | None], *, seed: int = 0) -> Analysis:
     """Return importance and correlation of each hyperparameter with a metric.
 
     Args:

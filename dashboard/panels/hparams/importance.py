@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import html
 
-from stepscope.dashboard.panels.hparams.analysis import FEWEST_SESSIONS, POOR_FIT, TREES, Analysis, Correlation, analyse
+from stepscope.dashboard.panels.hparams.analysis import FEWEST_SESSIONS, POOR_FIT, TREES, Analysis, Correlation, analyze
 from stepscope.dashboard.panels.hparams.table import Table
 from stepscope.dashboard.server.numbers import count, counted
 
@@ -27,7 +27,7 @@ def analysis_of(table: Table) -> Analysis | None:
     if target is None or not columns:
         return None
     metric = [row.metrics[target.key][0] if target.key in row.metrics else None for row in table.passing]
-    return analyse({column.key: [row.hparams.get(column.key) for row in table.passing] for column in columns}, metric)
+    return analyze({column.key: [row.hparams.get(column.key) for row in table.passing] for column in columns}, metric)
 
 
 def bars(found: Analysis, by: str, labels: Mapping[str, str]) -> list[Bar]:

@@ -25,7 +25,7 @@ RATE: Final = choice("images.rate", "5", ("1", "2", "5", "10", "20", "30"))
 GAMMA: Final = number("images.gamma", 1.0, 0.1, 5.0)
 INVERT: Final = flag("images.invert", False)
 CHANNEL: Final = choice("images.channel", "all", ("all", "r", "g", "b", "a", "luminance"))
-MAP: Final = choice("images.map", "grey", ("grey", "viridis", "magma", "turbo"))
+MAP: Final = choice("images.map", "gray", ("gray", "viridis", "magma", "turbo"))
 LARGE: Final = names("images.large")
 """Run, tag, step ("" at the end) and sample of the picture that is open large."""
 OTHER: Final = names("images.other")

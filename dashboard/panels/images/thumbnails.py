@@ -120,7 +120,7 @@ def small(picture: Picture, edge: int) -> Small:
 
 
 def eight_bits(image: Image.Image) -> Image.Image:
-    """Return the picture as grey or colors of 8 bits, with alpha where it has some."""
+    """Return the picture as gray or colors of 8 bits, with alpha where it has some."""
     if image.mode.startswith("I"):
         # Browsers show the upper 8 of 16 bits too.
         return Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))

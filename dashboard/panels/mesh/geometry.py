@@ -192,7 +192,7 @@ def _moved(distances: NDArray[np.float64], notes: _Notes) -> Moved | None:
     known = np.isfinite(distances)
     if not known.all():
         unknown = counted(int((~known).sum()), "vertex", "vertices")
-        notes.add(f"{unknown} not compared: NaN or infinite there; shown in grey")
+        notes.add(f"{unknown} not compared: NaN or infinite there; shown in gray")
     if not known.any():
         return None
     filled = np.where(known, distances, -1.0).astype(np.float32)

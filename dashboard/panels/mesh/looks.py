@@ -1,4 +1,4 @@
-"""What a mesh's ``json_config`` asks for, as far as it is honoured here.
+"""What a mesh's ``json_config`` asks for, as far as it is honored here.
 
 The terms are those of three.js, which TensorBoard hands them to: ``camera``, ``lights`` and ``material``, each with
 the name of a class under ``cls`` and that class's properties.
@@ -25,7 +25,7 @@ _MOST_LIGHTS: Final = 3
 
 
 class _Section:
-    """One part of the configuration: what is taken out of it is honoured, the rest is told."""
+    """One part of the configuration: what is taken out of it is honored, the rest is told."""
 
     def __init__(self, name: str, content: Mapping[str, Any], ignored: list[str]) -> None:
         self._name = name
@@ -86,7 +86,7 @@ class _Section:
 
 
 def looks_of(config: Mapping[str, Any]) -> Looks:
-    """Return what is honoured of a configuration, for the page, with ``ignored``: the entries that are not.
+    """Return what is honored of a configuration, for the page, with ``ignored``: the entries that are not.
 
     Colors are red, green and blue in 0..1; what is not given is None.
     """

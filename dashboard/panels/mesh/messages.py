@@ -39,7 +39,7 @@ class Light(TypedDict):
 
 
 class Looks(TypedDict):
-    """What is honoured of a logged configuration, and the entries that are not."""
+    """What is honored of a logged configuration, and the entries that are not."""
 
     camera: CameraLooks
     material: MaterialLooks

@@ -10,7 +10,7 @@ SHADING: Final = choice("mesh.shading", "logged", ("logged", "smooth", "flat"))
 COLOR: Final = choice("mesh.color", "logged", ("logged", "one", "x", "y", "z"))
 SIZE: Final = number("mesh.size", 0.0, 0.0, 12.0)
 """Pixels of a point; 0 as logged, or by their number."""
-BACKGROUND: Final = choice("mesh.background", "page", ("page", "white", "grey", "black"))
+BACKGROUND: Final = choice("mesh.background", "page", ("page", "white", "gray", "black"))
 BOX: Final = flag("mesh.box", True)
 UP: Final = choice("mesh.up", "y", ("y", "z"))
 CAMERAS: Final = choice("mesh.cameras", "tag", ("all", "tag", "each"))

@@ -75,7 +75,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
 def display(view: View) -> dmc.Popover:
     """Return what is chosen less often, behind a button."""
     shadings = {"logged": "As logged", "smooth": "Smooth", "flat": "Flat"}
-    backgrounds = {"page": "Page", "white": "White", "grey": "Grey", "black": "Black"}
+    backgrounds = {"page": "Page", "white": "White", "gray": "Gray", "black": "Black"}
     rows = [
         ("Shading", segmented(SHADING, view, shadings, "Shading of surfaces")),
         ("Points", point_size(view)),

@@ -232,7 +232,7 @@ def _best(x: list[float], y: list[float], colors: list[str], scheme: Scheme) -> 
 
 
 def _baselines(found: Sequence[tuple[RunCurve, Curve]], scheme: Scheme) -> list[dict[str, Any]]:
-    """Return one grey line where all runs have the same share of positives; else one in each run's color."""
+    """Return one gray line where all runs have the same share of positives; else one in each run's color."""
     shares = {round(curve.baseline, 6) for _, curve in found if np.isfinite(curve.baseline)}
     lines = [(curve.baseline, one.color.on(scheme)) for one, curve in found if np.isfinite(curve.baseline)]
     if len(shares) == 1:

@@ -52,7 +52,7 @@ TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
     "memcpys": ("By direction", "Copies and memsets by direction and host memory."),
     "copy_sizes": ("By size", "Many small copies cost more than one large one: each has to be launched."),
     "bandwidth": ("Bandwidth", "Of the copies that ran, in GB/s, over its changes."),
-    "utilisation": ("Utilization", "Over the time from the first step's start to the last one's end."),
+    "utilization": ("Utilization", "Over the time from the first step's start to the last one's end."),
     "temporal": ("Busy and idle", "A device's time from its first activity to its last."),
     "work": ("What ran at once", "Busy time by which kinds of work ran together."),
     "idle": (
@@ -166,7 +166,7 @@ def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: S
         case "copies":
             return [copy_table(study), *(_plain(study, name) for name in ("copy_sizes", "bandwidth"))]
         case "idle":
-            names = ("idle", "temporal", "work", "utilisation", "overlap", "queue", "launches")
+            names = ("idle", "temporal", "work", "utilization", "overlap", "queue", "launches")
             return [_plain(study, name) for name in names]
         case "memory":
             return [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EVIDENCE_PAGES: Final[Mapping[str, Page]] = {
     "dataloader": "input",
-    "gpu_utilisation": "idle",
+    "gpu_utilization": "idle",
     "host_wait": "idle",
     "short_kernels": "kernels",
     "runtime": "slices",
@@ -121,7 +121,7 @@ def _peak(study: Study) -> Found:
 
 _PLACES: Final[Mapping[str, Callable[[Study], Found]]] = {
     "dataloader": _longest("Show the longest wait for data on the Timeline", "data_loading", on_device=False),
-    "gpu_utilisation": _longest_gap,
+    "gpu_utilization": _longest_gap,
     "host_wait": _longest_host_wait,
     "communication": _longest("Show the longest collective on the Timeline", "communication", on_device=True),
     "communication_overlap": _longest("Show the longest collective on the Timeline", "communication", on_device=True),

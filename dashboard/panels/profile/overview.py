@@ -36,7 +36,7 @@ _TILES: Final = {
     "step_time": ("Mean step", "of the complete steps"),
     "step_time_max": ("Slowest step", "of the complete steps"),
     "steps": ("Steps", "complete ones"),
-    "gpu_utilisation": ("GPU utilization", "of the steps' time, a kernel runs"),
+    "gpu_utilization": ("GPU utilization", "of the steps' time, a kernel runs"),
     "gpu_idle": ("GPU idle", "of first to last activity; copies are not idle"),
     "mfu": ("MFU", "of the peak FLOP/s, over the steps"),
     "sm_efficiency": ("SM efficiency", "estimate, over the steps' time"),

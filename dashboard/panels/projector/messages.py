@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
 from stepscope.dashboard.embeddings.job import JobState, JobTold
-from stepscope.dashboard.projections.neighbours import Metric
+from stepscope.dashboard.projections.neighbors import Metric
 
 
 class EmbeddingRow(TypedDict):
@@ -113,7 +113,7 @@ class RowAnswer(TypedDict):
     norm: float | None
 
 
-class NeighboursAnswer(TypedDict):
+class NeighborsAnswer(TypedDict):
     """The points nearest to one; null where a distance is not finite."""
 
     rows: list[int]
@@ -172,7 +172,7 @@ class QualityHeader(JobTold):
     trustworthiness: NotRequired[float]
     continuity: NotRequired[float]
     hit: NotRequired[float | None]
-    neighbours_kept: NotRequired[float]
+    neighbors_kept: NotRequired[float]
     count: NotRequired[int]
     sampled: NotRequired[int | None]
     arrays_of: list[str]
@@ -186,6 +186,6 @@ class Dropped(TypedDict):
 
 
 MESSAGES: Final = (
-    EmbeddingsAnswer, DatasetInfo, ColumnHeader, LabelsAnswer, TableAnswer, RowsKept, RowAnswer, NeighboursAnswer,
+    EmbeddingsAnswer, DatasetInfo, ColumnHeader, LabelsAnswer, TableAnswer, RowsKept, RowAnswer, NeighborsAnswer,
     SearchHeader, BegunJob, ChangedJob, FrameHeader, QualityHeader, Dropped,
 )  # fmt: skip

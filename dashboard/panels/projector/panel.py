@@ -56,7 +56,7 @@ GRID_OPTIONS: Final[dict[str, Any]] = {
 
 
 class ProjectorPanel(Panel):
-    """Embeddings as clouds of points, by several projections, with their metadata and their neighbours."""
+    """Embeddings as clouds of points, by several projections, with their metadata and their neighbors."""
 
     name = "projector"
     title = "Projector"

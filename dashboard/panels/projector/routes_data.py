@@ -1,4 +1,4 @@
-"""Routes that read embeddings, mounted under ``/api/projector``: lists, columns, tables, neighbours and searches.
+"""Routes that read embeddings, mounted under ``/api/projector``: lists, columns, tables, neighbors and searches.
 
 Every route is a plain function: FastAPI runs it in a thread, so that reading a large file never blocks the event loop.
 What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
@@ -14,7 +14,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from stepscope.dashboard.embeddings.dataset import Column, Dataset
 from stepscope.dashboard.embeddings.job_queue import Picture
-from stepscope.dashboard.embeddings.judgements import check_picture, listed, picture_of
+from stepscope.dashboard.embeddings.judgments import check_picture, listed, picture_of
 from stepscope.dashboard.embeddings.methods import MOST_POINTS
 from stepscope.dashboard.embeddings.requests import (
     LONGEST,
@@ -33,7 +33,7 @@ from stepscope.dashboard.embeddings.row_sets import Rows, RowsError, decoded_row
 from stepscope.dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
 from stepscope.dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
 from stepscope.dashboard.panels.projector import messages
-from stepscope.dashboard.projections.neighbours import Metric, neighbours_of
+from stepscope.dashboard.projections.neighbors import Metric, neighbors_of
 from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.bodies import JsonBody, parsed
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
@@ -43,7 +43,7 @@ from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
 
 MOST_TABLE_ROWS: Final = 500
 MOST_LABELS: Final = 2_000
-MOST_NEIGHBOURS: Final = 10_000
+MOST_NEIGHBORS: Final = 10_000
 PACK: Final = "application/octet-stream"
 
 Row = Annotated[int, Query(ge=0, lt=1 << 32, description="The point's place in the dataset.")]
@@ -269,13 +269,13 @@ def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None
 
 
 def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
-    @router.get("/neighbours")
-    def neighbours(
+    @router.get("/neighbors")
+    def neighbors(
         request: Request,
         embedding_id: EmbeddingId,
         row: Row,
         step: Step = None,
-        count: Annotated[int, Query(ge=1, le=MOST_NEIGHBOURS)] = 100,
+        count: Annotated[int, Query(ge=1, le=MOST_NEIGHBORS)] = 100,
         metric: Metric = "cosine",
         job: SomeJobKey = None,
         index: PictureIndex = None,
@@ -292,9 +292,9 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
             metric = "euclidean"
             points, of, rows = _in_picture(dataset, row, picture_of(asked, job, index, listed(components)))
         begin = perf_counter()
-        found = neighbours_of(points, of, count, metric)
+        found = neighbors_of(points, of, count, metric)
         milliseconds = 1e3 * (perf_counter() - begin)
-        told: messages.NeighboursAnswer = {
+        told: messages.NeighborsAnswer = {
             "rows": (found.rows if rows is None else rows[found.rows]).tolist(),
             "distances": [finite(distance) for distance in found.distances],
             "metric": metric,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
 from stepscope.dashboard.embeddings.job_queue import Action
-from stepscope.dashboard.embeddings.judgements import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
+from stepscope.dashboard.embeddings.judgments import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
 from stepscope.dashboard.embeddings.plans import ProjectOrder, plan_projection
 from stepscope.dashboard.embeddings.requests import (
     LONGEST,
@@ -33,7 +33,7 @@ LONGEST_WAIT: Final = 30.0
 MOST_MORE: Final = 100_000
 """Iterations that are added at once."""
 PACK: Final = "application/octet-stream"
-RATED: Final = ("trustworthiness", "continuity", "hit", "neighbours_kept")
+RATED: Final = ("trustworthiness", "continuity", "hit", "neighbors_kept")
 """What is known of each point once a picture is judged, in the order of the arrays."""
 
 Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for news.")]
@@ -113,16 +113,16 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
     async def quality(
         request: Request,
         job: JobKey,
-        count: Annotated[int, Query(ge=1, le=1_000, description="Neighbours of each point.")] = 12,
-        column: Annotated[str | None, Query(max_length=LONGEST, description="For the neighbourhood hit.")] = None,
+        count: Annotated[int, Query(ge=1, le=1_000, description="Neighbors of each point.")] = 12,
+        column: Annotated[str | None, Query(max_length=LONGEST, description="For the neighborhood hit.")] = None,
         index: PictureIndex = None,
         components: Components = None,
         wait: Wait = 10.0,
     ) -> Response:
-        """Return how well a picture keeps the neighbours of its points; without arrays as long as that is not known.
+        """Return how well a picture keeps the neighbors of its points; without arrays as long as that is not known.
 
         The header has "state" as in ``frame``, and once it is "done" trustworthiness, continuity, hit and
-        neighbours_kept; the arrays are named by "arrays_of".
+        neighbors_kept; the arrays are named by "arrays_of".
         """
 
         def begin() -> Job:

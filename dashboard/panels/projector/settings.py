@@ -10,7 +10,7 @@ PROJECTIONS: Final = ("pca", "tsne", "umap", "custom", "random")
 LABELS: Final = ("some", "selected", "all", "none")
 METRICS: Final = ("cosine", "euclidean", "inner")
 ROWS_OF: Final = ("visible", "found", "selected", "all")
-MOST_NEIGHBOURS: Final = 1_000
+MOST_NEIGHBORS: Final = 1_000
 
 
 def _whole(low: int, high: int) -> Callable[[Sequence[str]], str]:
@@ -78,11 +78,11 @@ SEARCH_IN: Final = text("projector.in", "")
 ROWS: Final = text("projector.rows", "")
 """Selected points, as ``0-5,9``."""
 FOCUS: Final = _number("projector.focus", "", 0, 1 << 32)
-"""The point whose neighbours are shown, where several are selected."""
+"""The point whose neighbors are shown, where several are selected."""
 METRIC: Final = data_choice("projector.metric", METRICS)
 SPACE: Final = data_choice("projector.space", ("original", "picture"))
-"""Where neighbours are looked for."""
-NEIGHBOURS: Final = _number("projector.neighbours", "100", 1, MOST_NEIGHBOURS)
+"""Where neighbors are looked for."""
+NEIGHBORS: Final = _number("projector.neighbors", "100", 1, MOST_NEIGHBORS)
 ISOLATE: Final = text("projector.isolate", "")
 """Points that alone are shown, as ``0-5,9``."""
 HIDDEN: Final = text("projector.hidden", "")
@@ -100,6 +100,6 @@ SORT: Final = text("projector.sort", "")
 SETTINGS: Final = (
     ID, STEP, ALIGNED, PROJECTION, DIMENSIONS, COMPONENTS, SPHERE, ONLY, TSNE, UMAP, RANDOM, SUPERVISE,
     LEFT, RIGHT, DOWN, UP, AXES_IN, COLOR, CATEGORICAL, OFF, SIZE, LABEL, SHOWN_LABELS, SPRITES, SEQUENCE,
-    SEARCH, REGEX, SEARCH_IN, ROWS, FOCUS, METRIC, SPACE, NEIGHBOURS, ISOLATE, HIDDEN, CAMERA, SPIN, POINTS,
+    SEARCH, REGEX, SEARCH_IN, ROWS, FOCUS, METRIC, SPACE, NEIGHBORS, ISOLATE, HIDDEN, CAMERA, SPIN, POINTS,
     GRID, PERSPECTIVE, TABLE, TABLE_OF, SORT,
 )  # fmt: skip

@@ -44,7 +44,7 @@ FileFormat = Literal["txt", "jsonl"]
 
 
 def entry(series: Series, index: int, *, markdown: bool, pattern: TextPattern | None = None) -> Entry:
-    """Return one text as sanitised HTML, or why it cannot be read, and the strings in it that a pattern finds."""
+    """Return one text as sanitized HTML, or why it cannot be read, and the strings in it that a pattern finds."""
     found: Entry = {
         "index": index,
         "step": int(series.steps[index]),

@@ -46,7 +46,7 @@ def slice_row(opened: OpenedTrace, index: int) -> SliceRow:
 
 
 def slice_details(opened: OpenedTrace, index: int) -> SliceDetails:
-    """Return one slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbours.
+    """Return one slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbors.
 
     ``stack`` is of the closest `MAX_STACK` slices around it, the outermost first.
     """
@@ -69,8 +69,8 @@ def slice_details(opened: OpenedTrace, index: int) -> SliceDetails:
         },
         "incoming": _flow_ends(opened, trace.flows.target, trace.flows.source, index),
         "outgoing": _flow_ends(opened, trace.flows.source, trace.flows.target, index),
-        "previous": _neighbour(opened, index, -1),
-        "next": _neighbour(opened, index, 1),
+        "previous": _neighbor(opened, index, -1),
+        "next": _neighbor(opened, index, 1),
         "step": steps_of(trace)[step].number if step >= 0 else None,
         "stack": [slice_row(opened, around) for around in enclosing(trace, index)[-MAX_STACK:].tolist()],
         "children": _children(opened, index),
@@ -169,7 +169,7 @@ def _flow_ends(opened: OpenedTrace, here: NDArray[np.int64], there: NDArray[np.i
     }
 
 
-def _neighbour(opened: OpenedTrace, index: int, offset: int) -> int | None:
+def _neighbor(opened: OpenedTrace, index: int, offset: int) -> int | None:
     trace, other = opened.trace, index + offset
     if not 0 <= other < len(trace):
         return None

@@ -35,7 +35,7 @@ _WORK: Final[Mapping[Kind, str]] = {
     "communication": "collectives",
     "memcpy": "copies",
     "memset": "copies",
-    "synchronisation": "waits",
+    "synchronization": "waits",
 }
 _HOST_SUFFIX: Final = re.compile(r"\s*\((CPU|GPU [0-9]+|XPU [0-9]+|MTIA [0-9]+)\)$")
 _TASK: Final = re.compile(r"^/job:(?P<job>[^/]+)(?:/replica:(?P<replica>[0-9]+))?(?:/task:(?P<task>[0-9]+))?")

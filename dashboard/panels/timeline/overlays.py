@@ -26,7 +26,7 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
     """Return the parts of the critical path that reach into a window of ``width`` pixels, as parallel lists in order of
     time.
 
-    Neighbours that are narrower than a pixel and begin in the same one become one segment, which stands for ``count``
+    Neighbors that are narrower than a pixel and begin in the same one become one segment, which stands for ``count``
     parts and shows the longest; with more than `MAX_SEGMENTS` that is done for wider pixels. ``origin`` is the slice at
     whose start or end a segment begins, so that a line can be drawn from there. ``totals`` has, by bound, the
     nanoseconds of the path within the window, and the parts; ``explained`` says which bounds are explained. Of the

@@ -49,7 +49,7 @@ def listing(sources: Sequence[TraceSource]) -> list[TraceRow]:
 
 
 def summary(opened: OpenedTrace) -> TraceSummary:
-    """Return what the panel must know before it draws: lanes, extent, steps, counters, losses, and utilisation."""
+    """Return what the panel must know before it draws: lanes, extent, steps, counters, losses, and utilization."""
     trace = opened.trace
     steps = sorted(trace.steps, key=lambda s: s.start_ns)
     return {

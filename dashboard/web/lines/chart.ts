@@ -193,7 +193,7 @@ export class Chart {
     this.ask(JSON.stringify(this.ranges) === before ? STEPS.lines : STEPS.still);
   }
 
-  /** Emphasises lines and dims the others; null ends it. */
+  /** Emphasizes lines and dims the others; null ends it. */
   highlight(ids: Iterable<string> | null) {
     const lit = ids ? new Set(ids) : null;
     const same = (!lit && !this.lit) ||

@@ -55,7 +55,7 @@ const scaleOf = (scene: Scene, line: Line) => (line.axis === "y2" && scene.sy2) 
 
 /**
  * The main lines as strokes.
- * @param chosen those to emphasise
+ * @param chosen those to emphasize
  */
 export function mainStrokes(scene: Scene, chosen: Set<string> | null): Stroke[] {
   const strokes = scene.model.lines.map((line) => {
@@ -75,7 +75,7 @@ export function mainStrokes(scene: Scene, chosen: Set<string> | null): Stroke[] 
       lit,
     };
   });
-  // What is emphasised lies above the rest.
+  // What is emphasized lies above the rest.
   return chosen ? [...strokes.filter((s) => !s.lit), ...strokes.filter((s) => s.lit)] : strokes;
 }
 
@@ -154,7 +154,7 @@ export interface SpanHit {
 const spanBoxes = new WeakMap<Scene, SpanBoxes>();
 const spanHits = new WeakMap<Scene, Map<string, SpanHit>>();
 
-/** Where the spans in view are: one box for neighbours of one color, a strip for each color along the bottom. */
+/** Where the spans in view are: one box for neighbors of one color, a strip for each color along the bottom. */
 export function placeSpans(
   scene: Scene,
 ): SpanBoxes {

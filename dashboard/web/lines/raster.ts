@@ -314,7 +314,7 @@ export function paintLine(
 
 const parsed: Map<string, [number, number, number, number]> = new Map();
 
-/** Red, green, blue (0..255) and alpha (0..1) of any CSS color; grey for what is none. */
+/** Red, green, blue (0..255) and alpha (0..1) of any CSS color; gray for what is none. */
 export function parseColor(text: string) {
   let found = parsed.get(text);
   if (!found) {

@@ -159,7 +159,7 @@ def test_an_edge_into_an_open_group_crosses_its_border_above_its_end() -> None:
     )
 
 
-def test_edges_from_one_neighbour_enter_a_group_at_one_place() -> None:
+def test_edges_from_one_neighbor_enter_a_group_at_one_place() -> None:
     nodes = [node("a"), node("g", expanded=True), node("g/b"), node("g/c"), node("h", expanded=True), node("h/d")]
     found = place(scene(nodes, [("h/d", "g/b"), ("h/d", "g/c"), ("a", "g/b")]))
     top = found.nodes["g"].y
@@ -169,7 +169,7 @@ def test_edges_from_one_neighbour_enter_a_group_at_one_place() -> None:
     assert crossed[2].isdisjoint(crossed[0])
 
 
-def test_neighbours_with_edges_to_the_same_node_share_its_place_on_the_border() -> None:
+def test_neighbors_with_edges_to_the_same_node_share_its_place_on_the_border() -> None:
     nodes = [node("a"), node("b"), node("g", expanded=True), node("g/c")]
     found = place(scene(nodes, [("a", "g/c"), ("b", "g/c")]))
     assert found.edges[0][2:] == found.edges[1][2:]

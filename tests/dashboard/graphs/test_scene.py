@@ -154,7 +154,7 @@ def test_other_edges_of_what_is_folded_become_those_of_its_host() -> None:
     assert lines == ["x [op 1]", "y [op 1] +r", "end [op 1] +step", "x -> y", "y ~> end"]
 
 
-def test_the_initialisation_of_all_variables_is_set_aside() -> None:
+def test_the_initialization_of_all_variables_is_set_aside() -> None:
     lines = scene_lines("v VariableV2:\nc Const:\na Assign: v c\ny Neg: v\ninit NoOp: ^a")
 
     assert lines == ["y [op 1] +v +c +a", "init! [op 1]"]

@@ -82,7 +82,7 @@ def test_optimizer_steps_say_which_variables_are_trained() -> None:
 @pytest.mark.parametrize(
     ("name", "elements"), [("bn/gamma", 4), ("bn/moving_mean", 0), ("dense/kernel/Adam_1", 0), ("beta1_power", 0)]
 )
-def test_names_tell_what_optimizers_and_normalisations_keep(name: str, elements: int) -> None:
+def test_names_tell_what_optimizers_and_normalizations_keep(name: str, elements: int) -> None:
     assert tree(f"{name} VariableV2: | FLOAT 4\ny Neg: {name}").parameters[0] == elements
 
 

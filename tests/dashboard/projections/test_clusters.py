@@ -15,9 +15,9 @@ def heaps(sizes: list[int], d: int, seed: int = 0) -> tuple[Points, NDArray[np.i
     """Heaps far from each other, and which heap each point is of."""
     generator = np.random.default_rng(seed)
     true = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    centres = generator.normal(size=(len(sizes), d)) * 50
+    centers = generator.normal(size=(len(sizes), d)) * 50
     order = generator.permutation(len(true))
-    points = (centres[true] + generator.normal(size=(len(true), d)))[order]
+    points = (centers[true] + generator.normal(size=(len(true), d)))[order]
     return points.astype(np.float32), true[order]
 
 
@@ -43,7 +43,7 @@ def test_many_points_are_clustered_by_batches_and_samples(monkeypatch: pytest.Mo
     found = hdbscan(points, 60)
     assert np.array_equal(found, true)
     assert np.array_equal(found, hdbscan(points, 60))
-    assert notes("kmeans", 900, 5) == ("Centres were found on batches of points, so they are approximate.",)
+    assert notes("kmeans", 900, 5) == ("Centers were found on batches of points, so they are approximate.",)
     assert notes("hdbscan", 900, 40) == (
         "The 40 dimensions were reduced to 16 by PCA first.",
         "Clusters were found on 300 of 900 points; the others are of the cluster of the nearest of those.",

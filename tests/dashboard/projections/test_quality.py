@@ -23,7 +23,7 @@ def digits(count: int = 1797) -> tuple[Points, NDArray[np.float32], NDArray[np.i
 
 
 def by_hand(points: Points, picture: NDArray[np.float32], k: int, cosine: bool = False) -> dict[str, list[float]]:
-    """Trustworthiness, continuity and share of neighbours kept of each point, by sorting everything."""
+    """Trustworthiness, continuity and share of neighbors kept of each point, by sorting everything."""
     n = len(points)
     orders = []
     for values, by_angle in ((points.astype(np.float64), cosine), (picture.astype(np.float64), False)):
@@ -43,7 +43,7 @@ def by_hand(points: Points, picture: NDArray[np.float32], k: int, cosine: bool =
     return {
         "trustworthiness": [without(data[i], seen[i]) for i in range(n)],
         "continuity": [without(seen[i], data[i]) for i in range(n)],
-        "neighbours_kept": [len({*data[i][:k]} & {*seen[i][:k]}) / k for i in range(n)],
+        "neighbors_kept": [len({*data[i][:k]} & {*seen[i][:k]}) / k for i in range(n)],
     }
 
 
@@ -82,7 +82,7 @@ def test_points_at_equal_distances_are_in_the_order_of_their_rows(points: Points
 
 def test_points_in_one_place_are_kept_as_they_are() -> None:
     found = quality(np.ones((9, 3), np.float32), np.zeros((9, 2), np.float32), 3)
-    assert (found.trustworthiness, found.continuity, found.neighbours_kept) == (1, 1, 1)
+    assert (found.trustworthiness, found.continuity, found.neighbors_kept) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("cosine", [False, True])
@@ -123,7 +123,7 @@ def test_a_sample_rates_some_points_as_all_would() -> None:
     some = quality(points, picture, labels=labels, sample=120, seed=5)
     rated = np.isfinite(some.trustworthiness_each)
     assert some.sampled == int(rated.sum()) == 120
-    for name in ("trustworthiness", "continuity", "hit", "neighbours_kept"):
+    for name in ("trustworthiness", "continuity", "hit", "neighbors_kept"):
         each, all_of_them = getattr(some, f"{name}_each"), getattr(whole, f"{name}_each")
         np.testing.assert_allclose(each[rated], all_of_them[rated], atol=1e-6)
         assert np.isnan(each[~rated]).all()
@@ -140,14 +140,14 @@ def test_many_points_are_sampled_unless_asked_otherwise(monkeypatch: pytest.Monk
     assert quality(points, picture, sample=300).sampled == 300
 
 
-def test_hits_are_neighbours_with_the_own_label() -> None:
+def test_hits_are_neighbors_with_the_own_label() -> None:
     line = np.arange(6, dtype=np.float32)[:, None] ** 1.1
     found = quality(line, line, 2, labels=np.array([0, 0, 0, 1, 1, -1], np.int32))
     assert found.hit_each is not None
     assert found.hit_each[:5].tolist() == [1, 1, 0.5, 0.5, 0.5]
     assert np.isnan(found.hit_each[5])
     assert found.hit == pytest.approx(0.7)
-    assert found.trustworthiness == found.continuity == found.neighbours_kept == 1
+    assert found.trustworthiness == found.continuity == found.neighbors_kept == 1
     unknown = quality(line, line, 2, labels=np.full(6, -1, np.int32))
     assert unknown.hit is None
     assert quality(line, line, 2).hit_each is None
@@ -156,7 +156,7 @@ def test_hits_are_neighbours_with_the_own_label() -> None:
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_so_few_points_are_always_in_place(n: int) -> None:
     found = quality(np.ones((n, 3), np.float32), np.zeros((n, 2), np.float32), labels=np.zeros(n, np.int32))
-    assert (found.trustworthiness, found.continuity, found.neighbours_kept, found.hit) == (1, 1, 1, None)
+    assert (found.trustworthiness, found.continuity, found.neighbors_kept, found.hit) == (1, 1, 1, None)
     assert (found.count, found.sampled) == (0, n)
     assert found.trustworthiness_each.tolist() == [1] * n
 
@@ -170,7 +170,7 @@ def test_so_few_points_are_always_in_place(n: int) -> None:
 )
 def test_numbers_are_always_shares(points: NDArray[np.float32], metric: quality_module.Metric, sample: int) -> None:
     found = quality(points, np.zeros((len(points), 2), np.float32), metric=metric, sample=sample)
-    for value in (found.trustworthiness, found.continuity, found.neighbours_kept):
+    for value in (found.trustworthiness, found.continuity, found.neighbors_kept):
         assert 0 <= value <= 1
 
 

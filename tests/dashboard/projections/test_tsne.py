@@ -51,14 +51,14 @@ def test_the_first_step_goes_down_the_gradient() -> None:
     one = replace(SHORT, perplexity=10, iterations=1, exaggeration_iterations=0, learning_rate=1.0)
     progress = finished(start(points, one, init=init))
     affinities = dense(affinities_of(points, 10))
-    centred = init.astype(np.float64) - init.mean(axis=0)
-    assert progress.loss == pytest.approx(divergence(affinities, centred), rel=1e-5)
-    differences = centred[:, None] - centred
+    centered = init.astype(np.float64) - init.mean(axis=0)
+    assert progress.loss == pytest.approx(divergence(affinities, centered), rel=1e-5)
+    differences = centered[:, None] - centered
     q = 1 / (1 + (differences**2).sum(axis=2))
     np.fill_diagonal(q, 0)
     gradient = 4 * (((affinities - q / q.sum()) * q)[:, :, None] * differences).sum(axis=1)
     # The gain of a first step, which has no direction to keep, is 0.8.
-    np.testing.assert_allclose(picture_of(progress) - centred, -0.8 * gradient, atol=1e-6)
+    np.testing.assert_allclose(picture_of(progress) - centered, -0.8 * gradient, atol=1e-6)
 
 
 def test_digits_are_as_good_as_those_of_scikit_learn() -> None:
@@ -114,7 +114,7 @@ def test_a_run_stopped_before_its_first_iteration_begins_again() -> None:
     first = run.advance(0)
     assert (first.iteration, first.phase, first.loss, first.done) == (0, "first picture", None, False)
     assert picture_of(first)[:, 0].std() == pytest.approx(1e-4, rel=1e-3)
-    assert "neighbours" in run.advance(0).phase
+    assert "neighbors" in run.advance(0).phase
     np.testing.assert_array_equal(
         picture_of(finished(start(points, SHORT, state=run.state()))), picture_of(finished(run))
     )
@@ -133,7 +133,7 @@ def test_phases_follow_each_other() -> None:
         phases.append(progress.phase.partition(" (")[0])
     assert list(dict.fromkeys(phases)) == [
         "first picture",
-        "neighbours",
+        "neighbors",
         "perplexity",
         "early exaggeration",
         "iterations",
@@ -215,7 +215,7 @@ def test_what_is_approximate_is_said() -> None:
     points = (generator.integers(0, 9, (2500, 1)) * 10 + generator.random((2500, 4))).astype(np.float32)
     run = start(points, replace(APPROXIMATE, iterations=0))
     finished(run)
-    assert run.notes[0].startswith("Neighbours are approximate: ")
+    assert run.notes[0].startswith("Neighbors are approximate: ")
     assert run.notes[1] == "Repulsion is interpolated on a grid."
 
 

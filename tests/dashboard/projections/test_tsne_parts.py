@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from stepscope.dashboard.projections.affinities import Affinities, Steps, affinity_steps, supervise
-from stepscope.dashboard.projections.neighbour_graph import neighbour_graph
+from stepscope.dashboard.projections.neighbor_graph import neighbor_graph
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.dashboard.projections.repulsion import AllPairs, Repulsion
 from stepscope.dashboard.projections.repulsion_grid import Grid
 from stepscope.dashboard.projections.repulsion_tree import Tree
-from stepscope.dashboard.projections.tsne_settings import neighbours_for
+from stepscope.dashboard.projections.tsne_settings import neighbors_for
 
 
 def points_of(count: int, width: int = 5) -> np.ndarray:
@@ -15,7 +15,7 @@ def points_of(count: int, width: int = 5) -> np.ndarray:
 
 
 def affinities_of(points: np.ndarray, perplexity: float, *, cosine: bool = False) -> Affinities:
-    graph = neighbour_graph(points, neighbours_for(perplexity, len(points)), "cosine" if cosine else "euclidean")
+    graph = neighbor_graph(points, neighbors_for(perplexity, len(points)), "cosine" if cosine else "euclidean")
     return finished(affinity_steps(graph, perplexity, Workers(), cosine=cosine))
 
 
@@ -35,8 +35,8 @@ def dense(affinities: Affinities) -> np.ndarray:
     return matrix
 
 
-def test_all_neighbours_have_a_weight_where_there_are_few() -> None:
-    # With all other points as neighbours the weights are those of the exact method.
+def test_all_neighbors_have_a_weight_where_there_are_few() -> None:
+    # With all other points as neighbors the weights are those of the exact method.
     points = points_of(40)
     squares = ((points[:, None].astype(np.float64) - points) ** 2).sum(axis=2)
     conditional = np.zeros_like(squares)
@@ -93,7 +93,7 @@ def test_supervision_without_labels_changes_nothing() -> None:
 
 
 def test_affinities_have_the_memory_of_the_graph() -> None:
-    graph = neighbour_graph(points_of(500), 16)
+    graph = neighbor_graph(points_of(500), 16)
     made = finished(affinity_steps(graph, 5, Workers()))
     assert made.columns is graph.rows
     assert made.weights is graph.distances

@@ -56,7 +56,7 @@ def test_tells_how_far_it_is() -> None:
     while not told[-1].done:
         told.append(run.advance(0))
     phases = list(dict.fromkeys(progress.phase for progress in told))
-    assert phases == ["neighbours (100%)", "graph (0%)", "iterations", "done"]
+    assert phases == ["neighbors (100%)", "graph (0%)", "iterations", "done"]
     iterations = [progress.iteration for progress in told]
     assert iterations == sorted(iterations)
     for progress in told:
@@ -236,7 +236,7 @@ def test_odd_points(points: NDArray[np.float64], metric: Any) -> None:
     run.extend(2)
     assert np.isfinite(picture(finished(run))).all()
     if 2 <= n < 15:
-        assert run.notes == (f"{n} neighbours instead of 15: there are only {n} points.",)
+        assert run.notes == (f"{n} neighbors instead of 15: there are only {n} points.",)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_odd_points(points: NDArray[np.float64], metric: Any) -> None:
     [
         ({"dimensions": 4}, "dimensions is 4; expected 2 or 3"),
         ({"metric": "inner"}, "metric is 'inner'; expected euclidean or cosine"),
-        ({"neighbours": 1}, "neighbours is 1; expected 2 to 500"),
+        ({"neighbors": 1}, "neighbors is 1; expected 2 to 500"),
         ({"minimum_distance": 1.5}, r"minimum_distance is 1.5; expected 0 to 1.0"),
         ({"spread": float("nan")}, "spread is nan; expected 0.05 to 10"),
         ({"epochs": 0}, "epochs is 0; expected 1 to 100000"),

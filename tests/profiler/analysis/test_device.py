@@ -14,7 +14,7 @@ from stepscope.profiler.analysis.ranks import collectives
 from stepscope.profiler.analysis.steps import step_breakdown, step_windows
 from stepscope.profiler.analysis.temporal import (
     communication_overlap,
-    gpu_utilisation,
+    gpu_utilization,
     temporal_breakdown,
     work_breakdown,
 )
@@ -135,10 +135,10 @@ def test_waits_count_only_on_streams_where_they_are_work() -> None:
     assert temporal_breakdown(found, scope="all").select(columns).rows() == [(20_000, 20_000, 20_000)]
 
 
-def test_utilisation(small: Trace) -> None:
-    (row,) = gpu_utilisation(small).to_dicts()
+def test_utilization(small: Trace) -> None:
+    (row,) = gpu_utilization(small).to_dicts()
     # In step 1: kernels from 40 to 70, 73 to 80 and 85 to 95; blocks per SM known of the first only.
-    assert row["utilisation_percent"] == pytest.approx(47.0)
+    assert row["utilization_percent"] == pytest.approx(47.0)
     assert row["sm_efficiency_percent"] == pytest.approx(100 * 0.5 * 30 / 100)
     assert row["occupancy_percent"] == pytest.approx(40.0)
 

@@ -93,7 +93,7 @@ def test_findings_of_the_small_step() -> None:
         20.0,
     )
     assert "20.0% of the mean step" in found["dataloader"]["evidence"]
-    assert found["gpu_utilisation"]["title"] == "The GPU is little used"
+    assert found["gpu_utilization"]["title"] == "The GPU is little used"
     assert findings(trace(operator("a", 0, 10))).is_empty()
 
 
@@ -154,12 +154,12 @@ def test_a_trace_of_initialization_gets_no_advice_on_launches() -> None:
 
     # What copies or waits is no initialization.
     usual = {row["metric"] for row in findings(with_call("cudaMemcpyAsync")).to_dicts()}
-    assert {"gpu_utilisation", "short_kernels"} <= usual
+    assert {"gpu_utilization", "short_kernels"} <= usual
     found = findings(with_call("cudaStreamIsCapturing"))
     rows = {row["metric"]: row for row in found.to_dicts()}
     assert rows["runtime"]["title"] == "Most of the trace is initialization"
     assert rows["runtime"]["evidence"] == "80% of the time is in calls of the runtime that take over 100 ms each"
-    assert not {"gpu_utilisation", "host_wait", "short_kernels"} & set(rows)
+    assert not {"gpu_utilization", "host_wait", "short_kernels"} & set(rows)
 
 
 def test_arrows_with_one_end_are_no_losses() -> None:

@@ -163,7 +163,7 @@ export async function show(row: Row, clip: Clip): Promise<void> {
   row.facts.textContent = row.facts.title = data.factsText(known);
   row.download.hidden = !known.mime_type || !known.size;
   row.download.href = clipUrl(clip, { download: true });
-  // Sanitised by the server (dashboard/panels/audio/clips.py).
+  // Sanitized by the server (dashboard/panels/audio/clips.py).
   row.label.innerHTML = known.label;
   row.label.hidden = !known.label;
   row.play.disabled = !!known.error;

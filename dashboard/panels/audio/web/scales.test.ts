@@ -38,7 +38,7 @@ Deno.test("mel 1000 is 1000 Hz, and places of frequencies lead back to them", ()
   assert.equal(scales.frequencyScale(2000, "linear").hertz(0.25), 250);
 });
 
-Deno.test("frequencies are labelled where there is room", () => {
+Deno.test("frequencies are labeled where there is room", () => {
   assert.deepEqual(scales.frequencyTicks(8000, "linear", 100), [1000, 2000, 3000]);
   assert.deepEqual(scales.frequencyTicks(8000, "mel", 132), [100, 500, 1000, 2000]);
 });

@@ -1,4 +1,4 @@
-/** How clips are laid out and labelled: lanes, places of times and frequencies, ticks, colors of levels. */
+/** How clips are laid out and labeled: lanes, places of times and frequencies, ticks, colors of levels. */
 import { viridis } from "../../../web/core/color.ts";
 import type { ValueOf } from "../../../web/core/setting.ts";
 import { MOST_CHANNELS } from "./messages.generated.ts";
@@ -106,7 +106,7 @@ export const frequencyScale = (rate: number, scale: Frequencies): FrequencyScale
     ? { place: (hertz) => mel(hertz) / mel(rate / 2), hertz: (place) => unmel(place * mel(rate / 2)) }
     : { place: (hertz) => hertz / (rate / 2), hertz: (place) => (place * rate) / 2 };
 
-/** Frequencies that are labelled in a lane of some height: as many as have room. */
+/** Frequencies that are labeled in a lane of some height: as many as have room. */
 export function frequencyTicks(rate: number, scale: Frequencies, height: number): number[] {
   const most = rate / 2;
   const candidates: number[] = [];

@@ -2,7 +2,7 @@
 import * as color from "../../../web/core/color.ts";
 import { css } from "../../../web/core/color.ts";
 
-/** Categories of operations: a title, a hue (degrees, OKLCH; null for grey), and the names that belong to it. */
+/** Categories of operations: a title, a hue (degrees, OKLCH; null for gray), and the names that belong to it. */
 const CATEGORIES: [string, string, number | null, RegExp][] = [
   [
     "call",
@@ -26,7 +26,7 @@ const CATEGORIES: [string, string, number | null, RegExp][] = [
     225,
     /matmul|^(aten::)?(linear|dense|gemm|addmm|bmm|mm|mv|dot|baddbmm)$|innerproduct|fullyconnected/,
   ],
-  ["norm", "Normalisation", 195, /norm|lrn$|dropout/],
+  ["norm", "Normalization", 195, /norm|lrn$|dropout/],
   [
     "activation",
     "Activation",

@@ -37,7 +37,7 @@ const CHANNELS: Record<Look["channel"], string> = {
   a: "Alpha",
   luminance: "Luminance",
 };
-const MAPS: Record<Look["map"], string> = { grey: "Grey", viridis: "Viridis", magma: "Magma", turbo: "Turbo" };
+const MAPS: Record<Look["map"], string> = { gray: "Gray", viridis: "Viridis", magma: "Magma", turbo: "Turbo" };
 const COLORS = ["#e03131", "#2f9e44", "#1c7ed6"];
 const ALPHA = "#868e96";
 
@@ -236,7 +236,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
 
   function drawHistogram(found: Histogram[], pixels: Pixels) {
     const gray = pixels.channels < 3;
-    const names = gray ? ["Grey", "Alpha"] : ["Red", "Green", "Blue", "Alpha"];
+    const names = gray ? ["Gray", "Alpha"] : ["Red", "Green", "Blue", "Alpha"];
     const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink-soft");
     const color = (c: number) => [...(gray ? [ink] : COLORS), ALPHA][c];
     const colors = found.slice(0, gray ? 1 : 3);

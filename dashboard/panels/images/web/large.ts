@@ -20,7 +20,7 @@ import { makeViewer, type Mode } from "./viewer.ts";
 import type { Place, View } from "./viewport.ts";
 
 const NAMES = ["R", "G", "B", "A"];
-const CHANNELS = ["", "grey", "grey and alpha", "RGB", "RGBA"];
+const CHANNELS = ["", "gray", "gray and alpha", "RGB", "RGBA"];
 const COLUMN = "stepscope.images.column";
 /** Of the picture that a key moves. */
 const PAN_PX = 60;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { difference, histogram, type Look, paint, resize, shrink, valuesAt } from "./pixels.ts";
 import type { Pixels } from "./png.ts";
 
-const PLAIN: Look = { brightness: 1, contrast: 1, gamma: 1, invert: false, channel: "all", map: "grey", amplify: 1 };
+const PLAIN: Look = { brightness: 1, contrast: 1, gamma: 1, invert: false, channel: "all", map: "gray", amplify: 1 };
 const pixels = (width: number, channels: number, values: number[]): Pixels => ({
   width,
   height: values.length / width / channels,

@@ -90,7 +90,7 @@ export function paint(
   if (pixels.signed) return paintSigned(pixels, pixels.signed, look, image, left, top);
   const lut = table(pixels.top, look);
   const one = isSingle(pixels, look);
-  const map = one && look.map !== "grey" ? mapTable(look.map) : null;
+  const map = one && look.map !== "gray" ? mapTable(look.map) : null;
   const plain = channels < 3 && look.channel !== "a";
   const toByte = 255 / pixels.top;
   for (let y = 0, o = 0; y < height; y += 1) {

@@ -15,7 +15,7 @@ export const settings = {
   gamma: number("images.gamma", 1, 0.1, 5),
   invert: flag("images.invert", false),
   channel: choice("images.channel", "all", ["all", "r", "g", "b", "a", "luminance"]),
-  map: choice("images.map", "grey", ["grey", "viridis", "magma", "turbo"]),
+  map: choice("images.map", "gray", ["gray", "viridis", "magma", "turbo"]),
   large: names("images.large"),
   other: names("images.other"),
   compare: choice("images.compare", "off", ["off", "side", "swipe", "blink", "difference"]),

@@ -14,7 +14,7 @@ import { type Place, type View, Viewport } from "./viewport.ts";
 /** A way to compare. */
 export type Mode = ValueOf<typeof settings.compare>;
 
-const PLAIN: Look = { brightness: 1, contrast: 1, gamma: 1, invert: false, channel: "all", map: "grey", amplify: 1 };
+const PLAIN: Look = { brightness: 1, contrast: 1, gamma: 1, invert: false, channel: "all", map: "gray", amplify: 1 };
 
 interface Pane {
   element: HTMLElement;

@@ -51,7 +51,7 @@ export interface PackedMesh {
   columns: ColumnPlaces;
 }
 
-/** What is honoured of a logged configuration, and the entries that are not. */
+/** What is honored of a logged configuration, and the entries that are not. */
 export interface Looks {
   camera: CameraLooks;
   material: MaterialLooks;

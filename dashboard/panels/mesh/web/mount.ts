@@ -150,7 +150,7 @@ function notes(card: Card, { header }: Geometry): HTMLElement[] {
   const items = [...problems, ...incomparable, ...header.notes].map((note) => make("li", {}, note));
   const { ignored } = looksOf(card);
   if (ignored.length) {
-    const text = `Not honoured of the logged configuration: ${ignored.join(", ")}`;
+    const text = `Not honored of the logged configuration: ${ignored.join(", ")}`;
     items.push(make("li", { className: "dim", title: ignored.join("\n") }, text));
   }
   return items;

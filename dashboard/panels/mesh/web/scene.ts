@@ -14,7 +14,7 @@ import { settings } from "./settings.generated.ts";
 const BACKGROUNDS: Record<ValueOf<typeof settings.background>, Rgb | null> = {
   page: null,
   white: [255, 255, 255],
-  grey: [128, 128, 128],
+  gray: [128, 128, 128],
   black: [0, 0, 0],
 };
 const LINE: Vector = shares("#10141c");

@@ -6,7 +6,7 @@ export const settings = {
   shading: choice("mesh.shading", "logged", ["logged", "smooth", "flat"]),
   color: choice("mesh.color", "logged", ["logged", "one", "x", "y", "z"]),
   size: number("mesh.size", 0, 0, 12),
-  background: choice("mesh.background", "page", ["page", "white", "grey", "black"]),
+  background: choice("mesh.background", "page", ["page", "white", "gray", "black"]),
   box: flag("mesh.box", true),
   up: choice("mesh.up", "y", ["y", "z"]),
   cameras: choice("mesh.cameras", "tag", ["all", "tag", "each"]),

@@ -177,7 +177,7 @@ export function bookmarkOf(panel: ProjectorPanel, { count, info }: Dataset, labe
     tSNELearningRate: tsne.learning_rate ?? 10,
     tSNEis3d: dimensions === 3,
     umapIs3d: dimensions === 3,
-    umapNeighbors: umap.neighbours,
+    umapNeighbors: umap.neighbors,
     umapMinDist: umap.minimum_distance,
     pcaComponentDimensions: components.slice(0, dimensions),
     projections: picture ? states.placesOf(picture, projection, components) : [],
@@ -230,7 +230,7 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   state.components = [...components, ...[0, 1, 2].filter((one) => !components.includes(one))].slice(0, 3);
   // TensorBoard's learning rate is of another scale: it is left as it is.
   tsne.perplexity = number(bookmark.tSNEPerplexity, tsne.perplexity);
-  umap.neighbours = number(bookmark.umapNeighbors, umap.neighbours);
+  umap.neighbors = number(bookmark.umapNeighbors, umap.neighbors);
   umap.minimum_distance = number(bookmark.umapMinDist, umap.minimum_distance);
   const end = (text = "", regex = false) => text && `${regex ? "regex" : "text"}:${text}`;
   const ends = {

@@ -23,7 +23,7 @@ Deno.test("of more categories than there are colors the rarest are gray, and tha
   const names = Array.from({ length: MOST_COLORS + 1 }, (_, code) => `c${code}`);
   const found = text([...names.keys(), ...names.keys()].slice(0, -1), names);
   assert.deepEqual(found.entries.at(-1), { label: "c50", code: 50, count: 1, place: -1 });
-  assert.equal(found.note, "The 50 largest of 51 have a color; the others are grey.");
+  assert.equal(found.note, "The 50 largest of 51 have a color; the others are gray.");
 });
 
 Deno.test("few whole numbers are categories, unless that is switched off", () => {

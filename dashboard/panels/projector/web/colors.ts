@@ -11,15 +11,15 @@ const MOST_CATEGORIES = 1000;
 
 /** Measures of a picture, per point. */
 export const TRUST: Record<string, [title: string, about: string]> = {
-  "@trustworthiness": ["Trustworthiness", "Low where the picture shows neighbours that are none."],
-  "@continuity": ["Continuity", "Low where the picture tears neighbours apart."],
-  "@hit": ["Neighbourhood hit", "Share of the neighbours in the picture that have the point's own value."],
-  "@kept": ["Neighbours kept", "Share of the neighbours in the data that are neighbours in the picture too."],
+  "@trustworthiness": ["Trustworthiness", "Low where the picture shows neighbors that are none."],
+  "@continuity": ["Continuity", "Low where the picture tears neighbors apart."],
+  "@hit": ["Neighborhood hit", "Share of the neighbors in the picture that have the point's own value."],
+  "@kept": ["Neighbors kept", "Share of the neighbors in the data that are neighbors in the picture too."],
 };
 
 export type Numbers = Float32Array | Float64Array;
 
-/** A category in the legend; the one at place -1 is grey. */
+/** A category in the legend; the one at place -1 is gray. */
 export interface Entry {
   label: string;
   code: number;
@@ -74,7 +74,7 @@ function byCategory(title: string, codes: Int32Array, categories: string[]): Col
   }));
   if (entries.length <= MOST_COLORS) entries.sort((a, b) => a.place - b.place);
   const note = order.length > MOST_COLORS
-    ? `The ${MOST_COLORS} largest of ${integer(order.length)} have a color; the others are grey.`
+    ? `The ${MOST_COLORS} largest of ${integer(order.length)} have a color; the others are gray.`
     : "";
   return { sort: "categories", title, codes, entries, numbers: null, minimum: 0, maximum: 0, missing, note };
 }

@@ -88,7 +88,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
     ),
     command(
       "isolate_selection",
-      "Isolate the selection, or a point with its neighbours",
+      "Isolate the selection, or a point with its neighbors",
       [KEYS.isolate],
       (panel) => panel.isolate(),
     ),

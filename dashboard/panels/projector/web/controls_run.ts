@@ -145,7 +145,7 @@ export class Trust {
       this.element.replaceChildren(remark(`Being measured…${share}`));
     } else {
       const text = job && !job.ended ? "Measured when the projection is done." : "Not measured yet.";
-      const now = job?.frame && picture ? [ask("Measure now", "Measure how far this picture keeps neighbours")] : [];
+      const now = job?.frame && picture ? [ask("Measure now", "Measure how far this picture keeps neighbors")] : [];
       this.element.replaceChildren(remark(text), ...now);
     }
   }

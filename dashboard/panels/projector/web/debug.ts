@@ -68,7 +68,7 @@ export const stateOf = (panel: ProjectorPanel) => {
     sprites: state.sprites,
     selection: Array.from(panel.selection),
     focus: panel.focus,
-    neighbours: nearest && nearest.row === panel.focus
+    neighbors: nearest && nearest.row === panel.focus
       ? { rows: [...nearest.rows], distances: [...nearest.distances], metric: nearest.metric, space: nearest.space }
       : null,
     isolated: panel.isolated ? Array.from(panel.isolated) : null,

@@ -8,7 +8,7 @@ import { settings } from "./settings.generated.ts";
 
 const LABELS: Record<LabelMode, [string, string]> = {
   some: ["Some", "Those that there is room for"],
-  selected: ["Selected", "Of what is selected, and its neighbours"],
+  selected: ["Selected", "Of what is selected, and its neighbors"],
   all: ["All", "As many as can be drawn"],
   none: ["None", "No labels"],
 };

@@ -40,7 +40,7 @@ Deno.test("a job says what it is at", () => {
     text(at),
     "t-SNE: iteration 1,200 of 5,000 · exaggeration · 10.0 a second · 1 min 15 s left",
   );
-  assert.equal(text({ phase: "neighbours" }), "t-SNE: neighbours");
+  assert.equal(text({ phase: "neighbors" }), "t-SNE: neighbors");
   assert.equal(text({ ...at, state: "paused" }), "t-SNE: paused at iteration 1,200 of 5,000");
   assert.equal(text({ state: "queued", message: "behind 2 others" }), "t-SNE: behind 2 others");
   assert.equal(text({ state: "failed" }), "t-SNE: failed");

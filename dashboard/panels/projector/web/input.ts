@@ -33,7 +33,7 @@ export function attach(element: HTMLElement, view: View): () => void {
   element.addEventListener("pointercancel", (event) => hand.cancel(event), passive);
   element.addEventListener("pointerleave", () => view.hover(null), passive);
   element.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
-  element.addEventListener("dblclick", (event) => view.centre(...hand.place(event)), passive);
+  element.addEventListener("dblclick", (event) => view.center(...hand.place(event)), passive);
   element.addEventListener("wheel", (event) => hand.wheel(event), { signal, passive: false });
   bind(element, hand.keys(), signal);
   return () => stop.abort();

@@ -1,4 +1,4 @@
-/** What is selected: metadata and picture of a point, its neighbours with their distances, and what can be done with it. */
+/** What is selected: metadata and picture of a point, its neighbors with their distances, and what can be done with it. */
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { sharesOf } from "./categories.ts";
 import { hint } from "./commands.ts";
@@ -28,7 +28,7 @@ export class Inspector {
   readonly all;
   readonly clear;
   readonly body = make("div", { className: "pj-inspector-body" });
-  readonly neighbours;
+  readonly neighbors;
   readonly element;
   drawn = "";
 
@@ -38,14 +38,14 @@ export class Inspector {
     this.hide = button("Hide", hint("Hide these", "hide"), () => panel.hide());
     this.all = button("Show all", hint("Show everything again", "all"), () => panel.showEverything());
     this.clear = button("Clear", hint("Clear the selection", "clear"), () => panel.select(new Uint32Array(0)));
-    this.neighbours = new Neighbours(panel);
+    this.neighbors = new Neighbors(panel);
     this.element = make(
       "section",
       { className: "pj-inspector" },
       this.head,
       make("div", { className: "pj-row pj-actions" }, this.isolate, this.hide, this.all, this.clear),
       this.body,
-      this.neighbours.element,
+      this.neighbors.element,
     );
   }
 
@@ -66,14 +66,14 @@ export class Inspector {
     this.isolate.disabled = !meant;
     this.isolate.textContent = meant > 1 ? `Isolate ${integer(meant)}` : "Isolate";
     this.isolate.title = hint(
-      near ? `Show only this point and its ${meant - 1} neighbours` : "Show only these",
+      near ? `Show only this point and its ${meant - 1} neighbors` : "Show only these",
       "isolate",
     );
     this.hide.disabled = !selection.length && !found?.length;
     this.all.disabled = !isolated && !hidden.size && !state.off.length;
     this.clear.disabled = !selection.length;
     void this.draw(dataset);
-    this.neighbours.show();
+    this.neighbors.show();
   }
 
   async draw(dataset: Dataset): Promise<void> {
@@ -179,7 +179,7 @@ export class Inspector {
 const METRICS = { cosine: "cosine", euclidean: "Euclidean", inner: "inner product" };
 const COUNTS = [10, 20, 50, 100, 200, 500, 1000];
 
-export class Neighbours {
+export class Neighbors {
   readonly panel: ProjectorPanel;
   drawing = 0;
   readonly metric;
@@ -188,9 +188,9 @@ export class Neighbours {
   readonly note = make("p", { className: "pj-note" });
   readonly rows = make("div", { className: "pj-virtual-rows" });
   readonly list = make("div", {
-    className: "pj-results pj-neighbours",
+    className: "pj-results pj-neighbors",
     role: "listbox",
-    "aria-label": "Nearest neighbours",
+    "aria-label": "Nearest neighbors",
     tabIndex: 0,
   }, this.rows);
   readonly element;
@@ -202,18 +202,18 @@ export class Neighbours {
     this.panel = panel;
     this.metric = select(
       "Distance",
-      (metric) => panel.setNeighbours({ metric: settings.metric.parse([metric]) }),
+      (metric) => panel.setNeighbors({ metric: settings.metric.parse([metric]) }),
       "How the distance of two points is measured",
     );
-    this.count = select("How many neighbours", (count) => panel.setNeighbours({ neighbours: Number(count) }));
-    this.space = segmented("Where neighbours are looked for", [
+    this.count = select("How many neighbors", (count) => panel.setNeighbors({ neighbors: Number(count) }));
+    this.space = segmented("Where neighbors are looked for", [
       ["original", "in the data", "By all dimensions of the data"],
       ["picture", "in the picture", "By where points lie in this picture"],
-    ], (space) => panel.setNeighbours({ space }));
+    ], (space) => panel.setNeighbors({ space }));
     this.element = make(
       "div",
       { className: "pj-near", hidden: true },
-      make("h3", {}, "Nearest neighbours"),
+      make("h3", {}, "Nearest neighbors"),
       make("div", { className: "pj-row" }, this.count, this.metric),
       this.space,
       this.note,
@@ -247,9 +247,9 @@ export class Neighbours {
     if (focus < 0 || !dataset) return;
     this.metric.show(settings.metric.options.map((metric) => [metric, METRICS[metric]]), state.metric);
     this.metric.disabled = state.space === "picture";
-    const offered = new Set([...COUNTS.filter((count) => count < Math.max(dataset.count, 11)), state.neighbours]);
+    const offered = new Set([...COUNTS.filter((count) => count < Math.max(dataset.count, 11)), state.neighbors]);
     const counts = [...offered].sort((a, b) => a - b);
-    this.count.show(counts.map((count) => [String(count), `${count} nearest`]), String(state.neighbours));
+    this.count.show(counts.map((count) => [String(count), `${count} nearest`]), String(state.neighbors));
     this.space.show(state.space);
     const kept = nearest?.row === focus ? nearest : null;
     const said = kept ? (kept.rows.length ? "" : "There are no others.") : "Being looked for…";

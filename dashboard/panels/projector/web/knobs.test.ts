@@ -5,12 +5,12 @@ const DEFAULTS = readKnobs("umap", "");
 
 Deno.test("the address has only the settings that were changed", () => {
   assert.equal(writeKnobs("umap", DEFAULTS), "");
-  assert.equal(writeKnobs("umap", { ...DEFAULTS, neighbours: 50, metric: "cosine" }), "neighbours:50,metric:cosine");
+  assert.equal(writeKnobs("umap", { ...DEFAULTS, neighbors: 50, metric: "cosine" }), "neighbors:50,metric:cosine");
 });
 
 Deno.test("what is beyond its bounds is brought within them, and nonsense changes nothing", () => {
-  const read = readKnobs("umap", "neighbours:1e9,metric:angle,spread:wide,epochs:,unknown:1,seed:-3");
-  assert.deepEqual(read, { ...DEFAULTS, neighbours: 200, seed: 0 });
+  const read = readKnobs("umap", "neighbors:1e9,metric:angle,spread:wide,epochs:,unknown:1,seed:-3");
+  assert.deepEqual(read, { ...DEFAULTS, neighbors: 200, seed: 0 });
 });
 
 const KNOB: Knob = {
@@ -24,8 +24,8 @@ const KNOB: Knob = {
   step: 10,
 };
 
-Deno.test("no more neighbours are offered than there are other points", () => {
-  assert.equal(mostOf({ ...KNOB, name: "neighbours" }, 21), 20);
+Deno.test("no more neighbors are offered than there are other points", () => {
+  assert.equal(mostOf({ ...KNOB, name: "neighbors" }, 21), 20);
   assert.equal(mostOf({ ...KNOB, name: "perplexity" }, 21), 6);
   assert.equal(mostOf({ ...KNOB, name: "perplexity" }, 2), 1);
   assert.equal(mostOf(KNOB, 2), 90);

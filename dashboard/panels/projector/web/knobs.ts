@@ -82,12 +82,12 @@ export const METHODS: Record<Projection, Method> = {
     title: "t-SNE",
     key: "2",
     slow: true,
-    about: "Keeps neighbours together. Sizes of clusters and distances between them mean little.",
+    about: "Keeps neighbors together. Sizes of clusters and distances between them mean little.",
     knobs: [
       {
         name: "perplexity",
         label: "Perplexity",
-        help: "About how many neighbours each point looks at: 5 shows small groups, 100 the large lines.",
+        help: "About how many neighbors each point looks at: 5 shows small groups, 100 the large lines.",
         sort: "range",
         value: 30,
         minimum: 2,
@@ -119,7 +119,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "exaggeration",
         label: "Exaggeration",
-        help: "How much stronger neighbours attract at the beginning, so that groups come apart.",
+        help: "How much stronger neighbors attract at the beginning, so that groups come apart.",
         sort: "range",
         value: 12,
         minimum: 1,
@@ -146,12 +146,12 @@ export const METHODS: Record<Projection, Method> = {
     title: "UMAP",
     key: "3",
     slow: true,
-    about: "Keeps neighbours together, and more of the large lines than t-SNE. Distances between clusters mean little.",
+    about: "Keeps neighbors together, and more of the large lines than t-SNE. Distances between clusters mean little.",
     knobs: [
       {
-        name: "neighbours",
-        label: "Neighbours",
-        help: "How many neighbours each point looks at: few show detail, many the large lines.",
+        name: "neighbors",
+        label: "Neighbors",
+        help: "How many neighbors each point looks at: few show detail, many the large lines.",
         sort: "range",
         value: 15,
         minimum: 2,
@@ -233,9 +233,9 @@ export const METHODS: Record<Projection, Method> = {
   },
 };
 
-/** The most that a range offers: a point has no more neighbours than there are others. */
+/** The most that a range offers: a point has no more neighbors than there are others. */
 export function mostOf({ name, minimum = 0, maximum = Infinity }: Knob, count: number): number {
-  const others = name === "perplexity" ? Math.floor((count - 1) / 3) : name === "neighbours" ? count - 1 : Infinity;
+  const others = name === "perplexity" ? Math.floor((count - 1) / 3) : name === "neighbors" ? count - 1 : Infinity;
   return Math.max(Math.min(maximum, others), minimum);
 }
 

@@ -26,7 +26,7 @@ const MOST_SEEN = 10e3; // points that are looked at for that
 const GOLDEN = 0.6180339887498949;
 
 export type LabelMode = (typeof settings.labels.options)[number];
-export interface Labelling {
+export interface Labeling {
   /** Who gives the texts says what went wrong with them. */
   texts: (rows: Uint32Array) => string[] | Promise<string[]>;
   mode: LabelMode;
@@ -36,7 +36,7 @@ interface Place {
   x: number;
   y: number;
 }
-/** What is to be labelled. */
+/** What is to be labeled. */
 export interface Scene {
   /** Rows whose labels come before all others. */
   first: number[];
@@ -99,7 +99,7 @@ export function place(items: Iterable<Item>, width: number, height: number, most
   return placed;
 }
 
-/** The k-th row in an order that depends on nothing but the number of rows, and in which neighbours are far apart. */
+/** The k-th row in an order that depends on nothing but the number of rows, and in which neighbors are far apart. */
 export function scattered(count: number): (k: number) => number {
   const gcd = (a: number, b: number): number => (b ? gcd(b, a % b) : a);
   let step = Math.max(1, Math.floor(count * GOLDEN));
@@ -129,7 +129,7 @@ export const shortened = (text: string) => {
 export class Labels {
   readonly onTexts: () => void;
   mode: LabelMode = "none";
-  source: Labelling["texts"] | null = null;
+  source: Labeling["texts"] | null = null;
   /** By row; null while asked for. */
   texts: Map<number, { text: string; width: number } | null> = new Map();
   pictures: Map<number, HTMLCanvasElement> = new Map();
@@ -143,7 +143,7 @@ export class Labels {
     this.onTexts = onTexts;
   }
 
-  set({ texts, mode }: Labelling) {
+  set({ texts, mode }: Labeling) {
     this.source = texts;
     this.mode = mode;
     this.texts = new Map();

@@ -66,7 +66,7 @@ export class Legend {
     const at = [...this.list.children].findIndex((one) => one === document.activeElement);
     this.list.replaceChildren(
       ...(sort === "categories" ? this.categories() : sort === "scale" ? this.scale() : []),
-      ...(sort !== "none" && missing ? [remark(`${integer(missing)} without a value, in grey`)] : []),
+      ...(sort !== "none" && missing ? [remark(`${integer(missing)} without a value, in gray`)] : []),
       ...(note ? [remark(note)] : []),
     );
     const held = this.list.children[at];

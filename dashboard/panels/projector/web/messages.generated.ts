@@ -57,7 +57,7 @@ export interface RowAnswer {
 }
 
 /** The points nearest to one; null where a distance is not finite. */
-export interface NeighboursAnswer {
+export interface NeighborsAnswer {
   rows: number[];
   distances: (number | null)[];
   metric: "cosine" | "euclidean" | "inner";
@@ -132,7 +132,7 @@ export interface QualityHeader {
   trustworthiness?: number;
   continuity?: number;
   hit?: number | null;
-  neighbours_kept?: number;
+  neighbors_kept?: number;
   count?: number;
   sampled?: number | null;
   arrays_of: string[];

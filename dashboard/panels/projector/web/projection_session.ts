@@ -15,7 +15,7 @@ import type { AxesState } from "./settings.ts";
 /** Points up to which slow methods start by themselves. */
 const MOST_AT_ONCE = 20_000;
 const GLIDE_MS = 450;
-/** Neighbours of each point that a measure looks at. */
+/** Neighbors of each point that a measure looks at. */
 const COUNT = 12;
 
 export abstract class PanelWithProjection extends PanelWithSelection {
@@ -224,7 +224,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       this.shownIndex = job.index;
       this.showFrame(frame, { glide: other || job.updates === 1, keepCamera: keepCamera || job.updates > 1 });
       if (other && job.ended) this.setQuality(null);
-      // Neighbours in the picture are those of another one now; while it moves they are left alone.
+      // Neighbors in the picture are those of another one now; while it moves they are left alone.
       if (this.state.space === "picture" && this.focus >= 0 && (job.ended || this.nearest?.space !== "picture")) {
         void this.findNearest();
       }
@@ -379,7 +379,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   }
 
   /**
-   * Measures how far the picture keeps neighbours.
+   * Measures how far the picture keeps neighbors.
    * @param asked by hand; large data is only measured then
    */
   async measure(asked: boolean): Promise<void> {

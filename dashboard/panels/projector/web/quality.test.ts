@@ -8,10 +8,10 @@ const PACK = {
   trustworthiness: 0.9,
   continuity: 0.8,
   hit: null,
-  neighbours_kept: 0.5,
+  neighbors_kept: 0.5,
   count: 12,
   sampled: null,
-  arrays_of: ["trustworthiness", "neighbours_kept"],
+  arrays_of: ["trustworthiness", "neighbors_kept"],
   arrays: [Float32Array.of(1, 0.5), Float32Array.of(0, 0.25)],
 };
 
@@ -38,10 +38,10 @@ Deno.test("measures of points are those of all; NaN where a point is not in the 
 Deno.test("what the measures mean is said in words", () => {
   const said = (trustworthiness: number, continuity: number) =>
     sentence({ trustworthiness, continuity, kept: 0.5, count: 12 });
-  const kept = "Of 12 true neighbours the picture shows about 6.";
+  const kept = "Of 12 true neighbors the picture shows about 6.";
   assert.equal(said(0.97, 0.96), `What lies together here belongs together. ${kept}`);
   assert.equal(said(0.8, 0.9), `Some points lie together here that are far apart in the data. ${kept}`);
   assert.equal(said(0.9, 0.8), `Some groups of the data are torn apart here. ${kept}`);
-  assert.equal(said(0.9, 0.9), `The large lines are right; single neighbours need not be. ${kept}`);
+  assert.equal(said(0.9, 0.9), `The large lines are right; single neighbors need not be. ${kept}`);
   assert.equal(said(0.6, 0.6), `Do not trust what lies together here. ${kept}`);
 });

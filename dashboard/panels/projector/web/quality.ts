@@ -10,7 +10,7 @@ export interface Measured {
   /** null where there are no categories */
   hit: number | null;
   kept: number;
-  /** Neighbours that were looked at for each point. */
+  /** Neighbors that were looked at for each point. */
   count: number;
   /** Points that it was measured on, where not on all. */
   sampled: number | null;
@@ -39,7 +39,7 @@ export function qualityOf(
     rows.forEach((row, at) => (all[row] = values[at]));
     return all;
   };
-  const { trustworthiness = NaN, continuity = NaN, hit = null, neighbours_kept: kept = NaN, sampled = null } = pack;
+  const { trustworthiness = NaN, continuity = NaN, hit = null, neighbors_kept: kept = NaN, sampled = null } = pack;
   return {
     state: "done",
     trustworthiness,
@@ -53,7 +53,7 @@ export function qualityOf(
       "@trustworthiness": whole("trustworthiness"),
       "@continuity": whole("continuity"),
       "@hit": whole("hit"),
-      "@kept": whole("neighbours_kept"),
+      "@kept": whole("neighbors_kept"),
     },
   };
 }
@@ -62,13 +62,13 @@ export function qualityOf(
 export function sentence(
   { trustworthiness, continuity, kept, count }: Pick<Measured, "trustworthiness" | "continuity" | "kept" | "count">,
 ): string {
-  const keeps = `Of ${count} true neighbours the picture shows about ${Math.round(kept * count)}.`;
+  const keeps = `Of ${count} true neighbors the picture shows about ${Math.round(kept * count)}.`;
   if (trustworthiness >= 0.95 && continuity >= 0.95) return `What lies together here belongs together. ${keeps}`;
   if (trustworthiness < continuity - 0.05) {
     return `Some points lie together here that are far apart in the data. ${keeps}`;
   }
   if (continuity < trustworthiness - 0.05) return `Some groups of the data are torn apart here. ${keeps}`;
   return trustworthiness >= 0.85
-    ? `The large lines are right; single neighbours need not be. ${keeps}`
+    ? `The large lines are right; single neighbors need not be. ${keeps}`
     : `Do not trust what lies together here. ${keeps}`;
 }

@@ -52,7 +52,7 @@ export function maskOf(count: number, { isolated, hidden, found, isOff }: Shown)
   return mask;
 }
 
-/** How strongly neighbours are lit: 1 for the nearest, 0 for the furthest. */
+/** How strongly neighbors are lit: 1 for the nearest, 0 for the furthest. */
 export function strengthsOf({ distances, metric }: { distances: number[]; metric: string }): Float32Array {
   const [low, high] = [Math.min(...distances), Math.max(...distances)];
   return Float32Array.from(distances, (distance) => {

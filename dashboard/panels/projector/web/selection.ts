@@ -1,8 +1,8 @@
-/** What is selected, isolated, hidden and lit up in the Projector panel, and the neighbours of a point. */
+/** What is selected, isolated, hidden and lit up in the Projector panel, and the neighbors of a point. */
 import { make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { type Origin, PanelBase, type PictureOf } from "./panel_base.ts";
-import type { NeighboursAnswer } from "./messages.generated.ts";
+import type { NeighborsAnswer } from "./messages.generated.ts";
 import { format } from "./parts.ts";
 import { combined, maskOf, rowsIn, sameShown, strengthsOf } from "./row_sets.ts";
 import { readRows, writeRows } from "./rows.ts";
@@ -42,7 +42,7 @@ export abstract class PanelWithSelection extends PanelBase {
 
   /**
    * @param rows sorted
-   * @param how `focus`: the one whose neighbours are shown
+   * @param how `focus`: the one whose neighbors are shown
    */
   select(rows: Uint32Array, { by = "list", focus }: { by?: Origin; focus?: number } = {}): void {
     if (!this.dataset) return;
@@ -85,7 +85,7 @@ export abstract class PanelWithSelection extends PanelBase {
     return true;
   }
 
-  // ---- neighbours
+  // ---- neighbors
 
   async findNearest(): Promise<void> {
     const { dataset, state, focus, job } = this;
@@ -95,15 +95,15 @@ export abstract class PanelWithSelection extends PanelBase {
     const space = state.space === "picture" && job?.key && this.picture ? "picture" : "original";
     this.inspector.show();
     try {
-      const { rows, distances, metric } = await this.api.ask<NeighboursAnswer>("neighbours", {
+      const { rows, distances, metric } = await this.api.ask<NeighborsAnswer>("neighbors", {
         ...dataset.at,
         row: focus,
-        count: Math.min(state.neighbours, Math.max(dataset.count - 1, 1)),
+        count: Math.min(state.neighbors, Math.max(dataset.count - 1, 1)),
         metric: state.metric,
         ...(space === "picture" ? this.pictureOf() : {}),
       }, { signal });
       if (focus !== this.focus || dataset !== this.dataset) return;
-      // The point itself is no neighbour.
+      // The point itself is no neighbor.
       const other = (_: number | null, at: number) => rows[at] !== focus;
       const known = distances.filter(other).map((distance) => distance ?? Infinity);
       this.nearest = { row: focus, rows: rows.filter(other), distances: known, metric, space };
@@ -117,15 +117,15 @@ export abstract class PanelWithSelection extends PanelBase {
     this.inspector.show();
   }
 
-  setNeighbours(change: Partial<Pick<State, "metric" | "space" | "neighbours">>): void {
+  setNeighbors(change: Partial<Pick<State, "metric" | "space" | "neighbors">>): void {
     Object.assign(this.state, change);
-    const { neighbours, ...same } = change;
-    this.tell(neighbours === undefined ? same : { ...same, neighbours: String(neighbours) });
+    const { neighbors, ...same } = change;
+    this.tell(neighbors === undefined ? same : { ...same, neighbors: String(neighbors) });
     this.nearest = null;
     void this.findNearest();
   }
 
-  /** The focus and its neighbours in the cloud, the nearest strongest. */
+  /** The focus and its neighbors in the cloud, the nearest strongest. */
   showFocus(): void {
     const { nearest, focus } = this;
     if (focus < 0 || nearest?.row !== focus) return this.view.setFocus(focus);
@@ -134,7 +134,7 @@ export abstract class PanelWithSelection extends PanelBase {
 
   // ---- what is shown
 
-  /** Which rows the buttons mean: the selection; of a single point its neighbours too. */
+  /** Which rows the buttons mean: the selection; of a single point its neighbors too. */
   meant(): Uint32Array {
     if (this.selection.length > 1) return this.selection;
     if (this.focus >= 0 && this.nearest?.row === this.focus) {

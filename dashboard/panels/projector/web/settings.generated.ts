@@ -34,7 +34,7 @@ export const settings = {
   focus: text("projector.focus", ""),
   metric: choice("projector.metric", "cosine", ["cosine", "euclidean", "inner"]),
   space: choice("projector.space", "original", ["original", "picture"]),
-  neighbours: text("projector.neighbours", "100"),
+  neighbors: text("projector.neighbors", "100"),
   isolate: text("projector.isolate", ""),
   hidden: text("projector.hidden", ""),
   camera: text("projector.camera", ""),

@@ -31,7 +31,7 @@ type ToldOtherwise =
   | keyof Omit<AxesState, "in">
   | "axesIn"
   | "search"
-  | "neighbours"
+  | "neighbors"
   | "focus";
 
 /** All that the address says; rows are still texts. */
@@ -45,7 +45,7 @@ export interface State extends Omit<Values, ToldOtherwise> {
   methods: Record<Projection, Knobs>;
   axes: AxesState;
   query: string;
-  neighbours: number;
+  neighbors: number;
   /** -1 for none */
   focus: number;
 }
@@ -77,7 +77,7 @@ export function read(): State {
     up,
     axesIn,
     search,
-    neighbours,
+    neighbors,
     focus,
     ...same
   } = values();
@@ -95,7 +95,7 @@ export function read(): State {
     },
     axes: { left, right, down, up, in: axesIn },
     query: search,
-    neighbours: Number(neighbours) || Number(settings.neighbours.default),
+    neighbors: Number(neighbors) || Number(settings.neighbors.default),
     focus: /^\d+$/.test(focus) ? Number(focus) : -1,
   };
 }

@@ -11,13 +11,13 @@ import { type Handlers, NONE } from "./view_base.ts";
 import { ViewHand } from "./view_interactions.ts";
 import type { Axis, Frame } from "./axes.ts";
 import type { Dimensions } from "./camera.ts";
-import type { Labelling } from "./labels.ts";
+import type { Labeling } from "./labels.ts";
 import type { PngOptions } from "./png.ts";
 import type { Sheet } from "./sprites.ts";
 import type { Around } from "./svg.ts";
 
 /** How a point stands out: its ring. */
-const MARKS = { selected: 1, neighbour: 2, focus: 3 };
+const MARKS = { selected: 1, neighbor: 2, focus: 3 };
 
 export interface Placing {
   /** ms from where the points are now */
@@ -208,7 +208,7 @@ export class View extends ViewHand {
     this.redraw({ cloud: true });
   }
 
-  setLabels(how: Labelling) {
+  setLabels(how: Labeling) {
     this.labels.set(how);
     this.redraw({ overlay: true });
   }
@@ -243,9 +243,9 @@ export class View extends ViewHand {
    * @param row -1 for none
    * @param strengths 0..1
    */
-  setFocus(row: number, neighbours: Uint32Array = NONE, strengths: Float32Array = new Float32Array(0)) {
+  setFocus(row: number, neighbors: Uint32Array = NONE, strengths: Float32Array = new Float32Array(0)) {
     this.focus = row;
-    this.neighbours = neighbours;
+    this.neighbors = neighbors;
     this.strengths = strengths;
     this.mark();
   }
@@ -254,7 +254,7 @@ export class View extends ViewHand {
   mark() {
     const { marks, count } = this.cloud;
     marks.fill(0);
-    for (const row of this.neighbours) if (row < count) marks[row] = MARKS.neighbour;
+    for (const row of this.neighbors) if (row < count) marks[row] = MARKS.neighbor;
     for (const row of this.selection) if (row < count) marks[row] = MARKS.selected;
     if (this.focus >= 0 && this.focus < count) marks[this.focus] = MARKS.focus;
     this.redraw({ cloud: true });

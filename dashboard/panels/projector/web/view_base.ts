@@ -67,7 +67,7 @@ export abstract class ViewBase {
   };
   selection = NONE;
   focus = -1;
-  neighbours = NONE;
+  neighbors = NONE;
   strengths: Float32Array = new Float32Array(0);
   hovered = -1;
   lines: { pairs: Uint32Array; rgba: Uint8Array | null } = { pairs: NONE, rgba: null };

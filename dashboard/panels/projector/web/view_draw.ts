@@ -16,7 +16,7 @@ const FEW_MARKS = 3000; // points that stand out with a wide ring; more have a t
 const LINE_ALPHA = 26; // of 64
 const REST_OPACITY = 0.42; // of points, where others stand out
 const SPRITE_SHARE = 0.6; // of the room that a picture has if all are spread evenly
-const MOST_LABELLED = 200; // selected points that have labels
+const MOST_LABELED = 200; // selected points that have labels
 const SLACK = 5; // pixels beside a point that still pick it
 
 /** Of how many points one is painted, and whether edges are smooth. */
@@ -112,7 +112,7 @@ export abstract class ViewDrawing extends ViewBase {
       );
     }
     radius *= this.pointScale * ratio;
-    const some = this.neighbours.length > 0 || this.selection.length > 1;
+    const some = this.neighbors.length > 0 || this.selection.length > 1;
     const { accent, ink } = theme.pixels;
     return {
       radius,
@@ -195,9 +195,9 @@ export abstract class ViewDrawing extends ViewBase {
   firstLabels(live: boolean): number[] {
     const rows: number[] = [];
     if (this.focus >= 0) rows.push(this.focus);
-    rows.push(...this.selection.subarray(0, MOST_LABELLED));
+    rows.push(...this.selection.subarray(0, MOST_LABELED));
     if (live && this.hovered >= 0) rows.push(this.hovered);
-    rows.push(...this.neighbours);
+    rows.push(...this.neighbors);
     return rows.filter((row) => row < this.cloud.count);
   }
 
@@ -237,18 +237,18 @@ export abstract class ViewDrawing extends ViewBase {
       context,
       theme,
       ratio,
-      new Set([this.focus, live ? this.hovered : -1, ...this.selection.subarray(0, MOST_LABELLED)]),
+      new Set([this.focus, live ? this.hovered : -1, ...this.selection.subarray(0, MOST_LABELED)]),
     );
     if (!live) return;
     if (this.hovered >= 0) this.paintRing(context, theme);
     this.trail?.draw(context, theme);
   }
 
-  /** Lines from the point in focus to its neighbours, the stronger ones more opaque. */
+  /** Lines from the point in focus to its neighbors, the stronger ones more opaque. */
   bonds(): Bond[] {
-    const middle = this.neighbours.length ? this.screenOf(this.focus) : null;
+    const middle = this.neighbors.length ? this.screenOf(this.focus) : null;
     const found: Bond[] = [];
-    this.neighbours.forEach((row, n) => {
+    this.neighbors.forEach((row, n) => {
       const at = this.screenOf(row);
       if (!middle || !at?.visible) return;
       found.push({ line: [middle.x, middle.y, at.x, at.y], opacity: 0.12 + 0.4 * (this.strengths[n] ?? 0.5) });

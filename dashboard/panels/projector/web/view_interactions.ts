@@ -152,7 +152,7 @@ export abstract class ViewHand extends ViewDrawing {
   }
 
   /** Brings a point to the middle, or shows all. */
-  centre(x: number, y: number) {
+  center(x: number, y: number) {
     const row = this.rowAt(x, y);
     if (row < 0) return this.fit(null);
     this.touched = this.steered = true;

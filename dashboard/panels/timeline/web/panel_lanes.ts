@@ -63,7 +63,7 @@ export abstract class PanelWithLanes extends PanelBase {
     if (!this.rows.ofLane.has(`${source.place}/${lane}`)) this.findLanes(source, "", lane);
   }
 
-  /** Keys of a band and its neighbours that it can change places with. */
+  /** Keys of a band and its neighbors that it can change places with. */
   siblingsOf(band: Band): string[] {
     if (band.pinned) return this.rows.pinned.filter((b) => b.source === band.source).map((b) => b.key);
     return this.rows.bands.filter((b) =>

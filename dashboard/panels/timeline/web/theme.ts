@@ -1,7 +1,7 @@
 /** Colors of the timeline: from the page's CSS variables, and stable per name in a palette of equal lightness. */
 import { css, hashOf, oklch } from "../../../web/core/color.ts";
 
-/** Hues (degrees, OKLCH) that stay apart from their neighbours for most eyes; red is left to errors. */
+/** Hues (degrees, OKLCH) that stay apart from their neighbors for most eyes; red is left to errors. */
 const HUES = [255, 165, 60, 310, 205, 95, 340, 140, 280, 75, 225, 185, 40, 295, 120, 240];
 /** Hues for few things that stand beside one another, the most different first. */
 const TINT_HUES = [255, 60, 150, 320, 205, 95, 25, 285, 180, 345, 120, 230];

@@ -1,4 +1,4 @@
-"""The compiled loops of searches for neighbours."""
+"""The compiled loops of searches for neighbors."""
 
 from typing import Any, Final, Literal
 

@@ -1,4 +1,4 @@
-"""The nearest neighbours of every point, exactly by blocks or nearly by an inverted file; never n x n in memory."""
+"""The nearest neighbors of every point, exactly by blocks or nearly by an inverted file; never n x n in memory."""
 
 import math
 from collections.abc import Callable, Generator, Iterable
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.projections.base import Points
-from stepscope.dashboard.projections.neighbour_loops import METRICS, Metric, add_rows, keep, measure
+from stepscope.dashboard.projections.neighbor_loops import METRICS, Metric, add_rows, keep, measure
 from stepscope.dashboard.projections.parallel import Workers
 
 EXACT_POINTS: Final = 30_000
@@ -19,7 +19,7 @@ _QUERIES: Final = 512
 _CANDIDATES: Final = 2048
 _SAMPLE: Final = 256
 _TRAINING_ROUNDS: Final = 6
-_POINTS_PER_CENTRE: Final = 64
+_POINTS_PER_CENTER: Final = 64
 _LEAST_PROBED: Final = 8
 """Lists that are searched for a point at least."""
 _WANTED_RECALL: Final = 0.95
@@ -30,7 +30,7 @@ _DOUBT: Final = 800 * float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
-class NeighbourGraph:
+class NeighborGraph:
     """The nearest other points of every point, the nearest first."""
 
     rows: NDArray[np.int32]
@@ -39,36 +39,36 @@ class NeighbourGraph:
     """``[n, k]``: in the metric's own measure, Euclidean ones not squared."""
     exact: bool
     recall: float | None
-    """Of an approximate graph, the share of true neighbours that it has, measured on a sample."""
+    """Of an approximate graph, the share of true neighbors that it has, measured on a sample."""
 
 
-Steps = Generator[tuple[int, int], None, NeighbourGraph]
+Steps = Generator[tuple[int, int], None, NeighborGraph]
 """Work in small pieces: after each, how many rows are done and how many there are; then the graph."""
 
 
-def neighbour_graph(
+def neighbor_graph(
     points: Points, count: int, metric: Metric = "euclidean", *, approximate: bool | None = None, seed: int = 0
-) -> NeighbourGraph:
+) -> NeighborGraph:
     """Return the ``count`` nearest other points of every point.
 
     Args:
         points: float32 ``[n, d]``.
-        count: neighbours per point; as many as there are where there are fewer.
+        count: neighbors per point; as many as there are where there are fewer.
         metric: how nearness is measured.
         approximate: whether an inverted file is searched; None: above `EXACT_POINTS` points. All the same the graph is
             exact where that is not slower: of few points, and of such as lie in no clusters at all.
-        seed: of the inverted file's centres and of the sample that recall is measured on.
+        seed: of the inverted file's centers and of the sample that recall is measured on.
     """
-    steps = neighbour_steps(points, count, metric, approximate=approximate, seed=seed)
+    steps = neighbor_steps(points, count, metric, approximate=approximate, seed=seed)
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            graph: NeighbourGraph = end.value
+            graph: NeighborGraph = end.value
             return graph
 
 
-def neighbour_steps(
+def neighbor_steps(
     points: Points,
     count: int,
     metric: Metric = "euclidean",
@@ -77,14 +77,14 @@ def neighbour_steps(
     seed: int = 0,
     workers: Workers | None = None,
 ) -> Steps:
-    """As `neighbour_graph`, in pieces between which the caller may stop."""
+    """As `neighbor_graph`, in pieces between which the caller may stop."""
     if count < 1:
-        raise ValueError(f"The number of neighbours must be at least 1, not {count}.")
+        raise ValueError(f"The number of neighbors must be at least 1, not {count}.")
     n = len(points)
     count = min(count, n - 1)
     if count < 1:
         empty = (n, 0)
-        return NeighbourGraph(np.empty(empty, np.int32), np.empty(empty, np.float32), exact=True, recall=None)
+        return NeighborGraph(np.empty(empty, np.int32), np.empty(empty, np.float32), exact=True, recall=None)
     search = _Search(points, metric, count, workers or Workers())
     lists = round(math.sqrt(n))
     if approximate is None:
@@ -109,22 +109,22 @@ class _Search:
     workers: Workers
 
     def among(
-        self, queries: NDArray[np.int32], batches: Batches, centre: NDArray[np.float32]
+        self, queries: NDArray[np.int32], batches: Batches, center: NDArray[np.float32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Return the nearest neighbours of some points among others.
+        """Return the nearest neighbors of some points among others.
 
         Args:
             queries: int32 ``[q]``, rows.
             batches: of the rows to look among.
-            centre: float32 ``[d]``, near the queries: Euclidean distances are computed around it, to lose less in the
+            center: float32 ``[d]``, near the queries: Euclidean distances are computed around it, to lose less in the
                 difference of squares.
 
         Returns:
             Rows int32 and distances float32, both ``[q, count]``, the nearest first.
         """
-        rows, values, doubtful = self._kept(queries, batches, centre, np.float32)
+        rows, values, doubtful = self._kept(queries, batches, center, np.float32)
         if len(doubtful):
-            again = self._kept(queries[doubtful], batches, centre, np.float64)
+            again = self._kept(queries[doubtful], batches, center, np.float64)
             rows[doubtful], values[doubtful] = again[:2]
         metric = METRICS[self.metric]
         self.workers.over(
@@ -135,16 +135,16 @@ class _Search:
         return rows, values
 
     def _kept(
-        self, queries: NDArray[np.int32], batches: Batches, centre: NDArray[np.float32], dtype: type[np.floating[Any]]
+        self, queries: NDArray[np.int32], batches: Batches, center: NDArray[np.float32], dtype: type[np.floating[Any]]
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.intp]]:
         """Heaps of rows and values, and which queries need more than single precision."""
         rows = np.zeros((len(queries), self.count), np.int32)
         values = np.full((len(queries), self.count), np.inf, dtype)
         euclidean = self.metric == "euclidean"
-        asked = self._taken(queries, centre, dtype)
+        asked = self._taken(queries, center, dtype)
         farthest = 0.0
         for ids in batches():
-            candidates = self._taken(ids, centre, dtype)
+            candidates = self._taken(ids, center, dtype)
             add, factor = self._terms(candidates)
             farthest = max(farthest, float(add.max()))
             self._keep(asked @ candidates.T, add, factor, ids, queries, rows, values)
@@ -155,11 +155,11 @@ class _Search:
         return rows, values, np.flatnonzero(values[:, 0] + own < _DOUBT * (own + farthest))
 
     def _taken(
-        self, rows: NDArray[np.int32], centre: NDArray[np.float32], dtype: type[np.floating[Any]]
+        self, rows: NDArray[np.int32], center: NDArray[np.float32], dtype: type[np.floating[Any]]
     ) -> NDArray[np.floating[Any]]:
         taken = self.points[rows].astype(dtype, copy=False)
         if self.metric == "euclidean":
-            taken -= centre
+            taken -= center
         return taken
 
     def _terms(self, candidates: NDArray[np.floating[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -187,7 +187,7 @@ def _exact(search: _Search) -> Steps:
         some = np.arange(begin, min(begin + _QUERIES, n), dtype=np.int32)
         rows[some], distances[some] = _exactly(search, some)
         yield int(some[-1]) + 1, n
-    return NeighbourGraph(rows, distances, exact=True, recall=None)
+    return NeighborGraph(rows, distances, exact=True, recall=None)
 
 
 def _exactly(search: _Search, queries: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -201,7 +201,7 @@ def _exactly(search: _Search, queries: NDArray[np.int32]) -> tuple[NDArray[np.in
 
 
 def _approximate(search: _Search, lists: int, seed: int) -> Steps:
-    """Yield points are put into the list of the nearest of some centres.
+    """Yield points are put into the list of the nearest of some centers.
 
     For a list's points those around are searched.
     """
@@ -209,13 +209,13 @@ def _approximate(search: _Search, lists: int, seed: int) -> Steps:
     rows, distances = np.empty((n, search.count), np.int32), np.empty((n, search.count), np.float32)
     # For inner products the lists are by direction as for cosines: large products are usually in such a direction.
     spherical = search.metric != "euclidean"
-    centres = yield from _centres(points, lists, spherical, seed)
-    labels = yield from _assigned(points, centres, spherical)
-    near = _nearest_centres(centres)
+    centers = yield from _centers(points, lists, spherical, seed)
+    labels = yield from _assigned(points, centers, spherical)
+    near = _nearest_centers(centers)
     sample = np.sort(np.random.default_rng(seed).choice(n, min(n, _SAMPLE), replace=False)).astype(np.int32)
     true_rows, true_distances = _exactly(search, sample)
     yield 0, n
-    # How many lists hold the true neighbours of the sample, counted from a point's own list outwards.
+    # How many lists hold the true neighbors of the sample, counted from a point's own list outwards.
     ranks = np.argsort(near, axis=1)[labels[sample][:, None], labels[true_rows]]
     probed = max(int(np.quantile(ranks, _WANTED_RECALL)) + 1, _LEAST_PROBED)
     if _EXACT_SHARE * probed > lists:
@@ -223,16 +223,16 @@ def _approximate(search: _Search, lists: int, seed: int) -> Steps:
     order = np.argsort(labels, kind="stable").astype(np.int32)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=lists))])
     done = 0
-    for own in range(len(centres)):
+    for own in range(len(centers)):
         queries = order[bounds[own] : bounds[own + 1]]
         ids = _enough(order, bounds, near[own], probed, search.count)
         for begin in range(0, len(queries), _QUERIES):
             some = queries[begin : begin + _QUERIES]
-            rows[some], distances[some] = search.among(some, partial(_cut, ids), centres[own])
+            rows[some], distances[some] = search.among(some, partial(_cut, ids), centers[own])
             done += len(some)
             yield done, n
     recall = _recall(distances[sample], true_distances, search.metric)
-    return NeighbourGraph(rows, distances, exact=False, recall=recall)
+    return NeighborGraph(rows, distances, exact=False, recall=recall)
 
 
 def _cut(ids: NDArray[np.int32]) -> Iterable[NDArray[np.int32]]:
@@ -248,47 +248,47 @@ def _enough(
     return np.concatenate([order[bounds[other] : bounds[other + 1]] for other in near[:lists]])
 
 
-def _centres(
+def _centers(
     points: Points, count: int, spherical: bool, seed: int
 ) -> Generator[tuple[int, int], None, NDArray[np.float32]]:
     """K-means on a sample, a few rounds: the lists need to be near, not optimal."""
     generator = np.random.default_rng(seed)
     n = len(points)
-    chosen = generator.choice(n, min(n, count * _POINTS_PER_CENTRE), replace=False)
+    chosen = generator.choice(n, min(n, count * _POINTS_PER_CENTER), replace=False)
     sample = points[np.sort(chosen)]
     if spherical:
         sample = sample * _inverse_norms(sample)[:, None]
-    centres = sample[generator.choice(len(sample), count, replace=False)]
+    centers = sample[generator.choice(len(sample), count, replace=False)]
     for _ in range(_TRAINING_ROUNDS):
-        labels = _closest(sample, centres)
-        sums = np.zeros_like(centres)
+        labels = _closest(sample, centers)
+        sums = np.zeros_like(centers)
         add_rows(sample, labels, sums)
         sizes = np.bincount(labels, minlength=count)
         filled = sizes > 0
-        centres[filled] = sums[filled] / sizes[filled, None].astype(np.float32)
-        centres[~filled] = sample[generator.choice(len(sample), int((~filled).sum()), replace=False)]
+        centers[filled] = sums[filled] / sizes[filled, None].astype(np.float32)
+        centers[~filled] = sample[generator.choice(len(sample), int((~filled).sum()), replace=False)]
         yield 0, n
-    return centres
+    return centers
 
 
 def _assigned(
-    points: Points, centres: NDArray[np.float32], spherical: bool
+    points: Points, centers: NDArray[np.float32], spherical: bool
 ) -> Generator[tuple[int, int], None, NDArray[np.int32]]:
     """Yield the list of each point."""
     labels = np.empty(len(points), np.int32)
     for begin in range(0, len(points), 4 * _CANDIDATES):
         block = points[begin : begin + 4 * _CANDIDATES]
         labels[begin : begin + len(block)] = _closest(
-            block * _inverse_norms(block)[:, None] if spherical else block, centres
+            block * _inverse_norms(block)[:, None] if spherical else block, centers
         )
         yield 0, len(points)
     return labels
 
 
-def _closest(points: Points, centres: NDArray[np.float32]) -> NDArray[np.int32]:
-    """Return the nearest centre of each point."""
-    middle = centres.mean(axis=0)
-    shifted = centres - middle
+def _closest(points: Points, centers: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Return the nearest center of each point."""
+    middle = centers.mean(axis=0)
+    shifted = centers - middle
     squares = np.einsum("ij,ij->i", shifted, shifted)
     closest = np.empty(len(points), np.int32)
     for begin in range(0, len(points), _CANDIDATES):
@@ -298,9 +298,9 @@ def _closest(points: Points, centres: NDArray[np.float32]) -> NDArray[np.int32]:
     return closest
 
 
-def _nearest_centres(centres: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Return all centres in the order of their distance from each, itself first."""
-    shifted = centres - centres.mean(axis=0)
+def _nearest_centers(centers: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Return all centers in the order of their distance from each, itself first."""
+    shifted = centers - centers.mean(axis=0)
     squares = np.einsum("ij,ij->i", shifted, shifted)
     distances = squares - 2 * shifted @ shifted.T
     np.fill_diagonal(distances, -np.inf)
@@ -309,7 +309,7 @@ def _nearest_centres(centres: NDArray[np.float32]) -> NDArray[np.intp]:
 
 
 def _recall(found: NDArray[np.float32], true: NDArray[np.float32], metric: Metric) -> float:
-    """Return the share of what was found that is as near as the farthest true neighbour.
+    """Return the share of what was found that is as near as the farthest true neighbor.
 
     Equal distances are as good.
     """

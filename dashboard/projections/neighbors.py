@@ -1,19 +1,19 @@
-"""The nearest neighbours of one point, and of all (see `neighbour_graph`)."""
+"""The nearest neighbors of one point, and of all (see `neighbor_graph`)."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_graph, neighbour_steps
-from stepscope.dashboard.projections.neighbour_loops import METRICS, Metric, distances_to
+from stepscope.dashboard.projections.neighbor_graph import NeighborGraph, neighbor_graph, neighbor_steps
+from stepscope.dashboard.projections.neighbor_loops import METRICS, Metric, distances_to
 from stepscope.dashboard.projections.parallel import Workers
 
-__all__ = ["Metric", "NeighbourGraph", "Neighbours", "neighbour_graph", "neighbour_steps", "neighbours_of"]
+__all__ = ["Metric", "NeighborGraph", "Neighbors", "neighbor_graph", "neighbor_steps", "neighbors_of"]
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbors:
     """The points nearest to one, the nearest first; equally near ones by row."""
 
     rows: NDArray[np.int64]
@@ -22,14 +22,14 @@ class Neighbours:
     """``[k]``, in the metric's own measure: the inner products themselves for "inner"."""
 
 
-def neighbours_of(
+def neighbors_of(
     points: NDArray[np.float32], of: int | NDArray[np.float32], count: int, metric: Metric = "cosine"
-) -> Neighbours:
+) -> Neighbors:
     """Return the ``count`` points nearest to a point or a vector, compared with every one.
 
     Args:
         points: float32 ``[n, d]``, C-contiguous.
-        of: a row, which is not its own neighbour, or a vector float32 ``[d]``.
+        of: a row, which is not its own neighbor, or a vector float32 ``[d]``.
         count: how many; as many as there are where there are fewer.
         metric: cosine is 1 - cos, and 1 from a vector of zeros; of inner products the largest are the nearest.
 
@@ -52,4 +52,4 @@ def neighbours_of(
     count = max(min(count, n - (own is not None)), 0)
     near = np.argpartition(order, count - 1)[:count] if 0 < count < n else np.arange(n)
     near = near[np.lexsort((near, order[near]))][:count]
-    return Neighbours(near.astype(np.int64), distances[near])
+    return Neighbors(near.astype(np.int64), distances[near])

@@ -1,4 +1,4 @@
-"""Neighbours of nodes in constant time each."""
+"""Neighbors of nodes in constant time each."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Neighbours:
+class Neighbors:
     """The nodes at the other end of each node's edges, in the order of the edges."""
 
     def __init__(self, near: NDArray[np.int64], far: NDArray[np.int64], nodes: int) -> None:

@@ -52,7 +52,7 @@ class HdbscanSettings:
     minimum_size: int = 15
     """Points of the smallest cluster."""
     minimum_samples: int | None = None
-    """Neighbours that make a point dense; None: as many as ``minimum_size``."""
+    """Neighbors that make a point dense; None: as many as ``minimum_size``."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.minimum_size <= 1_000_000:
@@ -124,7 +124,7 @@ def chosen_points(points: Points, rows: Rows | None, *, sphere: bool) -> Points:
 
 
 def plan_quality(asked: EmbeddingRequests, picture: Picture, count: int, column: str | None) -> Plan:
-    """Return the plan to tell how well the picture of a job keeps the neighbours of its points.
+    """Return the plan to tell how well the picture of a job keeps the neighbors of its points.
 
     Raises HTTPException.
     """
@@ -197,7 +197,7 @@ def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
         if pairs > MOST_PAIRS:
             raise HTTPException(
                 422,
-                f"{dense:,} points have {pairs:,} neighbours in all with these settings; at most {MOST_PAIRS:,} are "
+                f"{dense:,} points have {pairs:,} neighbors in all with these settings; at most {MOST_PAIRS:,} are "
                 f"held. Set minimum_samples to {MOST_PAIRS // dense:,} or less.",
             )
     told = {"do": "clusters", "method": order.method, "settings": asdict(settings)}
