@@ -1,0 +1,140 @@
+"""What other distributions add to Stepscope: records behind entry points, loaded when they are first needed.
+
+A distribution names its records in its metadata, one entry point each, in a group per sort of record::
+
+    [project.entry-points."stepscope.kinds"]
+    spectrum = "my_package.spectrum:KIND"
+
+Stepscope's own records stand in plain lists beside the code that uses them, and are of the same types. A plug-in that
+cannot be loaded is remembered as a `PluginFailure`, warned of once, and left out: nothing else fails with it.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from threading import Lock
+from typing import Final, Generic, TypeVar
+
+Record = TypeVar("Record")
+
+GROUPS: Final = ("kinds", "trace_readers", "analyses", "collectors", "verbs", "panels")
+"""The sorts of records; ``stepscope.`` before one is the name of its group of entry points."""
+SWITCH: Final = "STEPSCOPE_PLUGINS"
+"""Environment variable; with the value 0 no plug-in is looked for."""
+_LOG: Final = logging.getLogger("stepscope")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One entry point of a distribution."""
+
+    group: str
+    """One of `GROUPS`."""
+    name: str
+    """Of the entry point."""
+    distribution: str
+    """Name and version of what was installed, such as "stepscope-spectrum 1.2"."""
+    entry: EntryPoint
+
+
+@dataclass(frozen=True)
+class PluginFailure:
+    """A plug-in that is left out."""
+
+    plugin: Plugin
+    reason: str
+    """One sentence."""
+
+    def __str__(self) -> str:
+        """Return a sentence that names the plug-in."""
+        plugin = self.plugin
+        return f"The plug-in {plugin.name!r} of {plugin.distribution} (stepscope.{plugin.group}) failed: {self.reason}"
+
+
+class Extensions(Generic[Record]):
+    """The records of one group that other distributions add; they are imported when `records` is first asked for."""
+
+    def __init__(
+        self,
+        group: str,
+        type_: type[Record],
+        name_of: Callable[[Record], str],
+        taken: Callable[[], Collection[str]],
+    ) -> None:
+        """Look for nothing yet.
+
+        Args:
+            group: one of `GROUPS`.
+            type_: what each entry point must hold.
+            name_of: the name of a record, which nothing else of the group may have.
+            taken: the names of Stepscope's own records.
+        """
+        self.group = group
+        self._type = type_
+        self._name_of = name_of
+        self._taken = taken
+        self._lock = Lock()
+        self._loaded: tuple[tuple[Plugin, Record], ...] | None = None
+        self._failures: tuple[PluginFailure, ...] = ()
+
+    def loaded(self) -> tuple[tuple[Plugin, Record], ...]:
+        """Return each record with where it is from, by distribution and name."""
+        with self._lock:
+            if self._loaded is None:
+                self._load()
+            assert self._loaded is not None
+            return self._loaded
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records alone."""
+        return tuple(record for _, record in self.loaded())
+
+    def failures(self) -> tuple[PluginFailure, ...]:
+        """Return what could not be loaded, and why."""
+        self.loaded()
+        return self._failures
+
+    def _load(self) -> None:
+        names = set(self._taken())
+        good, bad = [], []
+        for plugin in found(self.group):
+            try:
+                record = self._record(plugin, names)
+            # Whatever a module of others does while it is imported, sys.exit() included.
+            except (Exception, SystemExit) as error:
+                failure = PluginFailure(plugin, _sentence(error))
+                _LOG.warning("%s", failure)
+                bad.append(failure)
+            else:
+                names.add(self._name_of(record))
+                good.append((plugin, record))
+        self._loaded, self._failures = tuple(good), tuple(bad)
+
+    def _record(self, plugin: Plugin, names: Collection[str]) -> Record:
+        record = plugin.entry.load()
+        if not isinstance(record, self._type):
+            raise TypeError(f"{plugin.entry.value} is of the type {type(record).__name__}, not {self._type.__name__}")
+        name = self._name_of(record)
+        if name in names:
+            raise ValueError(f"another {self._type.__name__} is called {name!r} already")
+        return record
+
+
+def found(group: str) -> tuple[Plugin, ...]:
+    """Return the entry points of a group, by distribution and name; none where `SWITCH` is 0. Imports nothing."""
+    if os.environ.get(SWITCH) == "0":
+        return ()
+    plugins = [
+        Plugin(
+            group, entry.name, f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package", entry
+        )
+        for entry in entry_points(group=f"stepscope.{group}")
+    ]
+    return tuple(sorted(plugins, key=lambda plugin: (plugin.distribution, plugin.name)))
+
+
+def _sentence(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or "no reason given"
+    return f"{type(error).__name__}: {text[:500]}"
