@@ -11,16 +11,24 @@ cannot be loaded is remembered as a `PluginFailure`, warned of once, and left ou
 
 import logging
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Record = TypeVar("Record")
 
 GROUPS: Final = ("kinds", "trace_readers", "analyses", "collectors", "verbs", "panels")
 """The sorts of records; ``stepscope.`` before one is the name of its group of entry points."""
+REGISTRIES: Final[Mapping[str, str]] = {
+    "collectors": "stepscope.profiler.collectors.registry:OTHERS",
+    "verbs": "stepscope.dashboard.cli.verbs:OTHERS",
+}
+"""Where the `Extensions` of each group are. They are imported when somebody asks for all of them, and no sooner."""
 SWITCH: Final = "STEPSCOPE_PLUGINS"
 """Environment variable; with the value 0 no plug-in is looked for."""
 _LOG: Final = logging.getLogger("stepscope")
@@ -36,7 +44,8 @@ class Plugin:
     """Of the entry point."""
     distribution: str
     """Name and version of what was installed, such as "stepscope-spectrum 1.2"."""
-    entry: EntryPoint
+    entry: "EntryPoint"
+    """What the metadata says, with the place of the record."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,7 @@ class PluginFailure:
     """A plug-in that is left out."""
 
     plugin: Plugin
+    """What is left out."""
     reason: str
     """One sentence."""
 
@@ -62,6 +72,7 @@ class Extensions(Generic[Record]):
         type_: type[Record],
         name_of: Callable[[Record], str],
         taken: Callable[[], Collection[str]],
+        about_of: Callable[[Record], str] = lambda record: "",
     ) -> None:
         """Look for nothing yet.
 
@@ -70,14 +81,20 @@ class Extensions(Generic[Record]):
             type_: what each entry point must hold.
             name_of: the name of a record, which nothing else of the group may have.
             taken: the names of Stepscope's own records.
+            about_of: what a record is, in one line.
         """
         self.group = group
+        self.about_of = about_of
         self._type = type_
-        self._name_of = name_of
+        self.name_of = name_of
         self._taken = taken
         self._lock = Lock()
         self._loaded: tuple[tuple[Plugin, Record], ...] | None = None
         self._failures: tuple[PluginFailure, ...] = ()
+
+    def own_names(self) -> tuple[str, ...]:
+        """Return the names of Stepscope's own records."""
+        return tuple(self._taken())
 
     def loaded(self) -> tuple[tuple[Plugin, Record], ...]:
         """Return each record with where it is from, by distribution and name."""
@@ -96,6 +113,21 @@ class Extensions(Generic[Record]):
         self.loaded()
         return self._failures
 
+    def fail(self, record: Record, error: BaseException) -> PluginFailure:
+        """Remember that a record which was loaded failed at its work, and return the failure, for the caller to say.
+
+        Raises:
+            LookupError: no other distribution's record is this one.
+        """
+        plugin = next((plugin for plugin, each in self.loaded() if each is record), None)
+        if plugin is None:
+            raise LookupError(f"{self.name_of(record)!r} of stepscope.{self.group} is of no other distribution")
+        failure = PluginFailure(plugin, _sentence(error))
+        with self._lock:
+            if failure not in self._failures:
+                self._failures = (*self._failures, failure)
+        return failure
+
     def _load(self) -> None:
         names = set(self._taken())
         good, bad = [], []
@@ -108,7 +140,7 @@ class Extensions(Generic[Record]):
                 _LOG.warning("%s", failure)
                 bad.append(failure)
             else:
-                names.add(self._name_of(record))
+                names.add(self.name_of(record))
                 good.append((plugin, record))
         self._loaded, self._failures = tuple(good), tuple(bad)
 
@@ -116,16 +148,37 @@ class Extensions(Generic[Record]):
         record = plugin.entry.load()
         if not isinstance(record, self._type):
             raise TypeError(f"{plugin.entry.value} is of the type {type(record).__name__}, not {self._type.__name__}")
-        name = self._name_of(record)
+        name = self.name_of(record)
         if name in names:
             raise ValueError(f"another {self._type.__name__} is called {name!r} already")
         return record
+
+
+def registries() -> Mapping[str, Extensions[Any]]:
+    """Return the `Extensions` of each group whose part of Stepscope is installed, importing what holds them."""
+    from pkgutil import resolve_name
+
+    found = {}
+    for group, place in REGISTRIES.items():
+        # Without the dashboard there is nothing that its plug-ins could join.
+        if find_spec(".".join(place.split(".")[:2])) is not None:
+            extensions: Extensions[Any] = resolve_name(place)
+            found[group] = extensions
+    return found
+
+
+def plugin_failures() -> tuple[PluginFailure, ...]:
+    """Return every plug-in that could not be loaded, or failed at its work, and why; loads those that are not yet."""
+    return tuple(failure for extensions in registries().values() for failure in extensions.failures())
 
 
 def found(group: str) -> tuple[Plugin, ...]:
     """Return the entry points of a group, by distribution and name; none where `SWITCH` is 0. Imports nothing."""
     if os.environ.get(SWITCH) == "0":
         return ()
+    # Most programs that import Stepscope ask for no plug-in, and this takes longer to import than all else here.
+    from importlib.metadata import entry_points
+
     plugins = [
         Plugin(
             group, entry.name, f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package", entry
