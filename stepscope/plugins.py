@@ -28,9 +28,11 @@ REGISTRIES: Final[Mapping[str, str]] = {
     "collectors": "stepscope.profiler.collectors.registry:OTHERS",
     "verbs": "stepscope.dashboard.cli.verbs:OTHERS",
 }
-"""Where the `Extensions` of each group are. They are imported when somebody asks for all of them, and no sooner."""
+"""Where the `Extensions` of each group are; they are imported when somebody asks for all of them, and no sooner."""
 SWITCH: Final = "STEPSCOPE_PLUGINS"
 """Environment variable; with the value 0 no plug-in is looked for."""
+_MOST_FAILURES: Final = 100
+"""Of a group that are remembered: what fails with another sentence each time ends there."""
 _LOG: Final = logging.getLogger("stepscope")
 
 
@@ -72,6 +74,7 @@ class Extensions(Generic[Record]):
         type_: type[Record],
         name_of: Callable[[Record], str],
         taken: Callable[[], Collection[str]],
+        check: Callable[[Record], None] = lambda record: None,
         about_of: Callable[[Record], str] = lambda record: "",
     ) -> None:
         """Look for nothing yet.
@@ -81,20 +84,27 @@ class Extensions(Generic[Record]):
             type_: what each entry point must hold.
             name_of: the name of a record, which nothing else of the group may have.
             taken: the names of Stepscope's own records.
+            check: raises an exception with a sentence where a record says what it must not.
             about_of: what a record is, in one line.
         """
         self.group = group
-        self.about_of = about_of
         self._type = type_
-        self.name_of = name_of
+        self._name_of = name_of
         self._taken = taken
+        self._check = check
+        self._about_of = about_of
         self._lock = Lock()
         self._loaded: tuple[tuple[Plugin, Record], ...] | None = None
         self._failures: tuple[PluginFailure, ...] = ()
+        _GROUPS_IN_USE[group] = self
 
     def own_names(self) -> tuple[str, ...]:
         """Return the names of Stepscope's own records."""
         return tuple(self._taken())
+
+    def described(self, record: Record) -> tuple[str, str]:
+        """Return the name of a record, and in one line what it is."""
+        return self._name_of(record), self._about_of(record)
 
     def loaded(self) -> tuple[tuple[Plugin, Record], ...]:
         """Return each record with where it is from, by distribution and name."""
@@ -109,24 +119,39 @@ class Extensions(Generic[Record]):
         return tuple(record for _, record in self.loaded())
 
     def failures(self) -> tuple[PluginFailure, ...]:
-        """Return what could not be loaded, and why."""
+        """Return what could not be loaded, or failed later, and why."""
         self.loaded()
         return self._failures
 
-    def fail(self, record: Record, error: BaseException) -> PluginFailure:
-        """Remember that a record which was loaded failed at its work, and return the failure, for the caller to say.
+    def known_failures(self) -> tuple[PluginFailure, ...]:
+        """Return the same as far as it is known by now; loads nothing."""
+        return self._failures
+
+    def fail(self, of: Plugin | Record, error: BaseException, doing: str = "") -> PluginFailure:
+        """Remember and warn of what a loaded plug-in failed at, once however often it happens; return it in words.
+
+        Args:
+            of: the plug-in, or its record.
+            error: what it raised.
+            doing: what was asked of it, such as "layout"; goes before the error.
 
         Raises:
             LookupError: no other distribution's record is this one.
         """
-        plugin = next((plugin for plugin, each in self.loaded() if each is record), None)
-        if plugin is None:
-            raise LookupError(f"{self.name_of(record)!r} of stepscope.{self.group} is of no other distribution")
-        failure = PluginFailure(plugin, _sentence(error))
+        plugin = of if isinstance(of, Plugin) else self._plugin_of(of)
+        failure = PluginFailure(plugin, f"{doing}: {_sentence(error)}" if doing else _sentence(error))
         with self._lock:
-            if failure not in self._failures:
-                self._failures = (*self._failures, failure)
+            if failure in self._failures or len(self._failures) >= _MOST_FAILURES:
+                return failure
+            self._failures = (*self._failures, failure)
+        _LOG.warning("%s", failure)
         return failure
+
+    def _plugin_of(self, record: Record) -> Plugin:
+        found = next((plugin for plugin, each in self.loaded() if each is record), None)
+        if found is None:
+            raise LookupError(f"{self._name_of(record)!r} of stepscope.{self.group} is of no other distribution")
+        return found
 
     def _load(self) -> None:
         names = set(self._taken())
@@ -140,7 +165,7 @@ class Extensions(Generic[Record]):
                 _LOG.warning("%s", failure)
                 bad.append(failure)
             else:
-                names.add(self.name_of(record))
+                names.add(self._name_of(record))
                 good.append((plugin, record))
         self._loaded, self._failures = tuple(good), tuple(bad)
 
@@ -148,10 +173,22 @@ class Extensions(Generic[Record]):
         record = plugin.entry.load()
         if not isinstance(record, self._type):
             raise TypeError(f"{plugin.entry.value} is of the type {type(record).__name__}, not {self._type.__name__}")
-        name = self.name_of(record)
+        self._check(record)
+        name = self._name_of(record)
         if name in names:
             raise ValueError(f"another {self._type.__name__} is called {name!r} already")
         return record
+
+
+_GROUPS_IN_USE: Final[dict[str, Extensions[Any]]] = {}
+"""By group; those whose module was imported."""
+
+
+def plugin_failures() -> tuple[PluginFailure, ...]:
+    """Return what has failed so far, of every group whose records somebody has asked for."""
+    return tuple(
+        failure for group in GROUPS if group in _GROUPS_IN_USE for failure in _GROUPS_IN_USE[group].known_failures()
+    )
 
 
 def registries() -> Mapping[str, Extensions[Any]]:
@@ -165,11 +202,6 @@ def registries() -> Mapping[str, Extensions[Any]]:
             extensions: Extensions[Any] = resolve_name(place)
             found[group] = extensions
     return found
-
-
-def plugin_failures() -> tuple[PluginFailure, ...]:
-    """Return every plug-in that could not be loaded, or failed at its work, and why; loads those that are not yet."""
-    return tuple(failure for extensions in registries().values() for failure in extensions.failures())
 
 
 def found(group: str) -> tuple[Plugin, ...]:

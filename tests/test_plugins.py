@@ -75,9 +75,10 @@ def test_a_verb_that_breaks_is_named_and_the_others_work(tmp_path: Path) -> None
     )
     done = stepscope(tmp_path, "greet", "you")
     assert done.returncode == 2
-    assert (
-        "stepscope: The plug-in 'greet' of stepscope-mine 1.2 (stepscope.verbs) failed: AttributeError: "
-        "module 'mine' has no attribute 'Gone'\n" in done.stderr
+    assert done.stderr.endswith(
+        "The plug-in 'greet' of stepscope-mine 1.2 (stepscope.verbs) failed: AttributeError: "
+        "module 'mine' has no attribute 'Gone'\n"
+        "stepscope: greet cannot be used, as its plug-in failed.\n"
     )
     listed = stepscope(tmp_path, "--help")
     assert "    greet " in listed.stdout

@@ -66,7 +66,8 @@ def _prepared(listed: ListedVerb, parser: ArgumentParser) -> Verb:
     except (Exception, SystemExit) as error:
         if listed.name in _OWN:
             raise
-        raise UserError(str(OTHERS.fail(listed, error))) from error
+        OTHERS.fail(listed, error)
+        raise UserError(f"{listed.name} cannot be used, as its plug-in failed.") from error
     return verb
 
 

@@ -29,9 +29,7 @@ class PluginsVerb:
 
 
 def _listed(extensions: Extensions[Any]) -> dict[str, Any]:
-    good = [
-        _row(plugin, extensions.name_of(record), extensions.about_of(record)) for plugin, record in extensions.loaded()
-    ]
+    good = [_row(plugin, *extensions.described(record)) for plugin, record in extensions.loaded()]
     bad = [_row(failure.plugin, failure.plugin.name, failure=failure) for failure in extensions.failures()]
     return {"own": list(extensions.own_names()), "others": good + bad}
 
