@@ -18,7 +18,11 @@ from stepscope.summary.cancellation import Cancelled
 READERS: Final = (chrome.READER, xplane.READER, trace_cache.READER, step_stats.READER)
 """Stepscope's own, in the order in which they are asked. Adding a format is adding its module and its name here."""
 OTHERS: Final = Extensions(
-    "trace_readers", TraceReader, lambda reader: reader.name, lambda: [reader.name for reader in READERS]
+    "trace_readers",
+    TraceReader,
+    lambda reader: reader.name,
+    lambda: [reader.name for reader in READERS],
+    about_of=lambda reader: reader.about,
 )
 """What other distributions add."""
 
@@ -84,7 +88,7 @@ def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
         try:
             return bool(reader.sniff(data) if function == "sniff" else accepts(data))
         except Exception as error:
-            OTHERS.report(plugin, error, function)
+            OTHERS.fail(plugin, error, function)
             return False
 
     def read(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Trace | None:
@@ -95,7 +99,7 @@ def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
         except (TraceError, Cancelled):
             raise
         except Exception as error:
-            raise TraceError(f"{name} cannot be read. {OTHERS.report(plugin, error, 'read')}") from error
+            raise TraceError(f"{name} cannot be read. {OTHERS.fail(plugin, error, 'read')}") from error
         return trace
 
     return replace(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -14,6 +14,8 @@ Payload: TypeAlias = Any
 ColumnType = Literal["bool", "int", "float", "str", "name", "bytes", "list[int]", "list[float]", "list[str]"]
 """What a column of a table holds, besides nulls. Numbers are of 64 bits; a "name" is a text that many rows share, which
 takes four bytes a row."""
+POINT_COLUMNS: Final = ("run", "tag", "step", "wall_time", "error")
+"""Of every table of values; what a kind adds stands before the last."""
 
 
 class PayloadError(ValueError):

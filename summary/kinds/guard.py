@@ -13,16 +13,16 @@ from stepscope.summary.cancellation import Cancelled
 from stepscope.summary.kinds.base import ColumnType, Kind, PayloadError, PayloadFile, Table
 
 _Result = TypeVar("_Result")
-_Report = Callable[[Plugin, BaseException, str], PluginFailure]
+_Fail = Callable[[Plugin, BaseException, str], PluginFailure]
 
 
-def guarded(kind: Kind, plugin: Plugin, report: _Report) -> Kind:
+def guarded(kind: Kind, plugin: Plugin, fail: _Fail) -> Kind:
     """Return a kind whose functions raise nothing but `PayloadError`, and whose rows are what its columns say.
 
     Args:
         kind: of another distribution.
         plugin: where it is from.
-        report: is told of what went wrong; see `stepscope.plugins.Extensions.report`.
+        fail: is told of what went wrong; see `stepscope.plugins.Extensions.fail`.
     """
 
     def safe(function: Callable[[Any], _Result], doing: str) -> Callable[[Any], _Result]:
@@ -32,7 +32,7 @@ def guarded(kind: Kind, plugin: Plugin, report: _Report) -> Kind:
             except (PayloadError, Cancelled):
                 raise
             except Exception as error:
-                raise PayloadError(str(report(plugin, error, doing))) from error
+                raise PayloadError(str(fail(plugin, error, doing))) from error
 
         return call
 

@@ -20,7 +20,7 @@ from stepscope.summary.kinds import (
     tensor,
     text,
 )
-from stepscope.summary.kinds.base import Kind, Payload
+from stepscope.summary.kinds.base import POINT_COLUMNS, Kind, Payload
 from stepscope.summary.kinds.guard import guarded
 from stepscope.summary.kinds.tensor_proto import strings_tensor
 from stepscope.summary.proto.summary_pb2 import Summary
@@ -53,7 +53,18 @@ ALL_ARRAYS: Final = "tensors"
 """The table of the arrays of all kinds."""
 _NO_KINDS: Final = (ALL_ARRAYS, "summaries", "runs", "files")
 """What else `stepscope export --kind` writes."""
-OTHERS: Final = Extensions("kinds", Kind, lambda kind: kind.plugin_name, lambda: (*KINDS, *_NO_KINDS))
+
+
+def _check(kind: Kind) -> None:
+    if not kind.plugin_name or kind.plugin_name in _NO_KINDS:
+        raise ValueError(f"a kind cannot be called {kind.plugin_name!r}")
+    if kind.table is not None and (taken := set(kind.table.columns) & set(POINT_COLUMNS)):
+        raise ValueError(f"every table has a column {min(taken)!r} already")
+
+
+OTHERS: Final = Extensions(
+    "kinds", Kind, lambda kind: kind.plugin_name, lambda: tuple(KINDS), _check, lambda kind: kind.about
+)
 """What other distributions add."""
 
 _BY_LEGACY_FIELD: Final = MappingProxyType(
@@ -68,7 +79,7 @@ def all_kinds() -> Mapping[str, Kind]:
     Looks for those of other distributions and imports them, so nothing that a training loop calls may call this. What
     goes wrong in them is a `PayloadError` that names them.
     """
-    others = (guarded(kind, plugin, OTHERS.report) for plugin, kind in OTHERS.loaded())
+    others = (guarded(kind, plugin, OTHERS.fail) for plugin, kind in OTHERS.loaded())
     return MappingProxyType({**KINDS, **{kind.plugin_name: kind for kind in others}})
 
 
