@@ -21,10 +21,11 @@ MARKS: Final = ("the mark", "mark", "the mark of the line")
 """What stands for a peer where a figure is measured against a limit of our own."""
 HEAD: Final = """# Benchmarks
 
-This page is made by `make benchmarks` from `benchmarks/results.json`, and is not edited by hand. Each section is one benchmark:
-what it measures, its figures beside the same measurement of another tool in the same run, and when and where that was.
-A ratio above 1 is in favor of Stepscope, whichever way the unit counts. *The mark* is a limit of our own, where no other tool has
-such a figure. A commit with `+` had changes that were not committed. The load is what else wanted the machine's cores in the minute before.
+This page is made by `make benchmarks` from `benchmarks/results.json`, and is not edited by hand. Each section is one
+benchmark: what it measures, its figures beside the same measurement of another tool in the same run, and when and where
+that was. A ratio above 1 is in favor of Stepscope, whichever way the unit counts. *The mark* is a limit of our own,
+where no other tool has such a figure. A commit with `+` had changes that were not committed. The load is how many
+programs wanted a core in the minute before: above 0.5, the figures are worse than they should be.
 
 ```sh
 make benchmarks                      # all of them, which takes long and wants a quiet machine

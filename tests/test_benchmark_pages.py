@@ -23,11 +23,11 @@ def test_the_rows_of_the_readme_are_made_of_the_results() -> None:
 
 
 def test_a_row_names_both_figures_and_what_they_are_of() -> None:
-    figure = Figure("annotate while recording", 500.0, 5000.0, "torch record_function", "ns/scope", False)
+    figure = Figure("annotate while recording", 500.0, 5000.0, "torch record_function", "ns", False)
     assert report.readme_rows({"annotating": Result(CONDITIONS, 12.0, [figure])}).splitlines() == [
         "| What | Stepscope | Peer | Ratio |",
         "|---|---:|---:|---:|",
-        "| `profiler.annotate`, a scope while recording | 500 ns/scope | torch record_function: 5,000 ns/scope | 10.0x |",
+        "| `profiler.annotate`, a scope while recording | 500 ns | torch record_function: 5,000 ns | 10.0x |",
         "",
         "2026-01-02, commit `abc`, a processor, 2 cores.",
     ]

@@ -46,3 +46,5 @@ def test_the_pages_load_nothing_from_other_hosts(site: Path) -> None:
         r"<(?:script|img|iframe|source)[^>]*\ssrc=\"?https?:|<link[^>]*rel=\"?stylesheet[^>]*href=\"?https?:"
     )
     assert [path for path in site.rglob("*.html") if loaded.search(path.read_text())] == []
+    # Material's box of the repository asks GitHub for its stars.
+    assert 'data-md-component="source"' not in (site / "index.html").read_text()
