@@ -25,6 +25,7 @@ Record = TypeVar("Record")
 GROUPS: Final = ("kinds", "trace_readers", "analyses", "collectors", "verbs", "panels")
 """The sorts of records; ``stepscope.`` before one is the name of its group of entry points."""
 REGISTRIES: Final[Mapping[str, str]] = {
+    "analyses": "stepscope.profiler.analysis.report:OTHERS",
     "collectors": "stepscope.profiler.collectors.registry:OTHERS",
     "verbs": "stepscope.dashboard.cli.verbs:OTHERS",
 }

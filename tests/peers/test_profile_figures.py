@@ -209,9 +209,9 @@ def test_ranks_are_the_analyses(studies: Studies, peer: Peer) -> None:
     sources = [source_of(peer(f"hta/sampled_rank-{rank}.json.gz")) for rank in (0, 1)]
     answer = shown(studies, asked("ranks"), *sources)
     facts = {rank: studies.get(each).facts for rank, each in enumerate(sources)}
-    assert [table.name for table in answer.tables] == list(report.RANK_TABLES)
+    assert [table.name for table in answer.tables] == list(report.analyses("ranks"))
     for table in answer.tables:
-        assert_frame_equal(table.frame, report.RANK_TABLES[table.name][1](facts))
+        assert_frame_equal(table.frame, report.analyses("ranks")[table.name].table(facts))
         check_rows(table)
 
 
