@@ -195,7 +195,8 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
     Raises:
         UserError: one is no table, or needs traces that are not there.
     """
-    from stepscope.profiler.analysis.report import CHANGES, DIGEST, analyses
+    from stepscope.profiler.analysis.compare import CHANGES
+    from stepscope.profiler.analysis.report import DIGEST, analyses
 
     of_trace, of_ranks, changes = analyses("trace"), analyses("ranks"), analyses("changes")
     available = [*of_trace, *(of_ranks if ranks else ()), *(changes if before else ())]

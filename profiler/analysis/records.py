@@ -108,13 +108,16 @@ class Analysis:
         """Return the table of what `function` takes.
 
         Raises:
-            TypeError: the function gave something else.
+            TypeError: the function gave something else, or a table of more than numbers, booleans and texts.
         """
         import polars as pl
 
         frame = self.function(*given)
         if not isinstance(frame, pl.DataFrame):
             raise TypeError(f"the analysis {self.name!r} gave a {type(frame).__name__}, not a polars.DataFrame")
+        for name, dtype in frame.schema.items():
+            if not (dtype.is_integer() or dtype.is_float() or dtype in (pl.Boolean, pl.String, pl.Null)):
+                raise TypeError(f"the column {name!r} is of the type {dtype}, expected numbers, booleans or texts")
         return frame
 
     @property

@@ -177,7 +177,7 @@ def other_metrics(facts: Facts, names: Collection[str] | None = None) -> dict[st
 
     NaN where the trace does not tell, or where the analysis fails, which is remembered.
     """
-    found = {}
+    found: dict[str, Metric] = {}
     for analysis in OTHERS.records():
         wanted = [each for each in analysis.metrics if names is None or each.name in names]
         if not wanted or analysis.figures is None:
@@ -218,6 +218,6 @@ def plain(frame: "pl.DataFrame") -> list[dict[str, Any]]:
     """Return a table as a list of mappings in which what is not a finite number is None, as JSON needs."""
     import polars as pl
 
-    floats = [name for name, kind in frame.schema.items() if kind == pl.Float64]
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
     finite = [pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats]
     return frame.with_columns(finite).to_dicts()

@@ -26,7 +26,7 @@ from stepscope.dashboard.panels.profile.table import MOST_ROWS, Table
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from stepscope.dashboard.traces.studies import Studies
 from stepscope.profiler.analysis import report
-from stepscope.profiler.analysis.compare import compare
+from stepscope.profiler.analysis.compare import CHANGES, compare
 from stepscope.profiler.analysis.kernels import kernels
 from stepscope.profiler.analysis.members import BUCKETS
 from stepscope.profiler.analysis.operators import operators
@@ -215,7 +215,7 @@ def test_ranks_are_the_analyses(studies: Studies, peer: Peer) -> None:
         check_rows(table)
 
 
-@pytest.mark.parametrize("what", report.CHANGES)
+@pytest.mark.parametrize("what", CHANGES)
 def test_changes_are_the_analyses(studies: Studies, peer: Peer, what: Any) -> None:
     before, after = (source_of(peer(f"hta/{name}.json.gz")) for name in ("diff_control", "diff_test"))
     (table,) = shown(studies, asked("diff", before=before.id, changed=what), after, before).tables
