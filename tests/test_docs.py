@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from docs import analysis_columns
 from stepscope.dashboard.cli.base import ListedVerb
 from stepscope.dashboard.cli.verbs import VERBS
 from stepscope.dashboard.panels.base import Panel
@@ -36,3 +37,8 @@ def test_links_between_the_pages_lead_somewhere() -> None:
     for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_column_of_every_analysis_is_documented() -> None:
+    """Write the page again by: python -m docs.analysis_columns."""
+    assert analysis_columns.PAGE.read_text() == analysis_columns.written()

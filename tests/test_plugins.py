@@ -83,7 +83,7 @@ from stepscope.summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 
 live = Live(sys.argv[1], lambda publish: NoFollower())
-live.publish(Logdir(sys.argv[1], companion_patterns=["*.json"]).update())
+live.publish(Logdir(sys.argv[1], companion_patterns=["*.trace.json"]).update())
 client = TestClient(build_app(live), base_url="http://localhost:6006")
 (source,) = trace_sources(live.snapshot())
 made = tables_of(Asked.of(decode("profile.view=plugins")), studies_of(live).get(source), {}, None)
@@ -214,7 +214,7 @@ def test_without_plug_ins_there_is_nothing_of_others(monkeypatch: pytest.MonkeyP
 
 
 def trace_in(folder: Path) -> str:
-    path = folder / "small.json"
+    path = folder / "small.trace.json"
     slices = [{"ph": "X", "name": name, "cat": "x", "ts": 1, "dur": 4, "pid": 1, "tid": 1} for name in ("a", "bcd")]
     path.write_text(json.dumps(slices))
     return str(path)
@@ -224,7 +224,7 @@ def test_an_analysis_is_one_file_and_one_line(tmp_path: Path) -> None:
     write_distribution(tmp_path, {"mine": ANALYSIS}, {"analyses": {"letters": "mine:ANALYSIS"}})
     path = trace_in(tmp_path)
     printed = stepscope(tmp_path, "analyze", path, "--table", "letters")
-    assert printed.stdout.endswith("\nletters\nName  Letters  Took\na     1        4 us\nbcd   3        4 us\n")
+    assert printed.stdout.endswith("\nletters\nName  Letters  Took\na           1  4 us\nbcd         3  4 us\n")
     found = json.loads(stepscope(tmp_path, "analyze", path, "--table", "letters", "--json").stdout)
     assert found["traces"][0]["tables"] == {
         "letters": [{"name": "a", "letters": 1, "took_ns": 4000}, {"name": "bcd", "letters": 3, "took_ns": 4000}]
