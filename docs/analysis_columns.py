@@ -11,8 +11,8 @@ _BEGINNING: Final = """# Columns of the tables
 
 What each column of the [tables of a trace](analysis.md#tables) is. Written by `python -m docs.analysis_columns`.
 
-Columns that end in `_ns` are nanoseconds, moments among them on the trace's clock; those that end in `_percent` are shares
-in percent, and those that end in `bytes` bytes. What is not known is null.
+Columns that end in `_ns` are nanoseconds, moments in files and JSON on the trace's clock; those that end in `_percent` are
+shares in percent, and those that end in `bytes` bytes. What is not known is null.
 """
 
 
@@ -22,7 +22,7 @@ def written() -> str:
 
 
 def _chapter(analysis: Analysis) -> str:
-    rows = [f"| `{column.name}` | {column.about[:1].lower()}{column.about[1:]} |" for column in analysis.columns]
+    rows = [f"| `{column.name}` | {column.about} |" for column in analysis.columns]
     return "\n".join(
         [f"## {analysis.name}", "", f"{_sentence(analysis.about)}", "", "| Column | |", "|---|---|", *rows, ""]
     )

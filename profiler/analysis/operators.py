@@ -327,24 +327,24 @@ _TIMES: Final = (
     Column("calls", "how often it was called", adds_up=True),
     Column(
         "host_self_ns",
-        "Time on the host without that of the operators it calls and of its runtime calls",
+        "time on the host without that of the operators it calls and of its runtime calls",
         adds_up=True,
     ),
     Column(
         "host_total_ns",
-        "Time on the host with all it calls; nested operators count in both, so it does not add up",
+        "time on the host with all it calls; nested operators count in both, so it does not add up",
     ),
-    Column("device_self_ns", "Time on the device of what the operator itself launched", adds_up=True, of_devices=True),
-    Column("device_total_ns", "Time on the device with what the operators it calls launched", of_devices=True),
-    Column("tensor_core_eligible", "Whether the operator could use tensor cores", of_devices=True),
+    Column("device_self_ns", "time on the device of what the operator itself launched", adds_up=True, of_devices=True),
+    Column("device_total_ns", "time on the device with what the operators it calls launched", of_devices=True),
+    Column("tensor_core_eligible", "whether the operator could use tensor cores", of_devices=True),
     Column(
         "tensor_core_self_percent",
-        "Share of its own device time in kernels that use tensor cores",
+        "share of its own device time in kernels that use tensor cores",
         of_devices=True,
     ),
     Column(
         "tensor_core_total_percent",
-        "Share of its total device time in kernels that use tensor cores",
+        "share of its total device time in kernels that use tensor cores",
         of_devices=True,
     ),
 )

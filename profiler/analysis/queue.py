@@ -146,7 +146,7 @@ QUEUE: Final = Analysis(
         DEVICE,
         STREAM,
         *statistics_of("pending launches"),
-        Column("full_ns", "Time with at least 1024 pending launches, in which launches block"),
+        Column("full_ns", "time with at least 1024 pending launches, in which launches block"),
     ),
     title="Queue",
     description="Launches that were pending on each stream, over the changes of that number.",

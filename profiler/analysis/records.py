@@ -133,7 +133,7 @@ class Analysis:
 
 SLICE: Final = Column("slice", "index of the slice that the row is of, or of its longest one", "identity", hidden=True)
 """In most tables whose rows are somewhere on the Timeline."""
-START: Final = Column("start_ns", "Since the beginning of the trace, as on the Timeline", "moment")
+START: Final = Column("start_ns", "since the beginning of the trace, as on the Timeline", "moment")
 """When something began."""
 DEVICE: Final = Column("device", "number of the device", "identity")
 STREAM: Final = Column("stream", "number of the stream", "identity")

@@ -88,7 +88,7 @@ SLICES: Final = Analysis(
         Column("name", "name of the slices"),
         Column("category", "their category, as the trace has it", "label"),
         Column("count", "how many there are", adds_up=True),
-        Column("self_ns", "Own time, without that of what lies inside", adds_up=True),
+        Column("self_ns", "own time, without that of what lies inside", adds_up=True),
         Column("total_ns", "sum of their durations; nested ones count in both"),
         Column("mean_ns", "mean duration"),
         Column("max_ns", "longest duration"),

@@ -226,7 +226,7 @@ UTILIZATION: Final = Analysis(
             "sm_efficiency_percent",
             "share of multiprocessors in use over the steps' time, estimated from blocks",
         ),
-        Column("occupancy_percent", "Estimated achieved occupancy: mean, weighted by duration"),
+        Column("occupancy_percent", "estimated achieved occupancy: mean, weighted by duration"),
     ),
     title="Utilization",
     description="Over the time from the first step's start to the last one's end.",
