@@ -11,8 +11,8 @@ _BEGINNING: Final = """# Columns of the tables
 
 What each column of the [tables of a trace](analysis.md#tables) is. Written by `python -m docs.analysis_columns`.
 
-Columns that end in `_ns` are nanoseconds, moments in files and JSON on the trace's clock; those that end in `_percent` are
-shares in percent, and those that end in `bytes` bytes. What is not known is null.
+Columns that end in `_ns` are nanoseconds, moments in files and JSON on the trace's clock; those that end in `_percent`
+are shares in percent, and those that end in `bytes` bytes. What is not known is null.
 """
 
 
