@@ -27,6 +27,7 @@ GROUPS: Final = ("kinds", "trace_readers", "analyses", "collectors", "verbs", "p
 REGISTRIES: Final[Mapping[str, str]] = {
     "kinds": "stepscope.summary.kinds.registry:OTHERS",
     "trace_readers": "stepscope.profiler.traces.registry:OTHERS",
+    "analyses": "stepscope.profiler.analysis.report:OTHERS",
     "collectors": "stepscope.profiler.collectors.registry:OTHERS",
     "verbs": "stepscope.dashboard.cli.verbs:OTHERS",
 }
