@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 Record = TypeVar("Record")
 
@@ -23,6 +23,8 @@ GROUPS: Final = ("kinds", "trace_readers", "analyses", "collectors", "verbs", "p
 """The sorts of records; ``stepscope.`` before one is the name of its group of entry points."""
 SWITCH: Final = "STEPSCOPE_PLUGINS"
 """Environment variable; with the value 0 no plug-in is looked for."""
+_MOST_FAILURES: Final = 100
+"""Of a group that are remembered: what fails with another sentence each time ends there."""
 _LOG: Final = logging.getLogger("stepscope")
 
 
@@ -62,6 +64,7 @@ class Extensions(Generic[Record]):
         type_: type[Record],
         name_of: Callable[[Record], str],
         taken: Callable[[], Collection[str]],
+        check: Callable[[Record], None] = lambda record: None,
     ) -> None:
         """Look for nothing yet.
 
@@ -70,14 +73,17 @@ class Extensions(Generic[Record]):
             type_: what each entry point must hold.
             name_of: the name of a record, which nothing else of the group may have.
             taken: the names of Stepscope's own records.
+            check: raises an exception with a sentence where a record says what it must not.
         """
         self.group = group
         self._type = type_
         self._name_of = name_of
         self._taken = taken
+        self._check = check
         self._lock = Lock()
         self._loaded: tuple[tuple[Plugin, Record], ...] | None = None
         self._failures: tuple[PluginFailure, ...] = ()
+        _GROUPS_IN_USE[group] = self
 
     def loaded(self) -> tuple[tuple[Plugin, Record], ...]:
         """Return each record with where it is from, by distribution and name."""
@@ -92,9 +98,29 @@ class Extensions(Generic[Record]):
         return tuple(record for _, record in self.loaded())
 
     def failures(self) -> tuple[PluginFailure, ...]:
-        """Return what could not be loaded, and why."""
+        """Return what could not be loaded, or failed later, and why."""
         self.loaded()
         return self._failures
+
+    def known_failures(self) -> tuple[PluginFailure, ...]:
+        """Return the same as far as it is known by now; loads nothing."""
+        return self._failures
+
+    def report(self, plugin: Plugin, error: BaseException, doing: str = "") -> PluginFailure:
+        """Remember and warn of what a loaded plug-in failed at, once however often it happens.
+
+        Args:
+            plugin: which.
+            error: what it raised.
+            doing: what was asked of it, such as "its layout"; goes before the error.
+        """
+        failure = PluginFailure(plugin, f"{doing}: {_sentence(error)}" if doing else _sentence(error))
+        with self._lock:
+            if failure in self._failures or len(self._failures) >= _MOST_FAILURES:
+                return failure
+            self._failures = (*self._failures, failure)
+        _LOG.warning("%s", failure, exc_info=error)
+        return failure
 
     def _load(self) -> None:
         names = set(self._taken())
@@ -116,10 +142,22 @@ class Extensions(Generic[Record]):
         record = plugin.entry.load()
         if not isinstance(record, self._type):
             raise TypeError(f"{plugin.entry.value} is of the type {type(record).__name__}, not {self._type.__name__}")
+        self._check(record)
         name = self._name_of(record)
         if name in names:
             raise ValueError(f"another {self._type.__name__} is called {name!r} already")
         return record
+
+
+_GROUPS_IN_USE: Final[dict[str, Extensions[Any]]] = {}
+"""By group; those whose module was imported."""
+
+
+def failures() -> tuple[PluginFailure, ...]:
+    """Return what has failed so far, of every group whose records somebody has asked for."""
+    return tuple(
+        failure for group in GROUPS if group in _GROUPS_IN_USE for failure in _GROUPS_IN_USE[group].known_failures()
+    )
 
 
 def found(group: str) -> tuple[Plugin, ...]:

@@ -20,13 +20,13 @@ for module in pkgutil.walk_packages(dashboard.__path__, "dashboard."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, PANELS
+from stepscope.dashboard.panels.registry import PANELS, companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.follow import Follower
 from stepscope.summary.logdir import Logdir
 
-logdir = Logdir(sys.argv[1], companion_patterns=COMPANION_PATTERNS)
+logdir = Logdir(sys.argv[1], companion_patterns=companion_patterns())
 live = Live(sys.argv[1], lambda publish: Follower(logdir, publish))
 live.publish(logdir.update())
 client = TestClient(build_app(live), base_url="http://localhost")
