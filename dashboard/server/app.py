@@ -198,12 +198,11 @@ async def no_such_file(request: Request, error: Exception) -> Response:
 
 
 def register_plugins(app: Dash) -> None:
-    """Register what tells the modules of plug-ins of new data and another theme, and the page of their failures."""
+    """Register what tells the modules of plug-ins of new data, and the page of their callbacks' failures."""
     app.clientside_callback(
         ClientsideFunction("stepscope", "tellPlugins"),
         Output(FAILURES_ID, "id"),
         Input("revision", "data"),
-        Input("scheme", "data"),
         Input(FAILURES_ID, "data"),
         prevent_initial_call=True,
     )
