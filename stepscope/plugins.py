@@ -106,21 +106,31 @@ class Extensions(Generic[Record]):
         """Return the same as far as it is known by now; loads nothing."""
         return self._failures
 
-    def report(self, plugin: Plugin, error: BaseException, doing: str = "") -> PluginFailure:
-        """Remember and warn of what a loaded plug-in failed at, once however often it happens.
+    def fail(self, of: Plugin | Record, error: BaseException, doing: str = "") -> PluginFailure:
+        """Remember and warn of what a loaded plug-in failed at, once however often it happens; return it in words.
 
         Args:
-            plugin: which.
+            of: the plug-in, or its record.
             error: what it raised.
-            doing: what was asked of it, such as "its layout"; goes before the error.
+            doing: what was asked of it, such as "layout"; goes before the error.
+
+        Raises:
+            LookupError: no other distribution's record is this one.
         """
+        plugin = of if isinstance(of, Plugin) else self._plugin_of(of)
         failure = PluginFailure(plugin, f"{doing}: {_sentence(error)}" if doing else _sentence(error))
         with self._lock:
             if failure in self._failures or len(self._failures) >= _MOST_FAILURES:
                 return failure
             self._failures = (*self._failures, failure)
-        _LOG.warning("%s", failure, exc_info=error)
+        _LOG.warning("%s", failure)
         return failure
+
+    def _plugin_of(self, record: Record) -> Plugin:
+        found = next((plugin for plugin, each in self.loaded() if each is record), None)
+        if found is None:
+            raise LookupError(f"{self._name_of(record)!r} of stepscope.{self.group} is of no other distribution")
+        return found
 
     def _load(self) -> None:
         names = set(self._taken())
@@ -153,7 +163,7 @@ _GROUPS_IN_USE: Final[dict[str, Extensions[Any]]] = {}
 """By group; those whose module was imported."""
 
 
-def failures() -> tuple[PluginFailure, ...]:
+def plugin_failures() -> tuple[PluginFailure, ...]:
     """Return what has failed so far, of every group whose records somebody has asked for."""
     return tuple(
         failure for group in GROUPS if group in _GROUPS_IN_USE for failure in _GROUPS_IN_USE[group].known_failures()

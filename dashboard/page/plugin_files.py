@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from stepscope.dashboard.page.assets import FOREVER
 from stepscope.dashboard.page.messages import PluginsListed
 from stepscope.dashboard.server.work import LightRoute, light
-from stepscope.plugins import GROUPS, failures, found
+from stepscope.plugins import GROUPS, found, plugin_failures
 
 MOST_FILES: Final = 500
 MOST_BYTES: Final = 32 << 20
@@ -153,7 +153,7 @@ def plugin_router(files: Sequence[PluginFiles], sheet: str) -> APIRouter:
                 for group in GROUPS
                 for plugin in found(group)
             ],
-            "failures": [str(failure) for failure in failures()],
+            "failures": [str(failure) for failure in plugin_failures()],
         }
 
     return routes

@@ -1,6 +1,7 @@
 """Panels of other distributions, guarded: what they fail at is named on the page, and nothing else fails with it."""
 
 import json
+import logging
 from collections.abc import Callable
 from functools import wraps
 from inspect import get_annotations, iscoroutinefunction
@@ -19,6 +20,7 @@ from stepscope.dashboard.server.work import heavy
 from stepscope.plugins import Extensions, Plugin, PluginFailure
 from stepscope.summary.snapshot import Snapshot
 
+_LOG: Final = logging.getLogger("stepscope")
 FAILURES_ID: Final = "plugin-failures"
 """The page's store that callbacks of plug-ins put into what they failed at: ``web/page/plugins.ts``."""
 
@@ -41,7 +43,8 @@ class PluginPanel(Panel):
 
     def report(self, doing: str, error: BaseException) -> PluginFailure:
         """Remember what the plug-in failed at."""
-        return self._extensions.report(self.plugin, error, doing)
+        _LOG.debug("%s of the plug-in %r failed", doing, self.name, exc_info=error)
+        return self._extensions.fail(self.plugin, error, doing)
 
     def has_data(self, snapshot: Snapshot) -> bool:
         try:
