@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib import import_module
@@ -246,3 +247,21 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
     expect(page.locator(".spectrum-card")).to_contain_text("at step 20")
     page.get_by_role("tab", name="Scalars").click()
     page.locator(".card canvas").first.wait_for()
+
+
+def test_the_first_plug_in_of_the_documentation_works_as_it_stands(
+    page: Page, logdir: Path, serving: Callable[[Path], str], log: Callable[..., None], site: Path
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
+    files = dict(re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    project = tomllib.loads(files.pop("pyproject.toml"))["project"]
+    install(site, project["name"], project["entry-points"], {"stepscope_latest/__init__.py": "", **files})
+    log("a", range(0, 30, 10))
+    page.goto(f"{serving(logdir)}?tab=latest")
+    cells = page.locator("#panel table td")
+    expect(cells).to_have_text(["a", "loss", "0.04762", "step 20"])
+    log("a", range(30, 40, 10))
+    expect(cells).to_have_text(["a", "loss", "0.03226", "step 30"])
+    page.keyboard.press("s")
+    expect(cells).to_have_text(["a", "loss", "0.03226"])
+    expect(page).to_have_url(re.compile("latest.steps=off"))
