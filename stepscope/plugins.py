@@ -11,16 +11,27 @@ cannot be loaded is remembered as a `PluginFailure`, warned of once, and left ou
 
 import logging
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from threading import Lock
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Record = TypeVar("Record")
 
 GROUPS: Final = ("kinds", "trace_readers", "analyses", "collectors", "verbs", "panels")
 """The sorts of records; ``stepscope.`` before one is the name of its group of entry points."""
+REGISTRIES: Final[Mapping[str, str]] = {
+    "kinds": "stepscope.summary.kinds.registry:OTHERS",
+    "trace_readers": "stepscope.profiler.traces.registry:OTHERS",
+    "collectors": "stepscope.profiler.collectors.registry:OTHERS",
+    "verbs": "stepscope.dashboard.cli.verbs:OTHERS",
+    "panels": "stepscope.dashboard.panels.registry:OTHERS",
+}
+"""Where the `Extensions` of each group are; they are imported when somebody asks for all of them, and no sooner."""
 SWITCH: Final = "STEPSCOPE_PLUGINS"
 """Environment variable; with the value 0 no plug-in is looked for."""
 _MOST_FAILURES: Final = 100
@@ -38,7 +49,8 @@ class Plugin:
     """Of the entry point."""
     distribution: str
     """Name and version of what was installed, such as "stepscope-spectrum 1.2"."""
-    entry: EntryPoint
+    entry: "EntryPoint"
+    """What the metadata says, with the place of the record."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,7 @@ class PluginFailure:
     """A plug-in that is left out."""
 
     plugin: Plugin
+    """What is left out."""
     reason: str
     """One sentence."""
 
@@ -65,6 +78,7 @@ class Extensions(Generic[Record]):
         name_of: Callable[[Record], str],
         taken: Callable[[], Collection[str]],
         check: Callable[[Record], None] = lambda record: None,
+        about_of: Callable[[Record], str] = lambda record: "",
     ) -> None:
         """Look for nothing yet.
 
@@ -74,16 +88,26 @@ class Extensions(Generic[Record]):
             name_of: the name of a record, which nothing else of the group may have.
             taken: the names of Stepscope's own records.
             check: raises an exception with a sentence where a record says what it must not.
+            about_of: what a record is, in one line.
         """
         self.group = group
         self._type = type_
         self._name_of = name_of
         self._taken = taken
         self._check = check
+        self._about_of = about_of
         self._lock = Lock()
         self._loaded: tuple[tuple[Plugin, Record], ...] | None = None
         self._failures: tuple[PluginFailure, ...] = ()
         _GROUPS_IN_USE[group] = self
+
+    def own_names(self) -> tuple[str, ...]:
+        """Return the names of Stepscope's own records."""
+        return tuple(self._taken())
+
+    def described(self, record: Record) -> tuple[str, str]:
+        """Return the name of a record, and in one line what it is."""
+        return self._name_of(record), self._about_of(record)
 
     def loaded(self) -> tuple[tuple[Plugin, Record], ...]:
         """Return each record with where it is from, by distribution and name."""
@@ -170,10 +194,26 @@ def plugin_failures() -> tuple[PluginFailure, ...]:
     )
 
 
+def registries() -> Mapping[str, Extensions[Any]]:
+    """Return the `Extensions` of each group whose part of Stepscope is installed, importing what holds them."""
+    from pkgutil import resolve_name
+
+    found = {}
+    for group, place in REGISTRIES.items():
+        # Without the dashboard there is nothing that its plug-ins could join.
+        if find_spec(".".join(place.split(".")[:2])) is not None:
+            extensions: Extensions[Any] = resolve_name(place)
+            found[group] = extensions
+    return found
+
+
 def found(group: str) -> tuple[Plugin, ...]:
     """Return the entry points of a group, by distribution and name; none where `SWITCH` is 0. Imports nothing."""
     if os.environ.get(SWITCH) == "0":
         return ()
+    # Most programs that import Stepscope ask for no plug-in, and this takes longer to import than all else here.
+    from importlib.metadata import entry_points
+
     plugins = [
         Plugin(
             group, entry.name, f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package", entry

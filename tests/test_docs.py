@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.dashboard.cli.main import VERBS, ListedVerb
+from stepscope.dashboard.cli.base import ListedVerb
+from stepscope.dashboard.cli.verbs import VERBS
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.registry import PANELS
 

@@ -48,6 +48,8 @@ def check_panel(panel: Panel) -> None:
     """Raise ValueError with a sentence where a panel of another distribution says what it must not."""
     if not isinstance(panel.name, str) or not _NAME.fullmatch(panel.name):
         raise ValueError(f"the name {panel.name!r} is none: small letters, digits and _, such as 'spectrum'")
+    if panel.name in ROUTES:
+        raise ValueError(f"the name {panel.name!r} is that of an address of the server, /api/{panel.name}")
     if not isinstance(panel.title, str) or not panel.title.strip():
         raise ValueError(f"the title is {panel.title!r}; it is what stands on the tab")
     for field in ("settings", "kinds", "companions", "recognizers"):
@@ -64,8 +66,13 @@ def check_panel(panel: Panel) -> None:
         raise ValueError(f"there is no index.js in {Path(panel.web).name!r}, which is its web")
 
 
-EXTENSIONS: Final = Extensions(
-    "panels", Panel, lambda panel: panel.name, lambda: (*(panel.name for panel in PANELS), *ROUTES), check_panel
+OTHERS: Final = Extensions(
+    "panels",
+    Panel,
+    lambda panel: panel.name,
+    lambda: [panel.name for panel in PANELS],
+    check_panel,
+    lambda panel: panel.title,
 )
 """Those of other distributions, as they brought them."""
 _guarded: dict[int, PluginPanel] = {}
@@ -79,7 +86,7 @@ def all_panels() -> tuple[Panel, ...]:
 def plugin_panels() -> tuple[PluginPanel, ...]:
     """Return the panels of other distributions."""
     return tuple(
-        _guarded.setdefault(id(panel), PluginPanel(panel, plugin, EXTENSIONS)) for plugin, panel in EXTENSIONS.loaded()
+        _guarded.setdefault(id(panel), PluginPanel(panel, plugin, OTHERS)) for plugin, panel in OTHERS.loaded()
     )
 
 

@@ -59,9 +59,9 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
-    old = registry.EXTENSIONS
+    old = registry.OTHERS
     fresh = Extensions("panels", Panel, old._name_of, old._taken, registry.check_panel)
-    monkeypatch.setattr(registry, "EXTENSIONS", fresh)
+    monkeypatch.setattr(registry, "OTHERS", fresh)
     before = set(sys.modules)
     yield folder
     for name in set(sys.modules) - before:
@@ -166,7 +166,7 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
         (GOOD.replace("PANEL = Weather()", "PANEL = Weather"), "TypeError: weather.panel:PANEL is of the type type"),
         (GOOD.replace('"weather"\n', '"Weather!"\n'), "the name 'Weather!' is none"),
         (GOOD.replace('"weather"\n', '"scalars"\n').replace("weather.rain", "scalars.rain"), "is called 'scalars'"),
-        (GOOD.replace('"weather"\n', '"runs"\n').replace("weather.rain", "runs.rain"), "is called 'runs' already"),
+        (GOOD.replace('"weather"\n', '"runs"\n').replace("weather.rain", "runs.rain"), "the name 'runs' is that of an address"),
         (GOOD.replace("weather.rain", "rain.weather"), "the setting 'rain.weather' does not begin with 'weather.'"),
         (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', not a tuple"),
         (GOOD.replace('/ "web"', '/ "www"'), "there is no index.js in 'www'"),
@@ -220,7 +220,7 @@ def loaded(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Panel], 
     def make(panel: Panel) -> Extensions[Panel]:
         monkeypatch.setitem(globals(), "OFFERED", panel)
         install(plugins, "storm", {"stepscope.panels": {"storm": f"{__name__}:OFFERED"}}, {})
-        return registry.EXTENSIONS
+        return registry.OTHERS
 
     return make
 
