@@ -9,7 +9,9 @@ from typing import Final
 from tests.plugin_distributions import REPOSITORY, write_distribution
 
 TEXT: Final = (REPOSITORY / "docs" / "extending.md").read_text("utf-8")
-_BLOCK: Final = re.compile(r"(?:^`([^`\n]+)`(?: of the distribution)?\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK: Final = re.compile(
+    r"(?:^`([^`\n]+)`(?: of the distribution)?\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 def chapter(heading: str) -> str:

@@ -17,7 +17,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.conftest import PATIENCE_MS
-from tests.plugin_packages import install, install_example
+from tests.extending_chapters import files_of
+from tests.plugin_distributions import copy_example, points_of, write_distribution
 
 pytestmark = pytest.mark.browser
 
@@ -67,7 +68,7 @@ export function mount(element, context) {
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the example installed, seen by this process and by those that it starts."""
     folder = tmp_path / "site"
-    install_example(folder)
+    copy_example(folder)
     monkeypatch.syspath_prepend(str(folder))
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
@@ -213,11 +214,12 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
 ) -> None:
     names = {"mount": "MOUNT", "listen": "LISTEN", "old": "OLD", "bare": "BARE"}
     entries = {name: f"broken.panels:{constant}" for name, constant in names.items()}
-    install(site, "stepscope-broken", {"stepscope.panels": {**entries, "worse": "broken.worse:PANEL"}}, BROKEN_FILES)
+    points = {"panels": {**entries, "worse": "broken.worse:PANEL"}}
+    write_distribution(site, BROKEN_FILES, points, "stepscope-broken")
     log("a", range(0, 30, 10))
     page.goto(serving(logdir))
     failed = page.locator("#plugins-failed")
-    of = "of stepscope-broken 1.0 (stepscope.panels) failed"
+    of = "of stepscope-broken 1.2 (stepscope.panels) failed"
     expect(failed).to_have_text(f"The plug-in 'worse' {of}: RuntimeError: not even imported")
     failed.get_by_role("button", name="Close").click()
     expect(failed).to_have_count(0)
@@ -252,10 +254,9 @@ def test_what_a_plug_in_fails_at_is_named_on_the_page_and_the_rest_works(
 def test_the_first_plug_in_of_the_documentation_works_as_it_stands(
     page: Page, logdir: Path, serving: Callable[[Path], str], log: Callable[..., None], site: Path
 ) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
-    files = dict(re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    files = files_of("A panel")
     project = tomllib.loads(files.pop("pyproject.toml"))["project"]
-    install(site, project["name"], project["entry-points"], {"stepscope_latest/__init__.py": "", **files})
+    write_distribution(site, {"stepscope_latest/__init__.py": "", **files}, points_of(project), project["name"])
     log("a", range(0, 30, 10))
     page.goto(f"{serving(logdir)}?tab=latest")
     cells = page.locator("#panel table td")

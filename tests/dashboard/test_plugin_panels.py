@@ -20,7 +20,7 @@ from stepscope.dashboard.server.live import Live
 from stepscope.plugins import Extensions, PluginFailure, plugin_failures
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from tests.dashboard.media import NoFollower
-from tests.plugin_packages import install
+from tests.plugin_distributions import write_distribution
 
 GOOD = """
 from pathlib import Path
@@ -44,6 +44,7 @@ class Weather(Panel):
 
 PANEL = Weather()
 """
+POINTS = {"panels": {"weather": "weather.panel:PANEL"}}
 FILES = {
     "weather/__init__.py": "",
     "weather/panel.py": GOOD,
@@ -78,7 +79,7 @@ def served() -> TestClient:
 
 def install_weather(folder: Path, **files: str) -> None:
     changed = {f"weather/{path.replace('__', '/').replace('_js', '.js')}": text for path, text in files.items()}
-    install(folder, "weather", {"stepscope.panels": {"weather": "weather.panel:PANEL"}}, FILES | changed)
+    write_distribution(folder, FILES | changed, POINTS, "weather")
 
 
 def test_a_panel_of_another_distribution_joins_the_others_and_all_that_follows_from_them(plugins: Path) -> None:
@@ -90,7 +91,7 @@ def test_a_panel_of_another_distribution_joins_the_others_and_all_that_follows_f
     assert declared["panels"][-1]["name"] == "weather"
     assert declared["values"]["weather.rain"] == ["off"]
     [told] = declared["plugins"]
-    assert told["distribution"] == "weather 1.0"
+    assert told["distribution"] == "weather 1.2"
     assert told["settings"][0]["kind"] == "flag"
     assert client.get("/api/weather/today").json() == {"sun": True}
 
@@ -149,13 +150,13 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
     client = served()
     answer = client.get("/api/weather/tomorrow")
     sentence = (
-        "The plug-in 'weather' of weather 1.0 (stepscope.panels) failed: the route /api/weather/tomorrow: "
+        "The plug-in 'weather' of weather 1.2 (stepscope.panels) failed: the route /api/weather/tomorrow: "
         "ZeroDivisionError: division by zero"
     )
     assert (answer.status_code, answer.json()) == (500, {"detail": sentence})
     listed = client.get("/api/plugins").json()
     assert listed["failures"] == [sentence]
-    assert {"group": "panels", "name": "weather", "distribution": "weather 1.0"} in listed["plugins"]
+    assert {"group": "panels", "name": "weather", "distribution": "weather 1.2"} in listed["plugins"]
     assert client.get("/api/weather/today").json() == {"sun": True}
 
 
@@ -166,23 +167,21 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
         (GOOD.replace("PANEL = Weather()", "PANEL = Weather"), "TypeError: weather.panel:PANEL is of the type type"),
         (GOOD.replace('"weather"\n', '"Weather!"\n'), "the name 'Weather!' is none"),
         (GOOD.replace('"weather"\n', '"scalars"\n').replace("weather.rain", "scalars.rain"), "is called 'scalars'"),
-        (GOOD.replace('"weather"\n', '"runs"\n').replace("weather.rain", "runs.rain"), "the name 'runs' is that of an address"),
+        (
+            GOOD.replace('"weather"\n', '"runs"\n').replace("weather.rain", "runs.rain"),
+            "the name 'runs' is that of an address",
+        ),
         (GOOD.replace("weather.rain", "rain.weather"), "the setting 'rain.weather' does not begin with 'weather.'"),
         (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', not a tuple"),
         (GOOD.replace('/ "web"', '/ "www"'), "there is no index.js in 'www'"),
     ],
 )
 def test_a_panel_that_cannot_be_taken_is_left_out_and_named(plugins: Path, source: str, reason: str) -> None:
-    install(
-        plugins,
-        "weather",
-        {"stepscope.panels": {"weather": "weather.panel:PANEL"}},
-        FILES | {"weather/panel.py": source},
-    )
+    write_distribution(plugins, FILES | {"weather/panel.py": source}, POINTS, "weather")
     assert registry.all_panels() == registry.PANELS
     [failure] = plugin_failures()
     assert reason in str(failure)
-    assert str(failure).startswith("The plug-in 'weather' of weather 1.0 (stepscope.panels) failed: ")
+    assert str(failure).startswith("The plug-in 'weather' of weather 1.2 (stepscope.panels) failed: ")
     declared = served().get("/_dash-layout").json()["props"]["children"][1]["props"]["data"]
     assert declared["plugins"] == []
 
@@ -219,7 +218,7 @@ def loaded(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Panel], 
 
     def make(panel: Panel) -> Extensions[Panel]:
         monkeypatch.setitem(globals(), "OFFERED", panel)
-        install(plugins, "storm", {"stepscope.panels": {"storm": f"{__name__}:OFFERED"}}, {})
+        write_distribution(plugins, {}, {"panels": {"storm": f"{__name__}:OFFERED"}}, "storm")
         return registry.OTHERS
 
     return make
@@ -233,7 +232,7 @@ def test_each_method_of_a_panel_may_fail_alone(loaded: Callable[[Panel], Extensi
     panel, extensions = guarded(Storm(), loaded)
     app = Dash("test")
     assert not panel.has_data(EMPTY_SNAPSHOT)
-    assert "of storm 1.0" in panel.layout(EMPTY_SNAPSHOT, View()).children
+    assert "of storm 1.2" in panel.layout(EMPTY_SNAPSHOT, View()).children
     assert panel.router(Live("/logs", lambda publish: NoFollower())) is None
     panel.register(app, Live("/logs", lambda publish: NoFollower()))
     assert (app.callback_map, app._callback_list) == ({}, [])
@@ -308,7 +307,7 @@ def test_a_callback_that_fails_changes_nothing_but_what_the_page_says_of_it(
         return client.post("/_dash-update-component", json=body).json()
 
     assert ask("good")["response"] == {"good": {"children": "xx"}}
-    sentence = "The plug-in 'storm' of storm 1.0 (stepscope.panels) failed: a callback: ArithmeticError: too thick"
+    sentence = "The plug-in 'storm' of storm 1.2 (stepscope.panels) failed: a callback: ArithmeticError: too thick"
     assert ask("bad")["sideUpdate"] == {"plugin-failures": {"data": [sentence]}}
 
 

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary import SummaryWriter
-from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds import Kind, PayloadError, Table
 from stepscope.summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
-from stepscope.summary.proto import summary_pb2
-from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.summary_pb2 import DATA_CLASS_TENSOR, Summary
 
 NAME: Final = "spectrum"
 
@@ -30,8 +29,8 @@ def add_spectrum(writer: SummaryWriter, tag: str, matrix: Any, step: int) -> Non
     if array.ndim < 2 or not array.size or not np.isfinite(array).all():
         raise ValueError(f"the matrix {tag!r} must have two dimensions or more and be finite, got {array.shape}")
     values = np.linalg.svd(array.reshape(len(array), -1), compute_uv=False).astype(np.float32)
-    metadata = plugin_metadata(NAME, summary_pb2.DATA_CLASS_TENSOR)
-    writer.add_summary(Summary(value=[Summary.Value(tag=tag, metadata=metadata, tensor=numbers_tensor(values))]), step)
+    metadata = plugin_metadata(NAME, DATA_CLASS_TENSOR)
+    writer.add_value(Summary.Value(tag=tag, metadata=metadata, tensor=numbers_tensor(values)), step)
 
 
 def decode_spectrum(value: Summary.Value) -> NDArray[np.float64]:
@@ -60,4 +59,10 @@ def effective_rank(values: NDArray[np.float64]) -> float:
     return float(np.exp(-(shares * np.log(shares)).sum()))
 
 
-KIND: Final = Kind(plugin_name=NAME, legacy_field=None, decode=decode_spectrum)
+KIND: Final = Kind(
+    plugin_name=NAME,
+    decode=decode_spectrum,
+    about="the singular values of a matrix",
+    table=Table({"rank": "float", "values": "list[float]"}, lambda values: [(effective_rank(values), values.tolist())]),
+    array=lambda values: values,
+)

@@ -12,7 +12,7 @@ from stepscope.dashboard.page.state import View, choice, text
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import HeavyRoute
-from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds import PayloadError
 from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
 from stepscope_example.kind import NAME, effective_rank
