@@ -91,14 +91,9 @@ def test_the_dashboard_has_routes_for_a_kind_of_somebody_else(spectrum: Path) ->
         "-c",
         """
 import json
-from fastapi.testclient import TestClient
-from stepscope.dashboard.server.app import build_app
-from stepscope.dashboard.server.live import Live
-from stepscope.summary.logdir import Logdir
-logdir = Logdir("logs")
-live = Live(logdir)
-live.publish(logdir.update())
-client = TestClient(build_app(live), base_url="http://localhost")
+from pathlib import Path
+from tests.dashboard.routes import client_with_companions
+client = client_with_companions(Path("logs"))
 listed = client.get("/data/plugins_listing").json()
 answers = [client.get(f"/data/plugin/{path}") for path in (
     "spectrum/tags", "spectrum/table?run=run&tag=noise", "images/tags", "spectrum/table?run=run&tag=gone", "gone/tags"
@@ -194,7 +189,7 @@ from stepscope import SummaryWriter
 with SummaryWriter("elsewhere/run") as writer:
     writer.add_scalar("loss", 0.5, 0)
     writer.add_histogram("w", [1.0, 2.0], 0)
-print([name for name in ("importlib.metadata", "stepscope_spectrum", "polars") if name in sys.modules])
+print([name for name in ("stepscope.summary.kinds.registry", "stepscope_spectrum") if name in sys.modules])
 """,
     )
     assert (found.stdout, found.stderr) == ("[]\n", "")
