@@ -58,22 +58,22 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.installed: pyproject.toml core/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable core --editable .
 	touch $@
 
-$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+$(VENV)/.installed-test: pyproject.toml core/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable core --editable '.[test]'
 	touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-benchmarks: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
+$(VENV)/.installed-benchmarks: pyproject.toml core/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable core --editable '.[benchmarks]'
 	touch $@ $(VENV)/.installed
 
-$(INTEGRATIONS_VENV)/.installed: pyproject.toml
+$(INTEGRATIONS_VENV)/.installed: pyproject.toml core/pyproject.toml
 	test -x $(INTEGRATIONS_BIN)/python || $(PYTHON) -m venv $(INTEGRATIONS_VENV)
 	$(INTEGRATIONS_BIN)/python -m pip install --quiet --upgrade pip
-	$(INTEGRATIONS_BIN)/python -m pip install --quiet --editable '.[integrations]'
+	$(INTEGRATIONS_BIN)/python -m pip install --quiet --editable core --editable '.[integrations]'
 	touch $@
 
 clean:
