@@ -8,7 +8,7 @@ DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 INTEGRATIONS_VENV ?= .venv-integrations
 INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
-.PHONY: demo test check lint types units tests test-integrations benchmarks protos sample-logs screenshots clean
+.PHONY: demo test check lint types units tests test-versions test-integrations benchmarks protos sample-logs screenshots clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
@@ -35,6 +35,10 @@ units: $(VENV)/.installed-test
 tests: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
 	$(BIN)/pytest -n 2 --dist loadfile
+
+# The lowest and the newest of each dependency, on each Python; ARGUMENTS="--python 3.12 --which core" for some of it.
+test-versions: $(VENV)/.installed-test
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.test_versions $(ARGUMENTS)
 
 test-integrations: $(INTEGRATIONS_VENV)/.installed
 	$(INTEGRATIONS_BIN)/pytest tests/integrations

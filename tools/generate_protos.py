@@ -1,7 +1,7 @@
 """Compiles ``summary/proto/*.proto`` to the Python modules and stubs beside them.
 
-The modules are without the check by which one of protobuf 6 refuses to be loaded by an older protobuf: TensorFlow 2.16 to
-2.19 need protobuf 4 or 5 beside them, which read these descriptors as well (``make test-versions``).
+The modules are without the check by which those of protobuf 6 refuse to be loaded by an older protobuf: TensorFlow 2.16
+to 2.19 need protobuf 4 or 5 beside them, which read these descriptors as well (``make test-versions``).
 """
 
 import argparse
