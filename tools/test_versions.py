@@ -3,8 +3,8 @@
     python -m tools.test_versions [--python 3.11 --python 3.14] [--which core] [--resolution lowest-direct]
 
 Each of the environments gets the dependencies of a ``pyproject.toml`` by ``uv``, at their lowest or newest versions,
-and runs the tests that need neither a browser nor another tool. A Python that is not on this machine, and that uv cannot
-fetch, is passed over with a word, unless it was asked for.
+and runs the tests that need neither a browser nor another tool. A Python that is not on this machine, and that uv
+cannot fetch, is passed over with a word, unless it was asked for.
 """
 
 import argparse
