@@ -245,7 +245,7 @@ class Profile:
         on_recording: called with every recording once it is written.
 
     Raises:
-        as `start`, when the block begins, or the step in which a scheduled recording does.
+        AlreadyStartedError: as of `start`, when the block begins, or the step in which a scheduled recording does.
     """
 
     def __init__(

@@ -45,6 +45,11 @@ VERBS: Final = (
         "stepscope.dashboard.cli.serve:ServeVerb",
     ),
     ListedVerb(
+        "demo",
+        "serve sample logs, to see what the dashboard shows",
+        "stepscope.dashboard.cli.demo:DemoVerb",
+    ),
+    ListedVerb(
         "trace",
         "show one or several files of traces on the Timeline, wherever they are",
         "stepscope.dashboard.cli.trace:TraceVerb",
