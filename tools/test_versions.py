@@ -32,10 +32,10 @@ TESTS: Final = {
 def interpreter(version: str) -> Path | None:
     """Return a Python of a version, such as "3.12": of this machine, of pyenv, or fetched by uv; None for none."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    candidates = [shutil.which(f"python{version}"), *sorted(pyenv.glob(f"{version}*/bin/python"))]
-    for candidate in filter(None, candidates):
+    on_path = shutil.which(f"python{version}")
+    for candidate in [*([Path(on_path)] if on_path else []), *sorted(pyenv.glob(f"{version}*/bin/python"))]:
         if subprocess.run([candidate, "-c", ""], capture_output=True).returncode == 0:
-            return Path(candidate)
+            return candidate
     found = subprocess.run(["uv", "python", "install", version], capture_output=True, text=True)
     if found.returncode != 0:
         return None

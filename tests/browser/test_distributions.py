@@ -142,7 +142,7 @@ def test_a_program_with_modules_of_the_same_names_logs_profiles_and_reads(progra
 @pytest.fixture
 def served(programs: Path, working_folder: Path) -> Iterator[str]:
     """The address at which the installed command serves the sample logs."""
-    command = [programs / "stepscope", "--logdir", REPOSITORY / "sample_logs", "--port", "0", "--no-cache"]
+    command = [str(programs / "stepscope"), "--logdir", str(REPOSITORY / "sample_logs"), "--port", "0", "--no-cache"]
     process = subprocess.Popen(command, cwd=working_folder, env=plain_environment(), stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     line = ""
