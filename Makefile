@@ -8,7 +8,7 @@ DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 INTEGRATIONS_VENV ?= .venv-integrations
 INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
-.PHONY: demo test check lint types units tests test-integrations benchmarks protos sample-logs screenshots site clean
+.PHONY: demo test check lint types units tests test-versions test-integrations benchmarks protos sample-logs screenshots site clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
@@ -36,6 +36,10 @@ tests: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
 	$(BIN)/pytest -n 2 --dist loadfile
 
+# The lowest and the newest of each dependency, on each Python; ARGUMENTS="--python 3.12 --which core" for some of it.
+test-versions: $(VENV)/.installed-test
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.test_versions $(ARGUMENTS)
+
 test-integrations: $(INTEGRATIONS_VENV)/.installed
 	$(INTEGRATIONS_BIN)/pytest tests/integrations
 
@@ -62,22 +66,22 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.installed: pyproject.toml core/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable core --editable .
 	touch $@
 
-$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+$(VENV)/.installed-test: pyproject.toml core/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable core --editable '.[test]'
 	touch $@ $(VENV)/.installed
 
-$(VENV)/.installed-benchmarks: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
+$(VENV)/.installed-benchmarks: pyproject.toml core/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable core --editable '.[benchmarks]'
 	touch $@ $(VENV)/.installed
 
-$(INTEGRATIONS_VENV)/.installed: pyproject.toml
+$(INTEGRATIONS_VENV)/.installed: pyproject.toml core/pyproject.toml
 	test -x $(INTEGRATIONS_BIN)/python || $(PYTHON) -m venv $(INTEGRATIONS_VENV)
 	$(INTEGRATIONS_BIN)/python -m pip install --quiet --upgrade pip
-	$(INTEGRATIONS_BIN)/python -m pip install --quiet --editable '.[integrations]'
+	$(INTEGRATIONS_BIN)/python -m pip install --quiet --editable core --editable '.[integrations]'
 	touch $@
 
 clean:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-import orjson
+import msgspec
 
 from stepscope.profiler.collectors.base import HOST_DEVICE, Arrow, CounterSeries, Lane, Record
 
@@ -24,6 +24,7 @@ _CATEGORIES: Final[Mapping[str, str]] = {"step": "user_annotation", "annotation"
 """What PyTorch's profiler calls what this package has a name of its own for; analysis tools look for its names."""
 _CALLS: Final = frozenset({"cuda_runtime", "cuda_driver"})
 _EVENTS_AT_ONCE: Final = 10_000
+_JSON: Final = msgspec.json.Encoder()
 
 
 def chrome_trace_from_records(
@@ -57,7 +58,7 @@ def chrome_trace_from_records(
         "otherData": {"producer": "stepscope", "host": host_name},
         **(metadata or {}),
     }
-    yield orjson.dumps(head)[:-1] + b',"traceEvents":[\n'
+    yield _JSON.encode(head)[:-1] + b',"traceEvents":[\n'
     separator = b""
     for piece in _pieces(_events(records, counters, arrows, lanes, places, base_ns, host_name)):
         yield separator + piece
@@ -161,4 +162,4 @@ def _lanes(records: Sequence[Record]) -> list[Lane]:
 
 def _pieces(events: Iterator[Event]) -> Iterator[bytes]:
     while some := list(islice(events, _EVENTS_AT_ONCE)):
-        yield b",\n".join(map(orjson.dumps, some))
+        yield b",\n".join(map(_JSON.encode, some))

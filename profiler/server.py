@@ -134,7 +134,7 @@ def status() -> dict[str, Any]:
     "step" is the number of the step that is being recorded, or null.
     """
     try:
-        own_version = version("stepscope")
+        own_version = version("stepscope-core")
     except PackageNotFoundError:
         own_version = ""
     session = process._process.session

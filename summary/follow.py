@@ -2,41 +2,19 @@
 
 import logging
 import math
-import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirModifiedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
-from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver
-
+from stepscope.summary.full_install import NotInstalledError
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.snapshot import Snapshot
 
-_CHANGES: Final = [
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirModifiedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-]
+if TYPE_CHECKING:
+    from watchdog.observers.api import BaseObserver
+
 _SETTLING_SECONDS: Final = 0.05
 _SECONDS_BETWEEN_ATTEMPTS: Final = 60.0
 """After the system refused to watch a folder, for which it may have to go through all folders below."""
@@ -115,20 +93,23 @@ class Follower:
             lately = time.monotonic() - self._refused.get(folder, -math.inf) < _SECONDS_BETWEEN_ATTEMPTS
             if folder in self._observers or lately or not folder.is_dir():
                 continue
-            observer = Observer()
             try:
-                observer.schedule(self._changes, str(folder), recursive=True, event_filter=_CHANGES)
-                observer.start()
+                from stepscope.summary.watching import watch
+
+                self._observers[folder] = watch(folder, self._changes.add)
+            except NotInstalledError as error:
+                self._refused[folder] = math.inf
+                _log.warning("looking by the clock: %s", error)
+                continue
             except OSError as error:
                 self._refused[folder] = time.monotonic()
                 _log.warning("%s cannot be watched (%s); looking by the clock", folder, error)
                 continue
-            self._observers[folder] = observer
             watched_anew = True
         return watched_anew
 
 
-class _Changes(FileSystemEventHandler):
+class _Changes:
     """The paths that the system told of since they were last taken."""
 
     def __init__(self, wake: threading.Event) -> None:
@@ -136,9 +117,9 @@ class _Changes(FileSystemEventHandler):
         self._lock = threading.Lock()
         self._paths: set[str] = set()
 
-    def on_any_event(self, event: FileSystemEvent) -> None:
+    def add(self, paths: Iterable[str]) -> None:
         with self._lock:
-            self._paths.update(os.fsdecode(path) for path in (event.src_path, event.dest_path) if path)
+            self._paths.update(paths)
         self._wake.set()
 
     def take(self) -> set[str]:

@@ -16,16 +16,34 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
-import numba
+from stepscope.summary.full_install import needs_full_install
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _log: Final = logging.getLogger(__name__)
 _decorating: Final = threading.RLock()
+
+
+def can_compile() -> bool:
+    """Return whether Numba is installed; the first time that it is not, log what that means."""
+    # A cache alone would let several threads come first.
+    with _decorating:
+        return _has_numba()
+
+
+@cache
+def _has_numba() -> bool:
+    if find_spec("numba") is not None:
+        return True
+    _log.warning(
+        "Numba is not installed, so event files are read by plain Python, many times slower. Run: pip install stepscope"
+    )
+    return False
 
 
 def kernel(**options: Any) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
@@ -36,9 +54,14 @@ def kernel(**options: Any) -> Callable[[Callable[Parameters, Result]], Callable[
 
     Args:
         options: further ones of `numba.njit`, such as ``fastmath``.
+
+    Raises:
+        NotInstalledError: Numba is not there, which a module of kernels cannot be imported without.
     """
 
     def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        with needs_full_install("Reading and analyzing traces"):
+            import numba
         with _decorating:
             try:
                 made = numba.njit(cache=True, nogil=True, **options)(function)
@@ -82,8 +105,8 @@ class Group:
 
     @property
     def ready(self) -> bool:
-        """Whether to call the kernels: they are compiled, or nobody else is about to compile them."""
-        return self._done is None or self._done.is_set()
+        """Whether to call the kernels: Numba is there, and has compiled them or nobody else is about to."""
+        return can_compile() and (self._done is None or self._done.is_set())
 
     @property
     def compiled(self) -> bool:
@@ -105,11 +128,13 @@ class Group:
 
     def wait(self, seconds: float) -> bool:
         """Wait until the group is ready, for ``seconds`` at most; return whether it is."""
-        return self._done is None or self._done.wait(seconds)
+        return can_compile() and (self._done is None or self._done.wait(seconds))
 
 
 @contextmanager
 def _cached_in(folder: str) -> Iterator[None]:
+    import numba
+
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = folder
     try:

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import Final
 
-import regex
-
 from stepscope.summary.errors import UserError
+from stepscope.summary.full_install import needs_full_install
 
 LONGEST_PATTERN: Final = 300
 _SECONDS: Final = 0.5
@@ -33,6 +32,7 @@ class Pattern:
 
     Raises:
         PatternError: ``text`` is no regular expression, or too long.
+        NotInstalledError: the library of expressions is not there.
     """
 
     def __init__(self, text: str, *, literal: bool = False) -> None:
@@ -41,6 +41,8 @@ class Pattern:
         self.text: Final = text
         if not literal:
             _check_cost(text)
+        with needs_full_install("Searching by a pattern"):
+            import regex
         try:
             self._compiled = regex.compile(regex.escape(text) if literal else text, regex.IGNORECASE)
         except (regex.error, RecursionError, OverflowError) as error:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, masked_crcs
-from stepscope.summary.scan_kernel import BLOB, LARGEST_RECORD, MOST_DIMENSIONS, NUMBER
+from stepscope.summary.scan_layout import BLOB, LARGEST_RECORD, MOST_DIMENSIONS, NUMBER
 
 _SUMMARY: Final = 5
 _SEARCHED_AT_ONCE: Final = 1 << 16

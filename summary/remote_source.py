@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, cast
 
+from stepscope.summary.full_install import needs_full_install
 from stepscope.summary.source import FoundFile
 
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
@@ -25,7 +26,8 @@ class RemoteSource:
     """
 
     def __init__(self, address: str) -> None:
-        from fsspec.core import url_to_fs
+        with needs_full_install(f"The address {address}"):
+            from fsspec.core import url_to_fs
 
         self._file_system, self._root = url_to_fs(address.rstrip("/"), use_listings_cache=False)
         self.address: Final = address

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.summary import plain_scan, scan_kernel
+from stepscope.summary import plain_scan, scan_layout
 from stepscope.summary.kernels import Group
 from stepscope.summary.points import Rows
 
@@ -97,10 +97,10 @@ class Scanner:
     _slots: NDArray[np.int64] = field(default_factory=lambda: np.full(1 << 9, -1, np.int64), repr=False)
     _successors: NDArray[np.int64] = field(default_factory=lambda: np.full(1 << 8, -1, np.int64), repr=False)
     _templates: NDArray[np.uint64] = field(
-        default_factory=lambda: np.zeros((1 << 8, 2 * scan_kernel.TEMPLATE_WORDS), np.uint64), repr=False
+        default_factory=lambda: np.zeros((1 << 8, 2 * scan_layout.TEMPLATE_WORDS), np.uint64), repr=False
     )
     _layouts: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros((1 << 8, scan_kernel.LAYOUT_NUMBERS), np.int64), repr=False
+        default_factory=lambda: np.zeros((1 << 8, scan_layout.LAYOUT_NUMBERS), np.int64), repr=False
     )
 
     def scan(
@@ -120,13 +120,15 @@ class Scanner:
         """
         if not KERNELS.ready:
             return self._scan_plainly(buffer[begin:].tobytes(), base + begin, begin, rows)
+        from stepscope.summary import scan_kernel
+
         state = self._state
-        state[scan_kernel.ROWS] = 0
+        state[scan_layout.ROWS] = 0
         damages = np.empty((256, 3), np.int64)
         position = begin
         while True:
-            state[scan_kernel.DAMAGES] = 0
-            state[scan_kernel.RECORDS] = 0
+            state[scan_layout.DAMAGES] = 0
+            state[scan_layout.RECORDS] = 0
             outcome = Outcome(
                 scan_kernel.scan(
                     buffer,
@@ -144,20 +146,20 @@ class Scanner:
                     damages,
                 )
             )
-            position = int(state[scan_kernel.POSITION])
-            self.records += int(state[scan_kernel.RECORDS])
+            position = int(state[scan_layout.POSITION])
+            self.records += int(state[scan_layout.RECORDS])
             self.damages += [
                 RawDamage(int(offset), int(length), DamageReason(int(reason)))
-                for offset, length, reason in damages[: state[scan_kernel.DAMAGES]]
+                for offset, length, reason in damages[: state[scan_layout.DAMAGES]]
             ]
             if outcome is Outcome.TAGS_FULL:
                 self._grow_tables()
             elif outcome is not Outcome.DAMAGES_FULL:
                 break
-        self.needed = int(state[scan_kernel.NEEDED])
-        for tag in range(len(self.tags), int(state[scan_kernel.TAGS])):
+        self.needed = int(state[scan_layout.NEEDED])
+        for tag in range(len(self.tags), int(state[scan_layout.TAGS])):
             self.tags.append(self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes())
-        return outcome, position, int(state[scan_kernel.ROWS])
+        return outcome, position, int(state[scan_layout.ROWS])
 
     def _scan_plainly(self, data: bytes, base: int, begin: int, rows: NDArray[np.void]) -> tuple[Outcome, int, int]:
         """Read records as `scan` does, of a copy of the buffer from ``begin`` on, without compiled loops."""
@@ -179,15 +181,15 @@ class Scanner:
             return number
         number = numbers[tag] = len(self.tags)
         while (
-            self._state[scan_kernel.ARENA] + len(tag) > len(self._arena)
+            self._state[scan_layout.ARENA] + len(tag) > len(self._arena)
             or number + 2 > len(self._starts) - 1
             or 2 * (number + 1) > len(self._slots)
         ):
             self._grow_tables()
-        begin = int(self._state[scan_kernel.ARENA])
+        begin = int(self._state[scan_layout.ARENA])
         self._arena[begin : begin + len(tag)] = np.frombuffer(tag, np.uint8)
-        self._state[scan_kernel.ARENA] = self._starts[number + 1] = begin + len(tag)
-        self._state[scan_kernel.TAGS] = number + 1
+        self._state[scan_layout.ARENA] = self._starts[number + 1] = begin + len(tag)
+        self._state[scan_layout.TAGS] = number + 1
         self._enter(number, tag)
         self.tags.append(tag)
         return number
@@ -196,6 +198,8 @@ class Scanner:
         """Bring the rows of each tag together, in file order, as columns; rows that belong to no tag are left out."""
         if not KERNELS.ready:
             return _split_plainly(rows, len(self.tags))
+        from stepscope.summary import scan_kernel
+
         count, tags = int(np.count_nonzero(rows["tag"] >= 0)), len(self.tags)
         steps = np.empty(count, np.int64)
         split = RowsByTag(
@@ -214,7 +218,7 @@ class Scanner:
 
     def _grow_tables(self) -> None:
         """Double the room for tags."""
-        tags = int(self._state[scan_kernel.TAGS])
+        tags = int(self._state[scan_layout.TAGS])
         self._arena = np.concatenate([self._arena, np.empty_like(self._arena)])
         if tags + 3 <= len(self._starts) and 2 * (tags + 1) <= len(self._slots):
             return
@@ -293,7 +297,7 @@ def _split_plainly(rows: NDArray[np.void], tags: int) -> RowsByTag:
         ordered["wall_time"].astype(np.float64),
         ordered["value"].astype(np.float64),
         numbers,
-        ordered["form"] != scan_kernel.NUMBER,
+        ordered["form"] != scan_layout.NUMBER,
         ends,
         goes_back,
     )

@@ -16,26 +16,26 @@ from numpy.typing import NDArray
 
 from stepscope.summary.kernels import kernel
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES
+from stepscope.summary.scan_layout import (
+    ARENA,
+    BLOB,
+    DAMAGES,
+    LARGEST_RECORD,
+    LAYOUT_NUMBERS,
+    MOST_DIMENSIONS,
+    NEEDED,
+    NUMBER,
+    POSITION,
+    PREVIOUS_TAG,
+    RECORDS,
+    ROWS,
+    TAGS,
+    TEMPLATE_WORDS,
+)
 
-LARGEST_RECORD: Final = 2**31
-"""Protobuf's limit; a header that claims more is damage, even where its CRC is right."""
-
-MOST_DIMENSIONS: Final = 32
-"""As `stepscope.summary.kinds.tensor_proto` takes them; a tensor of more is decoded, and refused, there."""
-
-NUMBER: Final = 0
-"""Form of a row whose number is in the value column."""
-BLOB: Final = 1
-"""Form of a row whose payload is to be decoded from its record."""
-
-# Positions in the array of numbers that the kernel hands back.
-POSITION, ROWS, TAGS, ARENA, DAMAGES, RECORDS, NEEDED, PREVIOUS_TAG = range(8)
 # Where the variable parts of a record lie, relative to its data; the width of the number is 0 where the record is not
 # of the shape "one summary value that is a number".
 _LENGTH, _WALL_TIME_AT, _STEP_AT, _STEP_END, _NUMBER_AT, _NUMBER_WIDTH, _HEADER_CRC = range(7)
-LAYOUT_NUMBERS: Final = 8
-TEMPLATE_WORDS: Final = 24
-"""Records of up to this many 8-byte words get a template."""
 _EVENT_SUMMARY: Final = 5
 
 

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Final, Protocol
 
+from stepscope.summary.full_install import needs_full_install
+
 if sys.platform != "win32":
     # Not where it is used: a fork amid the import in another thread would leave the child waiting for it.
     import fcntl
@@ -110,7 +112,8 @@ def folder_at(log_dir: str | os.PathLike[str]) -> Folder:
         if isinstance(log_dir, PurePath) and _ADDRESS_AS_PATH.match(address):
             raise ValueError(f"an address must be given as a string, as a Path drops a slash of it: {address!r}")
         return LocalFolder(Path(log_dir))
-    from fsspec.implementations.local import LocalFileSystem
+    with needs_full_install(f"The address {address}"):
+        from fsspec.implementations.local import LocalFileSystem
 
     folder = RemoteFolder(address.rstrip("/"))
     file_system, path = folder.file_system_and_path()
@@ -276,7 +279,8 @@ class RemoteFolder:
 
         Looked up anew each time, as a forked child needs its own.
         """
-        from fsspec.core import url_to_fs
+        with needs_full_install(f"The address {self.address}"):
+            from fsspec.core import url_to_fs
 
         file_system, path = url_to_fs(self.address)
         return file_system, path

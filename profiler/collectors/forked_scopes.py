@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, SupportsIndex
 
-import orjson
+import msgspec
 
 from stepscope.profiler import process
 from stepscope.profiler.collectors.base import ArgumentValue
@@ -174,7 +174,7 @@ class _Spool:
                 file = self._opened()
                 if self._left > 0:
                     self._left -= 1
-                    os.write(file, orjson.dumps(scope) + b"\n")
+                    os.write(file, msgspec.json.encode(scope) + b"\n")
                 else:
                     self._dropped += 1
                     os.pwrite(file, self._dropped.to_bytes(_COUNT_BYTES, "little"), 0)
@@ -215,8 +215,8 @@ def _read(folder: Path, max_scopes: int) -> tuple[list[ForkedScope], tuple[str, 
         damaged = 0
         for line in content[_COUNT_BYTES:].splitlines():
             try:
-                scopes.append(ForkedScope(pid, *orjson.loads(line)))
-            except (orjson.JSONDecodeError, TypeError):
+                scopes.append(ForkedScope(pid, *msgspec.json.decode(line)))
+            except (msgspec.DecodeError, TypeError):
                 damaged += 1
         if dropped:
             notes.append(f"{dropped} scopes of process {pid} were dropped beyond the limit of {max_scopes}")

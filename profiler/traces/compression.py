@@ -10,13 +10,15 @@ from zlib_ng import zlib_ng
 from stepscope.profiler.traces.error import TraceError
 from stepscope.profiler.traces.limits import Limits, size_text
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.full_install import needs_full_install
 
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdDecompressor, ZstdError
     from compression.zstd import compress as zstd_compress
 else:
-    from backports.zstd import ZstdDecompressor, ZstdError
-    from backports.zstd import compress as zstd_compress
+    with needs_full_install("Reading traces"):
+        from backports.zstd import ZstdDecompressor, ZstdError
+        from backports.zstd import compress as zstd_compress
 
 __all__ = ["BEGINNING", "GZIP", "ZSTD", "is_compressed", "unpacked", "unpacked_beginning", "zstd_compress"]
 

@@ -27,6 +27,7 @@ from stepscope.summary.checkpoints.base import (
 )
 from stepscope.summary.checkpoints.elements import as_floats, is_number
 from stepscope.summary.checkpoints.zip_members import seekable_member
+from stepscope.summary.full_install import needs_full_install
 from stepscope.summary.memory_budget import claim
 
 MAGIC: Final = b"\x89HDF\r\n\x1a\n"
@@ -87,7 +88,8 @@ class Hdf5File:
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        import h5py
+        with needs_full_install("Reading HDF5 files"):
+            import h5py
 
         with ExitStack() as stack:
             stream: Any = stack.enter_context(self._open(self._name))

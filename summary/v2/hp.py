@@ -121,7 +121,7 @@ class Metric:
     display_name: str | None = None
     description: str | None = None
     """Markdown."""
-    dataset_type: hparams_pb2.DatasetType | None = None
+    dataset_type: "hparams_pb2.DatasetType | None" = None
     """`TRAINING` or `VALIDATION`."""
 
     TRAINING: ClassVar[hparams_pb2.DatasetType] = hparams_pb2.DATASET_TRAINING

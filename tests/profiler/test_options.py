@@ -97,10 +97,11 @@ def test_options_choose_collectors(
 
 
 def test_a_program_without_torch_does_not_get_it_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("there is none to be imported")
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     ProfilerOptions(host_tracer_level=0).collectors()
     assert "torch" not in sys.modules
-    assert importlib.util.find_spec("torch") is not None
 
 
 @pytest.mark.parametrize(("level", "names"), [(0, ["ProfilerStep#0"]), (1, ["ProfilerStep#0", "work"])])

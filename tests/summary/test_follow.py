@@ -1,5 +1,6 @@
 import queue
 from collections.abc import Callable, Collection
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.records import frame
 from stepscope.summary.snapshot import Snapshot
 
+pytestmark = pytest.mark.skipif(find_spec("watchdog") is None, reason="tests/test_core.py has what is without it")
 PATIENCE = 30.0
 
 

@@ -326,7 +326,8 @@ def test_default_bins_keep_every_finite_value(values: list[float], max_bins: int
         ([1], {"bins": ["a", "b"]}, TypeError, "bins of the histogram 't' must be real numbers"),
         ([np.nan], {"bins": "some"}, ValueError, "not a valid estimator"),
         ([1], {"bins": 0}, ValueError, "must be positive"),
-        ([-1e308, 1e308], {"bins": 3}, ValueError, "data range"),
+        # Of NumPy 2, and of what NumPy 1 makes of it.
+        ([-1e308, 1e308], {"bins": 3}, ValueError, "data range|ascend"),
     ],
 )
 def test_histograms_refuse(values: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:

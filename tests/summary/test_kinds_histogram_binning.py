@@ -58,8 +58,10 @@ def test_counts_are_those_of_numpy(
         patch.setattr(binning, "_FEW", 0 if by_cells else 1 << 20)
         patch.setattr(binning, "_CHUNK", 16)
         assert_counts_as_numpy(array[np.isfinite(array)], edges)
-        shorter = array.astype(np.float32)
-        assert_counts_as_numpy(shorter[np.isfinite(shorter)], edges)
+        # NumPy 1 rounds edges to float32 where the numbers are.
+        if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+            shorter = array.astype(np.float32)
+            assert_counts_as_numpy(shorter[np.isfinite(shorter)], edges)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4", np.int8, np.int64, bool])
