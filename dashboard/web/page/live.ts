@@ -3,7 +3,7 @@
 import { isReady, setProps } from "../core/dash.ts";
 
 /** The server is heard once a second: who is silent for so long has stopped. */
-const SILENCE_MS = 3500;
+const SILENCE_MS = 8000;
 const LOOK_MS = 500;
 const NO_ANSWER_MS = 10000;
 const RETRY_MS = 2000;
