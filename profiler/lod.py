@@ -16,7 +16,7 @@ from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces.build import rows_of
 from stepscope.summary.errors import UserError
 from stepscope.summary.kernels import kernel
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 Match = Literal["text", "regex", "name"]
 """How a search compares: see `search`."""

@@ -24,8 +24,8 @@ from typing import Final, TypeVar
 
 from stepscope.dashboard.panels.timeline import area, details, overlays, payloads, relations
 from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.traces.analyzed_traces import Progress, Study
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace
-from stepscope.dashboard.traces.studies import Progress, Study
 from stepscope.profiler.analysis.critical_path import path_of
 from stepscope.summary.contents import Companion
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.embeddings.point_files import PointFiles
 from stepscope.dashboard.embeddings.processes import WorkerProcess
 from stepscope.dashboard.embeddings.results import Result
-from stepscope.dashboard.embeddings.wire import KINDS, Arrays
+from stepscope.dashboard.embeddings.worker_protocol import KINDS, Arrays
 
 JobState = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
 UNFINISHED: Final = frozenset({"queued", "running", "paused"})

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, JobState, Plan, kept, planned
 from stepscope.dashboard.embeddings.processes import WorkerProcess
-from stepscope.dashboard.embeddings.wire import Arrays
 from stepscope.dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
 Action = Literal["pause", "resume", "perturb", "cancel", "extend"]
 

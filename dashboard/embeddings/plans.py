@@ -11,7 +11,7 @@ import numpy as np
 from fastapi import HTTPException
 from numpy.typing import NDArray
 
-from stepscope.dashboard.embeddings import quick
+from stepscope.dashboard.embeddings import inline_jobs
 from stepscope.dashboard.embeddings.dataset import Dataset
 from stepscope.dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
 from stepscope.dashboard.embeddings.listing import EmbeddingSource, EmbeddingUnavailableError
@@ -31,7 +31,7 @@ from stepscope.dashboard.embeddings.methods import (
 from stepscope.dashboard.embeddings.point_files import PointFiles, mapped, points_name
 from stepscope.dashboard.embeddings.requests import LONGEST, EmbeddingRequests, Where
 from stepscope.dashboard.embeddings.results import key_of
-from stepscope.dashboard.embeddings.row_sets import Rows, key_of_rows
+from stepscope.dashboard.embeddings.selections import Rows, key_of_rows
 from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.preparation import sphered
 from stepscope.summary.memory_budget import NoMemoryError
@@ -133,12 +133,12 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
     def prepare(holder: str, files: PointFiles) -> Prepared:
         match settings:
             case PcaSettings():
-                pictures, found, told = quick.pca_pictures(opened, settings.components)
+                pictures, found, told = inline_jobs.pca_pictures(opened, settings.components)
                 return Prepared(None, {}, pictures, found, told)
             case RandomSettings():
-                return Prepared(None, {}, quick.random_pictures(opened, settings.dimensions, settings.seed))
+                return Prepared(None, {}, inline_jobs.random_pictures(opened, settings.dimensions, settings.seed))
             case CustomSettings():
-                pictures = quick.custom_pictures(opened, points_of_base(), axes)
+                pictures = inline_jobs.custom_pictures(opened, points_of_base(), axes)
                 return Prepared(None, {}, pictures)
             case _:
                 return _for_worker(order, wanted, opened, facts, holder, files)
@@ -172,7 +172,7 @@ def _for_worker(
         "settings": facts["settings"],
         "pictures": [{"index": index, "points": paths[index]} for index in sequence],
     }
-    first = quick.first_picture(mapped(paths[sequence[0]]), facts["dimensions"])
+    first = inline_jobs.first_picture(mapped(paths[sequence[0]]), facts["dimensions"])
     return Prepared(told, arrays, {sequence[0]: first})
 
 

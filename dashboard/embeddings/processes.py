@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import IO, Any, BinaryIO, Final, cast
 
-from stepscope.dashboard.embeddings import wire
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings import worker_protocol
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 from stepscope.summary.child_process import python_command
 
 _CODE: Final = "from stepscope.dashboard.embeddings.worker import main; main()"
@@ -114,7 +114,7 @@ class WorkerProcess:
         stream = cast(BinaryIO, self._process.stdin)
         try:
             while (said := self._outbox.get()) is not None:
-                wire.send(stream, *said)
+                worker_protocol.send(stream, *said)
             stream.close()
         except OSError:
             # It has ended; the other thread notices.
@@ -123,7 +123,7 @@ class WorkerProcess:
     def _listen(self) -> None:
         stream = cast(BinaryIO, self._process.stdout)
         try:
-            while (said := wire.receive(stream)) is not None:
+            while (said := worker_protocol.receive(stream)) is not None:
                 self._hear(self, *said)
         except Exception:
             _log.exception("a worker of the projector could not be understood")

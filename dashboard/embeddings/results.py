@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from stepscope.dashboard.embeddings.wire import KINDS, Arrays
+from stepscope.dashboard.embeddings.worker_protocol import KINDS, Arrays
 from stepscope.dashboard.server.binary import ColumnPack, unpack
 from stepscope.summary.column_cache import default_cache_folder
 from stepscope.summary.records import crc32c

@@ -7,8 +7,8 @@ import numpy as np
 
 from stepscope.dashboard.embeddings.columns import number_text
 from stepscope.dashboard.embeddings.dataset import Column
-from stepscope.dashboard.embeddings.row_sets import Rows
-from stepscope.summary.patterns import Pattern
+from stepscope.dashboard.embeddings.selections import Rows
+from stepscope.summary.safe_regex import Pattern
 
 Match = Literal["text", "regex"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.embeddings.channel import Channel, StoppedError
 from stepscope.dashboard.embeddings.methods import Iterative, begin, for_next_step
 from stepscope.dashboard.embeddings.point_files import mapped
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 from stepscope.dashboard.projections.alignment import aligned
 from stepscope.dashboard.projections.base import Progress, Run
 from stepscope.dashboard.projections.repulsion import EXACT_POINTS

@@ -18,7 +18,7 @@ from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, JobSta
 from stepscope.dashboard.embeddings.point_files import PointFiles
 from stepscope.dashboard.embeddings.processes import WorkerProcess
 from stepscope.dashboard.embeddings.results import ResultFiles
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
 MOST_RUNNING: Final = 2
 MOST_PREPARING: Final = 2

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from stepscope.dashboard.graphs.attributes import LARGE, attribute_of
 from stepscope.dashboard.graphs.tree import Tree
-from stepscope.summary.patterns import Pattern
+from stepscope.summary.safe_regex import Pattern
 
 Match = Literal["text", "regex"]
 Place = Literal["name", "op", "attribute"]

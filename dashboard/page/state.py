@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any, Final, Generic, Literal, TypeVar, assert_never, get_args
 from urllib.parse import parse_qsl, quote, urlencode
 
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 T = TypeVar("T")
 

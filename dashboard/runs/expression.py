@@ -22,7 +22,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 from stepscope.dashboard.runs.facts import Facts, FactValue, Field, HParamField, MetricField, Statistic
 from stepscope.summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
 from stepscope.summary.errors import UserError
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 Operator = Literal["<", "<=", ">", ">=", "==", "!=", "~", "!~"]
 BuiltIn = Literal["name", "group", "step"]

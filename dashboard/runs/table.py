@@ -14,7 +14,7 @@ from stepscope.dashboard.runs.expression import looks_like_expression, parse, ru
 from stepscope.dashboard.runs.facts import Facts, Field, HParamField, parse_field
 from stepscope.dashboard.runs.grouping import RunGroup, group_runs, least_members
 from stepscope.summary.errors import UserError
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 from stepscope.summary.snapshot import Snapshot
 
 MOST_DEFAULT_COLUMNS: Final = 8

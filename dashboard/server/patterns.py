@@ -1,6 +1,6 @@
 """Regular expressions in requests, as TensorBoard takes them: upper and lower case differ."""
 
-from stepscope.summary.patterns import LONGEST_PATTERN, Pattern, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, Pattern, PatternError
 
 
 def exact_case(text: str, *, from_beginning: bool = False) -> Pattern:

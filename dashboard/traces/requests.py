@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import HTTPException, Query
 
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.analyzed_traces import Studies, Study, studies_of
 from stepscope.dashboard.traces.sources import (
     LATEST_NS,
     OpenedTrace,
@@ -13,7 +14,6 @@ from stepscope.dashboard.traces.sources import (
     TraceUnavailableError,
     find_source,
 )
-from stepscope.dashboard.traces.studies import Studies, Study, studies_of
 
 MAX_BUCKETS = 8_192
 MAX_LANES = 2_000

@@ -35,7 +35,7 @@ KERNELS: Final = Group(
         "stepscope.profiler.parents",
         "stepscope.profiler.analysis.arguments",
         "stepscope.profiler.analysis.longest_path",
-        "stepscope.profiler.analysis.row_kernels",
+        "stepscope.profiler.analysis.row_loops",
         "stepscope.profiler.analysis.windows",
     ],
 )

@@ -7,15 +7,21 @@ from typing import Any, ClassVar, Final, Self
 
 from stepscope.summary.arguments import checked_name, checked_number, checked_step, checked_wall_time
 from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.kinds.run_metadata import tagged_run_metadata
 from stepscope.summary.locks import ForkSafeLock
-from stepscope.summary.messages import own_message
 from stepscope.summary.proto.event_pb2 import Event, SessionLog
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.proto.summary_pb2 import Summary
-from stepscope.summary.tensorflow_forms import checked_log_dir, checked_suffix, graph_def_of, longest_wait, whole_number
+from stepscope.summary.tensorflow_compat import (
+    checked_log_dir,
+    checked_suffix,
+    graph_def_of,
+    longest_wait,
+    whole_number,
+)
 from stepscope.summary.writer_base import Message
 
 

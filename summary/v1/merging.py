@@ -6,7 +6,7 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from stepscope.summary.messages import own_message
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.proto.summary_pb2 import Summary, SummaryDescription
 from stepscope.summary.writer_base import Message
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.kinds.histogram import tensorflow_table
 from stepscope.summary.kinds.histogram_binning import Floats, binary_floats
 from stepscope.summary.kinds.scalar import scalar as scalar_value
 from stepscope.summary.kinds.text import text as text_value
-from stepscope.summary.messages import own_message
 from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
-from stepscope.summary.tensorflow_forms import strings_of, tensor_proto_of
+from stepscope.summary.tensorflow_compat import strings_of, tensor_proto_of
 from stepscope.summary.v1.names import tag_of
 from stepscope.summary.writer_base import Message
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from stepscope.summary.arguments import checked_name
 from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.kinds.base import Prepared
-from stepscope.summary.messages import own_message
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
-from stepscope.summary.tensorflow_forms import tensor_proto_of
+from stepscope.summary.tensorflow_compat import tensor_proto_of
 from stepscope.summary.v2.state import DEFAULT_WRITER, should_record_summaries, step_of, tag_of
 from stepscope.summary.v2.writers import FileSummaryWriter
 from stepscope.summary.writer_base import Message

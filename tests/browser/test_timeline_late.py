@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Dashboard
 from tests.browser.test_timeline_canvas import OTHER, debug, point, settled, wait_for, write_trace
-from tests.browser.test_timeline_hand import training
+from tests.browser.test_timeline_interactions import training
 
 pytestmark = pytest.mark.browser
 

@@ -15,9 +15,9 @@ from stepscope.dashboard.panels.groups import OfTag
 from stepscope.dashboard.panels.mesh import geometry
 from stepscope.dashboard.panels.mesh.files import ply
 from stepscope.dashboard.panels.mesh.geometry import make_geometry, sample_of
-from stepscope.dashboard.panels.mesh.looks import looks_of
+from stepscope.dashboard.panels.mesh.json_config import looks_of
 from stepscope.dashboard.panels.mesh.panel import draw, mesh_keys
-from stepscope.dashboard.panels.mesh.parts import Compare, belonging, compared_points, meshes_of, parse_compare
+from stepscope.dashboard.panels.mesh.series import Compare, belonging, compared_points, meshes_of, parse_compare
 from stepscope.dashboard.panels.mesh.settings import COMPARE
 from stepscope.dashboard.panels.mesh.toolbar import comparisons
 from stepscope.dashboard.server.arrays import typed

@@ -17,23 +17,23 @@ from polars.testing import assert_frame_equal
 
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.profile import device_figures, figures, texts
-from stepscope.dashboard.panels.profile.ask import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.columns import columns
-from stepscope.dashboard.panels.profile.evidence import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.figures import _label_places
+from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.links import timeline_link
 from stepscope.dashboard.panels.profile.overview import run_facts, versions
-from stepscope.dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
+from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
 from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
 from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
+from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.analyzed_traces import MOST_RESULTS, Progress, Studies, Study
 from stepscope.dashboard.traces.headings import heading, headings
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
-from stepscope.dashboard.traces.studies import MOST_RESULTS, Progress, Studies, Study
 from stepscope.profiler.analysis import report
 from stepscope.profiler.analysis.compare import compare
 from stepscope.profiler.analysis.facts import Facts

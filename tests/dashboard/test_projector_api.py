@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
-from stepscope.dashboard.embeddings import judgments, plans
+from stepscope.dashboard.embeddings import plans, quality_and_clusters
 from stepscope.dashboard.embeddings.job_queue import Jobs
-from stepscope.dashboard.embeddings.judgments import HdbscanSettings, KmeansSettings
 from stepscope.dashboard.embeddings.methods import SETTINGS as KINDS
+from stepscope.dashboard.embeddings.quality_and_clusters import HdbscanSettings, KmeansSettings
 from stepscope.dashboard.embeddings.uploads import Uploads
 from stepscope.dashboard.panels.projector.panel import ProjectorPanel
 from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
@@ -517,7 +517,7 @@ def test_every_number_of_the_settings_is_bounded(
 
 def test_more_neighbors_than_memory_holds_are_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     # Of 25,000 points, and as many neighbors of each, HDBSCAN would hold ten gigabytes.
-    for module in (plans, judgments):
+    for module in (plans, quality_and_clusters):
         monkeypatch.setattr(module, "MOST_PAIRS", 20)
     told = "neighbors in all with these settings; at most 20 are held."
     orders: list[tuple[str, dict[str, Any], str]] = [

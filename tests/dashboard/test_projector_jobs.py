@@ -18,8 +18,8 @@ from stepscope.dashboard.embeddings.job import JobError, Plan, PlannedPicture, P
 from stepscope.dashboard.embeddings.job_queue import Jobs
 from stepscope.dashboard.embeddings.point_files import PointFiles
 from stepscope.dashboard.embeddings.results import Result, ResultFiles, key_of
-from stepscope.dashboard.embeddings.wire import Arrays
 from stepscope.dashboard.embeddings.worker_pool import Timeouts
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
 ENDLESS = 1_000_000
 POINTS = np.random.default_rng(1).normal(size=(60, 5)).astype(np.float32)

@@ -8,8 +8,8 @@ import pytest
 
 from stepscope.dashboard.panels.timeline.lanes import arrange
 from stepscope.dashboard.panels.timeline.values import step_places
+from stepscope.dashboard.traces.analyzed_traces import Progress, Study
 from stepscope.dashboard.traces.sources import TraceSource, open_trace
-from stepscope.dashboard.traces.studies import Progress, Study
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import load_trace, read_trace, trace_of_step_stats
 from stepscope.summary.contents import Companion

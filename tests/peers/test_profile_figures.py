@@ -18,13 +18,13 @@ from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
 from stepscope.dashboard.page.state import View
-from stepscope.dashboard.panels.profile.ask import Answer, answer_of
-from stepscope.dashboard.panels.profile.pages import options_of, page_content, trace_line
+from stepscope.dashboard.panels.profile.request import Answer, answer_of
 from stepscope.dashboard.panels.profile.rows import rows, total_row
 from stepscope.dashboard.panels.profile.settings import PAGES, Asked, Page
 from stepscope.dashboard.panels.profile.table import MOST_ROWS, Table
+from stepscope.dashboard.panels.profile.views import options_of, page_content, trace_line
+from stepscope.dashboard.traces.analyzed_traces import Studies
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
-from stepscope.dashboard.traces.studies import Studies
 from stepscope.profiler.analysis import report
 from stepscope.profiler.analysis.compare import compare
 from stepscope.profiler.analysis.kernels import kernels

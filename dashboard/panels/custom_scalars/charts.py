@@ -10,8 +10,8 @@ from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.runs.table import RunTable
 from stepscope.dashboard.server.patterns import exact_case
 from stepscope.dashboard.tensorboard.custom_scalars import merged_layout
-from stepscope.summary.patterns import PatternError
 from stepscope.summary.proto.custom_scalars_pb2 import Chart, Layout
+from stepscope.summary.safe_regex import PatternError
 from stepscope.summary.series import SCALARS
 from stepscope.summary.snapshot import Snapshot
 

@@ -18,10 +18,10 @@ from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.custom_scalars import merged_layout
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.kinds.custom_scalars import custom_scalars
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
 from stepscope.summary.proto.custom_scalars_pb2 import Layout
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 from stepscope.summary.series import SCALARS
 
 MOST_MATCHES: Final = 50

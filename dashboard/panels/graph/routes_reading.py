@@ -28,7 +28,7 @@ from stepscope.dashboard.traces.sources import TraceSource
 from stepscope.summary.contents import Companion
 from stepscope.summary.graphs.files import binary_of, text_of
 from stepscope.summary.kinds.base import PayloadError
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 MOST_RESULTS: Final = 1_000
 MOST_CHANGES: Final = 5_000

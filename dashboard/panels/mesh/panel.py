@@ -11,9 +11,10 @@ from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.card_panel import CardPanel
 from stepscope.dashboard.panels.cards import Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
 from stepscope.dashboard.panels.groups import OfTag, Place
-from stepscope.dashboard.panels.mesh.looks import looks_of
+from stepscope.dashboard.panels.mesh.json_config import looks_of
 from stepscope.dashboard.panels.mesh.messages import Incomparable, MeshCard, Reference
-from stepscope.dashboard.panels.mesh.parts import (
+from stepscope.dashboard.panels.mesh.routes import make_router
+from stepscope.dashboard.panels.mesh.series import (
     Compare,
     MeshSeries,
     belonging,
@@ -22,7 +23,6 @@ from stepscope.dashboard.panels.mesh.parts import (
     meshes_of,
     parse_compare,
 )
-from stepscope.dashboard.panels.mesh.routes import make_router
 from stepscope.dashboard.panels.mesh.settings import COMPARE, SETTINGS
 from stepscope.dashboard.panels.mesh.toolbar import comparisons, toolbar
 from stepscope.dashboard.server.arrays import typed

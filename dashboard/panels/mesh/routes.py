@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.panels.mesh.files import describe, pack, ply
 from stepscope.dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
 from stepscope.dashboard.panels.mesh.messages import MeshHeader
-from stepscope.dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
+from stepscope.dashboard.panels.mesh.series import NO_POINT, MeshSeries, meshes_of
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, TagName

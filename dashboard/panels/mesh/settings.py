@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from stepscope.dashboard.page.state import Setting, choice, flag, names, number
-from stepscope.dashboard.panels.mesh.parts import parse_compare
+from stepscope.dashboard.panels.mesh.series import parse_compare
 
 SHOW: Final = choice("mesh.show", "logged", ("logged", "surface", "edges", "wireframe", "points"))
 SHADING: Final = choice("mesh.shading", "logged", ("logged", "smooth", "flat"))

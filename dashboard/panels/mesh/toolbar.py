@@ -14,7 +14,7 @@ from stepscope.dashboard.page.controls import (
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.cards import shown_series
-from stepscope.dashboard.panels.mesh.parts import Compare, parse_compare
+from stepscope.dashboard.panels.mesh.series import Compare, parse_compare
 from stepscope.dashboard.panels.mesh.settings import (
     BACKGROUND,
     BOX,

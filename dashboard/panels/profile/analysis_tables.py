@@ -9,7 +9,7 @@ from stepscope.dashboard.panels.profile import slices, texts
 from stepscope.dashboard.panels.profile.settings import KEYS, Asked
 from stepscope.dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
 from stepscope.dashboard.server.numbers import counted
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import Study
 from stepscope.profiler.analysis.compare import basis_of, compare
 from stepscope.profiler.analysis.kernels import KernelKey, kernel_key, kernels
 from stepscope.profiler.analysis.memcpys import direction_of, memory_of

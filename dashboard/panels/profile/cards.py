@@ -11,7 +11,7 @@ from stepscope.dashboard.page.theme import GRAPH_CONFIG
 from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, size_note, total_row
 from stepscope.dashboard.panels.profile.table import Table
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import Study
 
 SHORT: Final = 12
 """Rows up to which a table is as high as it needs to be."""

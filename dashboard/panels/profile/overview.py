@@ -13,13 +13,13 @@ from stepscope.dashboard.page.theme import GRAPH_CONFIG
 from stepscope.dashboard.panels.profile import figures, texts
 from stepscope.dashboard.panels.profile.analysis_tables import losses_table, losses_words
 from stepscope.dashboard.panels.profile.cards import card, chart_id, hint, nothing, save_button
-from stepscope.dashboard.panels.profile.evidence import evidence_links
+from stepscope.dashboard.panels.profile.finding_links import evidence_links
 from stepscope.dashboard.panels.profile.links import page_link, timeline_link
 from stepscope.dashboard.panels.profile.settings import Page
 from stepscope.dashboard.panels.profile.slices import kernels_of, named_places, places
 from stepscope.dashboard.panels.profile.table import Places, places_of
 from stepscope.dashboard.server.numbers import count, counted
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import Study
 from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.metrics import DEFINITIONS, label_of
 from stepscope.profiler.analysis.steps import CATEGORIES

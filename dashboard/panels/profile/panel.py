@@ -18,20 +18,20 @@ from stepscope.dashboard.page.controls import (
 )
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.base import Panel
-from stepscope.dashboard.panels.profile.ask import answer_of, beside, rank_sources
-from stepscope.dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
+from stepscope.dashboard.panels.profile.request import answer_of, beside, rank_sources
 from stepscope.dashboard.panels.profile.routes import make_router
 from stepscope.dashboard.panels.profile.rows import chosen_id
 from stepscope.dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked, Page
+from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import heavy
+from stepscope.dashboard.traces.analyzed_traces import Studies, studies_of
 from stepscope.dashboard.traces.choices import choices, newest, open_button, trace_select
 from stepscope.dashboard.traces.drop_route import UPLOADS
 from stepscope.dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
 from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
-from stepscope.dashboard.traces.studies import Studies, studies_of
 from stepscope.summary.snapshot import Snapshot
 
 PARTS: Final = ("choices", "pages", "absent", "options", "facts", "body", "chosen")

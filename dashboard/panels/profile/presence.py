@@ -17,7 +17,7 @@ from stepscope.dashboard.panels.profile.analysis_tables import (
     is_step_stats,
 )
 from stepscope.dashboard.panels.profile.settings import PAGES, Page
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import Study
 from stepscope.profiler.analysis.code import has_stacks
 from stepscope.profiler.analysis.roofline import has_flops
 

@@ -7,14 +7,14 @@ from fastapi.responses import Response
 
 from stepscope.dashboard.export.tables import csv_pieces, json_pieces
 from stepscope.dashboard.page.state import MAX_QUERY, decode
-from stepscope.dashboard.panels.profile.ask import answer_of
 from stepscope.dashboard.panels.profile.messages import Progress
+from stepscope.dashboard.panels.profile.request import answer_of
 from stepscope.dashboard.panels.profile.settings import Asked
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import HeavyRoute, Pieces
+from stepscope.dashboard.traces.analyzed_traces import studies_of
 from stepscope.dashboard.traces.sources import TraceUnavailableError, trace_sources
-from stepscope.dashboard.traces.studies import studies_of
 
 
 def make_router(live: Live) -> APIRouter:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.panels.profile.table import MOST_ROWS, Groups, Place, Places, around
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import Study
 from stepscope.profiler.analysis.facts import Device, Facts
 from stepscope.profiler.analysis.kernels import KernelKey, kernel_key
 from stepscope.profiler.analysis.members import Histograms, Members, histograms, longest, members_of

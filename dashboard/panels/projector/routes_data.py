@@ -14,8 +14,8 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from stepscope.dashboard.embeddings.dataset import Column, Dataset
 from stepscope.dashboard.embeddings.job_queue import Picture
-from stepscope.dashboard.embeddings.judgments import check_picture, listed, picture_of
 from stepscope.dashboard.embeddings.methods import MOST_POINTS
+from stepscope.dashboard.embeddings.quality_and_clusters import check_picture, listed, picture_of
 from stepscope.dashboard.embeddings.requests import (
     LONGEST,
     ColumnName,
@@ -29,8 +29,8 @@ from stepscope.dashboard.embeddings.requests import (
     check_row,
     finite,
 )
-from stepscope.dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
 from stepscope.dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
+from stepscope.dashboard.embeddings.selections import Rows, RowsError, decoded_rows
 from stepscope.dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
 from stepscope.dashboard.panels.projector import messages
 from stepscope.dashboard.projections.neighbors import Metric, neighbors_of
@@ -39,7 +39,7 @@ from stepscope.dashboard.server.bodies import JsonBody, parsed
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 MOST_TABLE_ROWS: Final = 500
 MOST_LABELS: Final = 2_000

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from stepscope.dashboard.embeddings.judgments import check_picture, listed, picture_of
+from stepscope.dashboard.embeddings.quality_and_clusters import check_picture, listed, picture_of
 from stepscope.dashboard.embeddings.requests import (
     Components,
     EmbeddingId,

@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
 from stepscope.dashboard.embeddings.job_queue import Action
-from stepscope.dashboard.embeddings.judgments import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
 from stepscope.dashboard.embeddings.plans import ProjectOrder, plan_projection
+from stepscope.dashboard.embeddings.quality_and_clusters import (
+    ClusterOrder,
+    listed,
+    picture_of,
+    plan_clusters,
+    plan_quality,
+)
 from stepscope.dashboard.embeddings.requests import (
     LONGEST,
     Components,

@@ -33,7 +33,7 @@ from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, TagN
 from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.text import PLUGIN_NAME
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 from stepscope.summary.series import Series
 
 SAFE: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}

@@ -17,7 +17,7 @@ from stepscope.profiler.analysis.classify import Kind, device_number, kind_of
 from stepscope.profiler.trace import Lane, Trace
 from stepscope.profiler.traces.build import rows_of
 from stepscope.summary.errors import UserError
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 GROUP_ORDER: Final[tuple[GroupKind, ...]] = ("host", "device", "counters", "tensors", "profiler")
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.panels.timeline.details import slice_row
 from stepscope.dashboard.panels.timeline.messages import Launched, Relations, SliceRow, TableRow
+from stepscope.dashboard.traces.analyzed_traces import Study
 from stepscope.dashboard.traces.sources import OpenedTrace
-from stepscope.dashboard.traces.studies import Study
 from stepscope.profiler.analysis.classify import KINDS, Kind
 from stepscope.profiler.analysis.code import call_stack
 from stepscope.profiler.analysis.facts import Device, Facts

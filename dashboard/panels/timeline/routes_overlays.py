@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from stepscope.dashboard.panels.timeline import overlays, together
+from stepscope.dashboard.panels.timeline import overlays, several_traces
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
+from stepscope.dashboard.traces.analyzed_traces import Study
 from stepscope.dashboard.traces.requests import End, Start, TraceId, TraceRequests, Width, check_range
 from stepscope.dashboard.traces.sources import LATEST_NS, OpenedTrace
-from stepscope.dashboard.traces.studies import Study
 from stepscope.profiler.analysis.critical_path import Path, path_of
 from stepscope.profiler.analysis.facts import Scope
 from stepscope.profiler.analysis.idle import Of, idle_gaps
 from stepscope.profiler.analysis.ranks import communication
-from stepscope.profiler.analysis.together import By, totals_by_name
+from stepscope.profiler.analysis.trace_alignment import By, totals_by_name
 from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def make_router(live: Live) -> APIRouter:
         opened, studies = _several(traces_asked_for, ids)
         parts = _communication(studies) if by == "collectives" else []
         try:
-            found = together.alignment(opened, [study.facts for study in studies], by, step, name, parts)
+            found = several_traces.alignment(opened, [study.facts for study in studies], by, step, name, parts)
         except UserError as error:
             raise HTTPException(422, str(error)) from error
         return json_answer(request, found)
@@ -96,7 +96,7 @@ def make_router(live: Live) -> APIRouter:
         ids: TraceIds,
         start: Start | None = None,
         end: End | None = None,
-        limit: Annotated[int, Query(ge=1, le=together.MAX_COLLECTIVES)] = together.MAX_COLLECTIVES,
+        limit: Annotated[int, Query(ge=1, le=several_traces.MAX_COLLECTIVES)] = several_traces.MAX_COLLECTIVES,
     ) -> Response:
         """Return collectives that several ranks took part in, with the slice of each rank."""
         if (start is None) != (end is None):
@@ -108,7 +108,7 @@ def make_router(live: Live) -> APIRouter:
         if len(ids) < 2:
             raise HTTPException(422, "Collectives are matched across traces: give at least two of 'id'.")
         opened, studies = _several(traces_asked_for, ids)
-        return json_answer(request, together.collectives(opened, _communication(studies), window, limit))
+        return json_answer(request, several_traces.collectives(opened, _communication(studies), window, limit))
 
     @router.get("/differences")
     def differences(
@@ -117,7 +117,7 @@ def make_router(live: Live) -> APIRouter:
         ranges: Annotated[
             list[str], Query(alias="range", max_length=2, description="START:END in ns since each trace's start.")
         ] = [],  # noqa: B006 - FastAPI copies it
-        limit: Annotated[int, Query(ge=1, le=together.MAX_DIFFERENCES)] = together.MAX_DIFFERENCES,
+        limit: Annotated[int, Query(ge=1, le=several_traces.MAX_DIFFERENCES)] = several_traces.MAX_DIFFERENCES,
     ) -> Response:
         """Return what two traces, or a range of each, have of every name of slices, and how that differs."""
         if len(ids) != 2 or len(ranges) not in (0, 2):
@@ -128,7 +128,7 @@ def make_router(live: Live) -> APIRouter:
         windows = [_range(text) for text in ranges] or [(0, each.end_ns - each.start_ns) for each in opened]
         tables = [_totals(study, window if ranges else None) for study, window in zip(studies, windows, strict=True)]
         longest = max(end - start for start, end in windows)
-        return json_answer(request, together.difference(tables[0], tables[1], longest, limit))
+        return json_answer(request, several_traces.difference(tables[0], tables[1], longest, limit))
 
     return router
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.panels.timeline.details import step_at, steps_of
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import Study
 
 Value = Literal["occupancy", "step"]
 

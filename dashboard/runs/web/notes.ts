@@ -3,7 +3,7 @@ import { setProps, settingId } from "../../web/core/dash.ts";
 import { iconButton, make, storage } from "../../web/core/dom.ts";
 import { view } from "../../web/page/view.ts";
 import { grouping } from "./grouping.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { settings } from "./settings.generated.ts";
 import { runs, type ScaleLegend, type ValuesLegend } from "./state.ts";
 import { clearFilters, filtered, onFilter, passing } from "./table.ts";

@@ -5,7 +5,7 @@ import type { Choice } from "../../web/core/setting.ts";
 import { view } from "../../web/page/view.ts";
 import { quoted } from "./completion.ts";
 import { detailOf, grouping, type Mode } from "./grouping.ts";
-import { button, check, fitted, searchable, select } from "./parts.ts";
+import { button, check, fitted, searchable, select } from "./widgets.ts";
 import { write } from "./search.ts";
 import { settings } from "./settings.generated.ts";
 import { type RunFields, runs } from "./state.ts";

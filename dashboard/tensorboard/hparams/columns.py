@@ -7,9 +7,9 @@ from stepscope.dashboard.server.patterns import exact_case
 from stepscope.dashboard.tensorboard.hparams.sessions import python_value
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.hparams import HParamValue
-from stepscope.summary.patterns import PatternError
 from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import ColParams, MetricName, MetricValue, SessionGroup
+from stepscope.summary.safe_regex import PatternError
 
 
 class HParamsRequestError(UserError):

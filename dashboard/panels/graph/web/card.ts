@@ -1,6 +1,6 @@
 /** The card about the selected node, at the right side. */
 import { counted, durationText, fileSize, integer } from "../../../web/core/numbers.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { canExpand } from "./scene.ts";
 import { elements, iconButton } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";

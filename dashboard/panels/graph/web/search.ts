@@ -1,6 +1,6 @@
 /** The search over the whole graph, also over what is closed: results open the way to a node. */
 import { integer } from "../../../web/core/numbers.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { bind } from "../../../web/core/commands.ts";

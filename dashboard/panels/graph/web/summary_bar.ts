@@ -1,6 +1,6 @@
 /** The line above the graph: what it holds, what is set aside, what is lit up, what differs, what is wrong with it. */
 import { counted, fileSize, integer } from "../../../web/core/numbers.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
 import { popover } from "../../../web/core/popover.ts";

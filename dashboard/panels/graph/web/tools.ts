@@ -1,6 +1,6 @@
 /** The Graph panel's buttons and its menus. */
 import * as exports from "./exports.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { MODES } from "./colors.ts";
 import { canExpand, type GraphNode } from "./scene.ts";
 import { elements } from "../../../web/core/dom.ts";

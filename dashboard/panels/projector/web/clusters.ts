@@ -1,5 +1,5 @@
 /** Clusters: k-means and HDBSCAN, each of which makes a column that points can be colored by. */
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { Job } from "./jobs.ts";

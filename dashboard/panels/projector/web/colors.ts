@@ -1,6 +1,6 @@
 /** What points are colored and sized by: a column, or how far the picture can be trusted at each of them. */
 import { integer } from "../../../web/core/numbers.ts";
-import { format } from "./parts.ts";
+import { format } from "./widgets.ts";
 import { MOST_COLORS, type Paints } from "./theme.ts";
 import type { Rgb } from "../../../web/core/color.ts";
 import type { Column } from "./data.ts";

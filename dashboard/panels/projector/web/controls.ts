@@ -4,7 +4,7 @@ import { hint } from "./commands.ts";
 import { methodParts } from "./controls_methods.ts";
 import { Running, Trust } from "./controls_run.ts";
 import { METHODS } from "./knobs.ts";
-import { check, fold, segmented } from "./parts.ts";
+import { check, fold, segmented } from "./widgets.ts";
 import { icon, make } from "../../../web/core/dom.ts";
 import type { DatasetInfo } from "./messages.generated.ts";
 import type { ProjectorPanel } from "./panel.ts";

@@ -2,7 +2,7 @@
 import { counted } from "../../../web/core/numbers.ts";
 import { SHOWN_COMPONENTS } from "./frames.ts";
 import { type Knob, type KnobValue, METHODS, mostOf, typedValue } from "./knobs.ts";
-import { field, fold, format, make, type Option, select, toggle } from "./parts.ts";
+import { field, fold, format, make, type Option, select, toggle } from "./widgets.ts";
 import { readRows, writeRows } from "./rows.ts";
 import { iconButton } from "../../../web/core/dom.ts";
 import type { Dataset } from "./data.ts";

@@ -4,7 +4,7 @@ import { TRUST } from "./colors.ts";
 import { hint } from "./commands.ts";
 import { factsOf } from "./frames.ts";
 import { METHODS } from "./knobs.ts";
-import { button, complaint, field, format, type Option, remark, select } from "./parts.ts";
+import { button, complaint, field, format, type Option, remark, select } from "./widgets.ts";
 import { sentence } from "./quality.ts";
 import { make } from "../../../web/core/dom.ts";
 import type { Job } from "./jobs.ts";

@@ -1,5 +1,5 @@
 /** The box with what else is drawn: which labels, pictures, lines, how large points are, the grid. */
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import type { Appearance } from "./appearance.ts";

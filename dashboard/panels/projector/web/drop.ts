@@ -1,6 +1,6 @@
 /** Files that are dropped on the Projector panel: vectors open as an embedding, metadata joins the one that is open. */
 import { fileSize } from "../../../web/core/numbers.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { Api, Dataset, Upload } from "./data.ts";

@@ -1,6 +1,6 @@
 /** What becomes of the frames of a job: places for all points, and words. */
 import { integer } from "../../../web/core/numbers.ts";
-import { format } from "./parts.ts";
+import { format } from "./widgets.ts";
 import type { Frame } from "./jobs.ts";
 
 /** Of a principal component analysis. */

@@ -4,7 +4,7 @@ import { sharesOf } from "./categories.ts";
 import { hint } from "./commands.ts";
 import { dot } from "./legend.ts";
 import { arrowsIn, entry } from "./lists.ts";
-import { button, format, remark, segmented, select } from "./parts.ts";
+import { button, format, remark, segmented, select } from "./widgets.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { css } from "../../../web/core/color.ts";
 import { make } from "../../../web/core/dom.ts";

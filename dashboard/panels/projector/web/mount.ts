@@ -9,7 +9,7 @@ import { Api } from "./data.ts";
 import { Drop } from "./drop.ts";
 import { mount, panel } from "./panel.ts";
 import { settings } from "./settings.generated.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import type { EmbeddingRow } from "./messages.generated.ts";
 
 const API = "api/projector";

@@ -11,7 +11,7 @@ import { Inspector } from "./inspector.ts";
 import { Legend } from "./legend.ts";
 import type { DatasetInfo, EmbeddingsAnswer } from "./messages.generated.ts";
 import { type Outside, SIDES } from "./panel_base.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { PanelWithProjection } from "./projection_session.ts";
 import { Search } from "./search.ts";
 import * as settings from "./settings.ts";

@@ -1,7 +1,7 @@
 /** The search over a column, or all: what is found stays lit in the cloud, and can be gone through one by one. */
 import { integer } from "../../../web/core/numbers.ts";
 import { entry } from "./lists.ts";
-import { button, type Option, select, toggle } from "./parts.ts";
+import { button, type Option, select, toggle } from "./widgets.ts";
 import { bind, type Bindings } from "../../../web/core/commands.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";

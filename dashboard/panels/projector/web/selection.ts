@@ -3,7 +3,7 @@ import { make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { type Origin, PanelBase, type PictureOf } from "./panel_base.ts";
 import type { NeighborsAnswer } from "./messages.generated.ts";
-import { format } from "./parts.ts";
+import { format } from "./widgets.ts";
 import { combined, maskOf, rowsIn, sameShown, strengthsOf } from "./row_sets.ts";
 import { readRows, writeRows } from "./rows.ts";
 import type { State } from "./settings.ts";

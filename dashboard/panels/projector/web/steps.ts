@@ -1,6 +1,6 @@
 /** The steps of an embedding: a slider, and playing them one after another with points that keep their places. */
 import { counted, integer } from "../../../web/core/numbers.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { icon, iconButton, make } from "../../../web/core/dom.ts";
 import type { Dataset } from "./data.ts";
 import type { Frame } from "./jobs.ts";

@@ -3,7 +3,7 @@ import { TRUST } from "./colors.ts";
 import { hint } from "./commands.ts";
 import * as display from "./display.ts";
 import * as exports from "./exports.ts";
-import { button, type Option, segmented, select, toggle } from "./parts.ts";
+import { button, type Option, segmented, select, toggle } from "./widgets.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";

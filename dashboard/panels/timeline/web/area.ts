@@ -9,7 +9,7 @@ import * as geometry from "./geometry.ts";
 import type { Band } from "./layout.ts";
 import type { AreaAnswer } from "./messages.generated.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 
 type Kind = "by_name" | "by_category" | "by_lane" | "counters";
 /** What is chosen, in the screen's time. */

@@ -17,7 +17,7 @@ import type {
   TraceSummary,
 } from "./messages.generated.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { settings } from "./settings.generated.ts";
 
 export type Alignment = typeof settings.align.options[number];

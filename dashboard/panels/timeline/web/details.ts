@@ -10,7 +10,7 @@ import type { DrawnSlice } from "./geometry.ts";
 import type { Band } from "./layout.ts";
 import type { DurationHistogram, FlowEnds, SliceRow, TableRow } from "./messages.generated.ts";
 import { causeKey, causeWords } from "./overlays.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import type { SelectedSlice } from "./selection.ts";
 import type { Theme } from "./theme.ts";
 

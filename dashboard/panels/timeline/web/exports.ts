@@ -5,7 +5,7 @@ import { SvgContext } from "../../../web/core/svg_context.ts";
 import { messageOf, reasonOf } from "../../../web/core/request.ts";
 import type { TimelinePanel } from "./panel.ts";
 import type { Source } from "./data.ts";
-import { penOf } from "./parts.ts";
+import { penOf } from "./widgets.ts";
 
 const PING_MS = 100;
 const GIVE_UP_MS = 30_000;

@@ -4,7 +4,7 @@ import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import type { Source } from "./data.ts";
 import type { TraceSummary } from "./messages.generated.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 
 const ARROW = /^flow|arrow/;
 

@@ -20,7 +20,7 @@ import * as losses from "./losses.ts";
 import type { TraceSummary } from "./messages.generated.ts";
 import { type Overlay, Overlays } from "./overlays.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { penOf } from "./parts.ts";
+import { penOf } from "./widgets.ts";
 import { Raster } from "./raster.ts";
 import * as rulers from "./rulers.ts";
 import { type Found, type Match, Search } from "./search.ts";

@@ -6,7 +6,7 @@ import { messageOf } from "../../../web/core/request.ts";
 import type { Source } from "./data.ts";
 import type { Matches } from "./messages.generated.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { settings } from "./settings.generated.ts";
 
 /** How names are compared: any part, a regular expression, or the whole name. */

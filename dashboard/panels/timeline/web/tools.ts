@@ -13,7 +13,7 @@ import type { DrawnSlice, Point } from "./geometry.ts";
 import { onlyLane } from "./lanes.ts";
 import type { Rows } from "./layout.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import * as rulers from "./rulers.ts";
 import { settings } from "./settings.generated.ts";
 

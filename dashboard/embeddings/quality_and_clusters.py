@@ -17,8 +17,8 @@ from stepscope.dashboard.embeddings.plans import FORMAT, dataset_for_job, hash_o
 from stepscope.dashboard.embeddings.point_files import PointFiles, points_name
 from stepscope.dashboard.embeddings.requests import LONGEST, EmbeddingRequests
 from stepscope.dashboard.embeddings.results import key_of
-from stepscope.dashboard.embeddings.row_sets import Rows, key_of_rows
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.selections import Rows, key_of_rows
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.clusters import DENSITY_POINTS
 from stepscope.dashboard.projections.clusters import notes as cluster_notes

@@ -9,7 +9,7 @@ from stepscope.dashboard.panels.profile.links import page_link, timeline_link
 from stepscope.dashboard.panels.profile.settings import PAGES, Page
 from stepscope.dashboard.panels.profile.slices import places
 from stepscope.dashboard.panels.profile.table import Place, around, places_of
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import Study
 from stepscope.profiler.analysis.classify import Kind
 from stepscope.profiler.analysis.idle import CAUSES, idle_gaps
 from stepscope.profiler.analysis.queue import launch_delays

@@ -7,9 +7,9 @@ from typing import Final
 from stepscope.dashboard.panels.profile.analysis_tables import tables_of
 from stepscope.dashboard.panels.profile.settings import Asked
 from stepscope.dashboard.panels.profile.table import Table
+from stepscope.dashboard.traces.analyzed_traces import Studies, Study, folder_of
 from stepscope.dashboard.traces.choices import newest
 from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError
-from stepscope.dashboard.traces.studies import Studies, Study, folder_of
 from stepscope.profiler.analysis import report
 from stepscope.summary.contents import Companion
 

@@ -39,7 +39,7 @@ from stepscope.dashboard.panels.profile.settings import (
 from stepscope.dashboard.panels.profile.slices import places
 from stepscope.dashboard.panels.profile.table import Table
 from stepscope.dashboard.server.numbers import count, counted
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import Study
 from stepscope.profiler.analysis.device_peaks import PRECISIONS
 from stepscope.profiler.analysis.kernels import tensor_core_share
 from stepscope.profiler.analysis.memcpys import each_copy

@@ -26,7 +26,7 @@ class MeshSeries:
     faces: Series | None = None
     colors: Series | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
-    """As logged; see `stepscope.dashboard.panels.mesh.looks`."""
+    """As logged; see `stepscope.dashboard.panels.mesh.json_config`."""
     problems: tuple[str, ...] = ()
     """What is wrong with the series themselves, whichever step is looked at."""
 

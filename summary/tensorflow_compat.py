@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_number, with_values
 from stepscope.summary.event_file_writer import LOCAL_LINGER, REMOTE_LINGER
+from stepscope.summary.foreign_protos import is_message, own_message, type_name
 from stepscope.summary.kinds.tensor_proto import numbers_tensor, strings_tensor
-from stepscope.summary.messages import is_message, own_message, type_name
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 from stepscope.summary.storage import folder_at, is_address
