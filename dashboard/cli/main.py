@@ -113,7 +113,7 @@ VERBS: Final = (
 DEFAULT_VERB: Final = "serve"
 
 
-def make_parser(asked: str) -> ArgumentParser:
+def make_parser(requested: str) -> ArgumentParser:
     """Return the parser of a command line that begins with a verb; the arguments of the others are not declared."""
     parser = ArgumentParser(
         prog="stepscope",
@@ -131,7 +131,7 @@ def make_parser(asked: str) -> ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for listed in VERBS:
         of_verb = verbs.add_parser(listed.name, help=listed.help, description=listed.help)
-        if listed.name == asked:
+        if listed.name == requested:
             verb = listed.load()
             verb.add_arguments(of_verb)
             of_verb.set_defaults(chosen=verb)

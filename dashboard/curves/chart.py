@@ -99,8 +99,8 @@ def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: floa
         for name, edge in (("low", line.low), ("high", line.high)):
             if edge is not None:
                 columns[name] = smooth(edge, settings.smoothing)
-        told = {name: json_number(float(column[at])) for name, column in (columns | line.extra).items()}
-        found[line.about["id"]] = cast(PointAt, told)
+        reported = {name: json_number(float(column[at])) for name, column in (columns | line.extra).items()}
+        found[line.about["id"]] = cast(PointAt, reported)
     return found
 
 

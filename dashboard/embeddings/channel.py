@@ -62,5 +62,13 @@ class Channel:
 
     def tell_count(self, done: int, total: int, phase: str) -> None:
         """Say how far a task without pictures is."""
-        told = {"place": 0, "picture": 0, "iteration": done, "total": total, "phase": phase, "loss": None, "notes": []}
-        self.tell("progress", told)
+        reported = {
+            "place": 0,
+            "picture": 0,
+            "iteration": done,
+            "total": total,
+            "phase": phase,
+            "loss": None,
+            "notes": [],
+        }
+        self.tell("progress", reported)

@@ -142,7 +142,7 @@ class Job:
     """How often it was made ready; an earlier one that is still under way is of no use."""
     worker: WorkerProcess | None = None
     task: int = 0
-    asked: float = field(default_factory=time.monotonic)
+    requested: float = field(default_factory=time.monotonic)
     """When somebody last asked for it."""
     paused_at: float = 0.0
     times: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_TIMES))
@@ -159,12 +159,12 @@ class Job:
         self.pictures[index].coordinates = coordinates
         self.pictures[index].version = self.version
 
-    def told(self, index: int) -> dict[str, Any]:
+    def reported(self, index: int) -> dict[str, Any]:
         """Return what a page is told of it, as plain data."""
         picture = self.pictures[index] if self.pictures else None
         steps = [each.step for each in self.pictures]
         speed, left = self._speed()
-        told: JobTold = {
+        reported: JobTold = {
             "job": self.key,
             "version": self.version,
             "state": self.state,
@@ -182,7 +182,7 @@ class Job:
             "frames": steps if len(steps) > 1 else None,
             "frames_done": sum(each.coordinates is not None for each in self.pictures),
         }
-        return {**self.facts, **self.answer, **told}
+        return {**self.facts, **self.answer, **reported}
 
     def _progress(self) -> float | None:
         """Return the share that is done of all pictures, where that is known."""

@@ -102,7 +102,7 @@ def _work(channel: Channel, run: Run, place: int, index: int, anchor: NDArray[np
         picture = progress.coordinates
         if picture is not None and anchor is not None:
             picture = aligned(picture, anchor)
-        told = {
+        reported = {
             "place": place,
             "picture": index,
             "iteration": progress.iteration,
@@ -111,7 +111,7 @@ def _work(channel: Channel, run: Run, place: int, index: int, anchor: NDArray[np
             "loss": progress.loss,
             "notes": getattr(run, "notes", ()),
         }
-        channel.tell("progress", told, {} if picture is None else {"coordinates": picture})
+        channel.tell("progress", reported, {} if picture is None else {"coordinates": picture})
         if progress.done:
             return Progress(progress.iteration, progress.total, progress.phase, picture, progress.loss, True)
 
@@ -132,7 +132,7 @@ def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
         message["count"],
         metric=message["metric"],
         labels=arrays.get("labels"),
-        told=lambda done, total: channel.tell_count(done, total, "comparing neighbors"),
+        reported=lambda done, total: channel.tell_count(done, total, "comparing neighbors"),
     )
     numbers = {name: getattr(found, name) for name in ("trustworthiness", "continuity", "hit", "neighbors_kept")}
     each = {

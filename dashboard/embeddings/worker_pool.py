@@ -389,7 +389,7 @@ class WorkerPool:
     def _tidy(self, unfinished: list[Job]) -> None:
         now, timeouts = time.monotonic(), self._timeouts
         for job in unfinished:
-            forgotten = now - job.asked > timeouts.unwatched and not self._is_watched(job)
+            forgotten = now - job.requested > timeouts.unwatched and not self._is_watched(job)
             if forgotten and job.state in ("queued", "running"):
                 self._pause(job, unwatched=True)
             elif job.state == "paused" and job.worker is not None and now - job.paused_at > timeouts.parked:

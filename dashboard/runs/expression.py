@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from stepscope.dashboard.runs.facts import Facts, FactValue, Field, HParamField, MetricField, Statistic
-from stepscope.summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
+from stepscope.summary.conditions import NUMBER, BoolOp, ConditionParser, Not, Tree
 from stepscope.summary.errors import UserError
 from stepscope.summary.safe_regex import Pattern, PatternError
 
@@ -185,7 +185,7 @@ def _holds(condition: Condition, facts: Facts, runs: Sequence[str], group_of: Ca
             return [any(compare(v, "==", c) for c in row) for v, *row in zip(values, *choices, strict=True)]
         case Not(inner):
             return [not holds for holds in _holds(inner, facts, runs, group_of)]
-        case Both(kind, conditions):
+        case BoolOp(kind, conditions):
             columns = [_holds(part, facts, runs, group_of) for part in conditions]
             join = all if kind == "and" else any
             return [join(row) for row in zip(*columns, strict=True)]

@@ -18,7 +18,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast
 
 from stepscope.profiler.analysis.metric_sources import all_names, needs, unit_of
 from stepscope.profiler.analysis.metrics import Metric, Unit
-from stepscope.summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
+from stepscope.summary.conditions import NUMBER, BoolOp, ConditionParser, Not, Tree
 from stepscope.summary.errors import UserError
 
 Operator = Literal["<", "<=", ">", ">=", "==", "!="]
@@ -89,7 +89,7 @@ def named(condition: Condition) -> tuple[str, ...]:
             return (metric,)
         case Not(inner):
             return named(inner)
-        case Both(_, conditions):
+        case BoolOp(_, conditions):
             return tuple(dict.fromkeys(name for part in conditions for name in named(part)))
         case _:
             assert_never(condition)
@@ -114,7 +114,7 @@ def holds(condition: Condition, known: Mapping[str, Metric]) -> bool:
             return _compare(value, operator, number)
         case Not(inner):
             return not holds(inner, known)
-        case Both(kind, conditions):
+        case BoolOp(kind, conditions):
             results = [holds(part, known) for part in conditions]
             return all(results) if kind == "and" else any(results)
         case _:

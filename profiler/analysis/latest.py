@@ -17,10 +17,10 @@ def latest(group: Column, time: Column, asked_group: Column, asked_time: Column)
     every_group = np.concatenate([group, asked_group])
     order = np.lexsort((is_question, np.concatenate([time, asked_time]), every_group))
     newest = np.maximum.accumulate(np.where(is_question[order], -1, np.arange(len(order))))
-    asked = is_question[order]
-    place = newest[asked]
+    requested = is_question[order]
+    place = newest[requested]
     found = np.where(place >= 0, order[np.maximum(place, 0)], -1)
-    question = order[asked] - items
+    question = order[requested] - items
     same = (found >= 0) & (every_group[np.maximum(found, 0)] == asked_group[question])
     result = np.full(len(asked_time), -1, np.int64)
     result[question[same]] = found[same]

@@ -22,8 +22,8 @@ from stepscope.summary.checkpoints.base import (
     TensorInfo,
     checked_shape,
     find_tensor,
+    reported,
     rows_of,
-    told,
 )
 from stepscope.summary.checkpoints.elements import element_bytes, is_number, read_floats
 from stepscope.summary.checkpoints.pickle_machine import Described, Name, Stored, described
@@ -74,7 +74,7 @@ class TorchArchive:
     def __init__(self, open_file: OpenFile, name: str) -> None:
         self._open = open_file
         self._name = name
-        with told(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
+        with reported(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
             pickle = pickle_member(archive)
             if pickle is None:
                 raise CheckpointError(f"{name} is no archive of PyTorch: it has no data.pkl.")
@@ -93,7 +93,7 @@ class TorchArchive:
         tensor = self._tensors[name]
         shape = rows_of(tensor.shape, rows)
         with (
-            told(f"The tensor {name!r} of {self._name}"),
+            reported(f"The tensor {name!r} of {self._name}"),
             self._open(self._name) as stream,
             zipfile.ZipFile(stream) as archive,
             seekable_member(archive, f"{self._folder}data/{tensor.storage}") as content,

@@ -248,8 +248,8 @@ def test_the_address_brings_everything_back(open_page: Open) -> None:
     page.get_by_role("menuitem", name="Structure").click()
     before = wait_for(page, "d.color === 'structure'")
     zoom = before["view"]["zoom"]
-    told = "Number((new URLSearchParams(location.search).get('graph.view') || '').split(',')[2])"
-    page.wait_for_function(f"() => Math.abs({told} - {zoom}) < 0.02")
+    reported = "Number((new URLSearchParams(location.search).get('graph.view') || '').split(',')[2])"
+    page.wait_for_function(f"() => Math.abs({reported} - {zoom}) < 0.02")
     page.reload()
     after = settled(page)
     for key in ("expanded", "selected", "color", "links"):

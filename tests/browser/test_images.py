@@ -210,12 +210,12 @@ def test_of_a_thousand_steps_only_what_is_seen_is_fetched(serve: Serve, page: Pa
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(1000):
             add_gray(writer, "one", step, step % 200)
-    asked: list[str] = []
+    requested: list[str] = []
 
     def note(request: Request) -> None:
         found = re.search(r"/look\?.*&step=(\d+)", request.url)
         if found:
-            asked.append(found[1])
+            requested.append(found[1])
 
     page.on("request", note)
     page.goto(serve(logdir).url + "?images.group=step&images.width=160")
@@ -223,7 +223,7 @@ def test_of_a_thousand_steps_only_what_is_seen_is_fetched(serve: Serve, page: Pa
     expect(newest).to_be_visible()
     page.locator(".track-slider").evaluate("(input) => { input.value = 500; input.dispatchEvent(new Event('input')); }")
     expect(page.locator(".tile.here img[alt$='step 500']")).to_be_visible()
-    assert len(asked) < 40
+    assert len(requested) < 40
     assert page.locator(".tile").count() < 20
 
 

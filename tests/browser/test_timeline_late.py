@@ -122,8 +122,8 @@ def test_what_is_chosen_while_a_trace_opens_stays(page: Page, open_page: Open) -
 
 def test_a_link_of_several_traces_is_kept_whole_and_takes_no_click_back(page: Page, open_page: Open) -> None:
     second, third = Held(page, "trace?*slow*"), Held(page, "trace?*third*")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/slice?" in request.url else None)
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url) if "/slice?" in request.url else None)
     others = [trace("slow"), trace("third")]
     open_page("".join(f"&timeline.compare={other}" for other in others) + "&timeline.slice=0")
     settled(page)
@@ -139,13 +139,13 @@ def test_a_link_of_several_traces_is_kept_whole_and_takes_no_click_back(page: Pa
     wait_for(page, "d.traces.length === 3 && !d.loading")
     assert address(page, "compare") == others
     assert debug(page)["selection"]["name"] == "sgemm"
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 def test_traces_of_a_link_are_not_added_to_another_trace(page: Page, open_page: Open) -> None:
     held = Held(page, "trace?*slow*")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     open_page(f"&timeline.compare={trace('slow')}&timeline.compare={trace('third')}&timeline.slice=0")
     settled(page)
     held.wait()
@@ -155,7 +155,7 @@ def test_traces_of_a_link_are_not_added_to_another_trace(page: Page, open_page: 
     held.release()
     assert debug(page)["selection"] is None
     assert [one["id"] for one in debug(page)["traces"]] == [trace("dense")]
-    assert not [url for url in asked if "/trace?" in url and "third" in url]
+    assert not [url for url in requested if "/trace?" in url and "third" in url]
 
 
 def test_every_key_is_a_step_however_late_the_slices_come(page: Page, open_page: Open) -> None:

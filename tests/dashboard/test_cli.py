@@ -124,8 +124,10 @@ def test_trace_of_what_is_no_trace(
 
 
 def test_stepscope_is_a_module_that_can_be_run() -> None:
-    told = subprocess.run([sys.executable, "-m", "stepscope", "--version"], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("stepscope ")
+    reported = subprocess.run(
+        [sys.executable, "-m", "stepscope", "--version"], capture_output=True, text=True, check=True
+    )
+    assert reported.stdout.startswith("stepscope ")
 
 
 def test_missing_and_empty_directories_are_waited_for(tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def test_bodies_that_are_too_long_are_refused_on_every_route(serve: Callable[...
             assert answer.json()["detail"] == "The request is longer than the 4,194,304 bytes that are read of one."
 
 
-def asked(receive: Receive, path: str = "/data/plugin/hparams/experiment") -> list[Message]:
+def requested(receive: Receive, path: str = "/data/plugin/hparams/experiment") -> list[Message]:
     """What a guard sends to a client of whom the messages come; the application reads until the client is gone."""
     sent: list[Message] = []
 
@@ -294,7 +294,7 @@ def test_a_client_that_leaves_in_the_midst_of_its_request_is_let_go() -> None:
     async def receive() -> Message:
         return next(messages)
 
-    assert asked(receive) == []
+    assert requested(receive) == []
 
 
 def test_a_client_that_sends_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ def test_a_client_that_sends_without_end_is_given_up(monkeypatch: pytest.MonkeyP
         await asyncio.Event().wait()
         raise AssertionError
 
-    start, body = asked(receive)
+    start, body = requested(receive)
     assert start["status"] == 408
     assert (b"connection", b"close") in start["headers"]
     assert body["body"] == b'{"detail":"The request came too slowly: 0 bytes until now."}'

@@ -519,11 +519,19 @@ def test_more_neighbors_than_memory_holds_are_refused(client: TestClient, monkey
     # Of 25,000 points, and as many neighbors of each, HDBSCAN would hold ten gigabytes.
     for module in (plans, quality_and_clusters):
         monkeypatch.setattr(module, "MOST_PAIRS", 20)
-    told = "neighbors in all with these settings; at most 20 are held."
+    reported = "neighbors in all with these settings; at most 20 are held."
     orders: list[tuple[str, dict[str, Any], str]] = [
-        ("project", {"projection": "tsne"}, f"These points have 30 {told} Choose fewer points, or a smaller perplex"),
-        ("project", {"projection": "umap"}, f"These points have 36 {told} Choose fewer points, or a smaller number"),
-        ("clusters", {"method": "hdbscan"}, f"6 points have 36 {told} Set minimum_samples to 3 or less."),
+        (
+            "project",
+            {"projection": "tsne"},
+            f"These points have 30 {reported} Choose fewer points, or a smaller perplex",
+        ),
+        (
+            "project",
+            {"projection": "umap"},
+            f"These points have 36 {reported} Choose fewer points, or a smaller number",
+        ),
+        ("clusters", {"method": "hdbscan"}, f"6 points have 36 {reported} Set minimum_samples to 3 or less."),
     ]
     for path, order, detail in orders:
         answer = client.post(f"/api/projector/{path}", json={"id": ID, **order})
@@ -564,13 +572,13 @@ def test_a_file_is_dropped_with_its_metadata(client: TestClient) -> None:
         "shape": [3, 3],
         "problem": "",
     }
-    told = client.post(
+    reported = client.post(
         "/api/projector/drop_metadata",
         params={"id": id, "name": "names.tsv"},
         content=b"name\tsize\na\t1\nb\t2\nc\t3\n",
         headers=FILE,
     )
-    assert told.json() == {"id": id, "ids": [id]}
+    assert reported.json() == {"id": id, "ids": [id]}
     assert ask(client, "row", id=id, row=2) == {
         "row": 2,
         "file_row": 2,

@@ -362,12 +362,12 @@ def test_a_log_directory_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_capture_that_is_cancelled_ends_the_recording(tmp_path: Path) -> None:
     with start(0) as server:
         address = parse_address(server.address)
-        asked = Client(address)
+        requested = Client(address)
         errors: list[CaptureError] = []
 
         def work() -> None:
             try:
-                asked.capture(CaptureRequest(duration_ms=600_000, collectors=[]), tmp_path, 0)
+                requested.capture(CaptureRequest(duration_ms=600_000, collectors=[]), tmp_path, 0)
             except CaptureError as error:
                 errors.append(error)
 
@@ -375,7 +375,7 @@ def test_a_capture_that_is_cancelled_ends_the_recording(tmp_path: Path) -> None:
         thread.start()
         while not Client(address).status()["recording"]:
             pass
-        asked.cancel()
+        requested.cancel()
         thread.join()
         assert [error.problem for error in errors] == ["cancelled"]
         while Client(address).status()["recording"]:

@@ -64,19 +64,19 @@ function legendOfScale({ low, high, light, dark }: ScaleLegend): HTMLElement {
 }
 
 function legend(): void {
-  const told = runs.around().legend;
+  const reported = runs.around().legend;
   const title = (more: string) =>
     make(
       "div",
-      { className: "legend-title", title: told?.label },
-      make("bdi", {}, told?.label ?? ""),
+      { className: "legend-title", title: reported?.label },
+      make("bdi", {}, reported?.label ?? ""),
       ...(more ? [make("span", { className: "dim" }, more)] : []),
     );
-  const parts = !told
+  const parts = !reported
     ? []
-    : "entries" in told
-    ? [title(""), legendOfValues(told)]
-    : [title(told.logarithmic ? " logarithmic" : ""), legendOfScale(told)];
+    : "entries" in reported
+    ? [title(""), legendOfValues(reported)]
+    : [title(reported.logarithmic ? " logarithmic" : ""), legendOfScale(reported)];
   document.getElementById("runs-legend")?.replaceChildren(...parts);
 }
 

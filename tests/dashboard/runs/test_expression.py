@@ -20,7 +20,7 @@ from stepscope.dashboard.runs.expression import (
     runs_where,
 )
 from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField
-from stepscope.summary.conditions import LONGEST, Both, Not
+from stepscope.summary.conditions import LONGEST, BoolOp, Not
 from tests.dashboard.runs.tiny import snapshot
 
 RUNS = snapshot(
@@ -41,8 +41,8 @@ def test_and_binds_more_tightly_than_or_and_not_most() -> None:
     below: Condition = Not(Comparison(Named("a"), "<", Constant(1.0)))
     one_of = Membership(Named("b"), (Constant(1.0), Constant("x")))
     other = Comparison(Named("c d"), "!=", Constant(True))
-    both: Condition = Both("and", (below, one_of))
-    assert parse('not a < 1 and b in (1, "x") or `c d` != true') == Both("or", (both, other))
+    both: Condition = BoolOp("and", (below, one_of))
+    assert parse('not a < 1 and b in (1, "x") or `c d` != true') == BoolOp("or", (both, other))
 
 
 @pytest.mark.parametrize(

@@ -154,8 +154,8 @@ function patternForms(tags: string[]): HTMLElement[] {
 async function tell(pattern: string, place: HTMLElement) {
   place.dataset.pattern = pattern;
   if (!pattern) return void (place.textContent = "");
-  const asked = { pattern: pattern.slice(0, LONGEST_PATTERN), view: view.query() };
-  const { count, tags, error } = await api.ask<Matches>("matches", asked);
+  const requested = { pattern: pattern.slice(0, LONGEST_PATTERN), view: view.query() };
+  const { count, tags, error } = await api.ask<Matches>("matches", requested);
   // Another one may have been typed meanwhile.
   if (place.dataset.pattern !== pattern) return;
   place.textContent = error ? "no expression" : `${count} ${count === 1 ? "tag" : "tags"}`;

@@ -18,7 +18,7 @@ export class Card {
   id = "";
   /** What is shown. */
   shown: Facts | null = null;
-  asked = 0;
+  requested = 0;
   top = elements.make("div");
 
   constructor(panel: GraphPanel) {
@@ -31,14 +31,14 @@ export class Card {
   }
 
   hide() {
-    this.asked += 1;
+    this.requested += 1;
     this.id = "";
     this.shown = null;
     this.element.hidden = true;
   }
 
   async show(id: string) {
-    const asked = (this.asked += 1);
+    const requested = (this.requested += 1);
     this.id = id;
     if (this.element.hidden) {
       this.element.replaceChildren(
@@ -50,9 +50,9 @@ export class Card {
     try {
       const { id: graphId, function: called, costs } = this.panel.state;
       const card = await this.panel.api.ask<Facts>("node", { id: graphId, function: called, node: id, trace: costs });
-      if (asked === this.asked) this.fill(card);
+      if (requested === this.requested) this.fill(card);
     } catch (error) {
-      if (asked !== this.asked) return;
+      if (requested !== this.requested) return;
       this.shown = null;
       this.element.replaceChildren(
         this.head(id, "", ""),

@@ -127,19 +127,19 @@ export class Slot {
       this.busy = false;
       return this.#changed();
     }
-    const mine = this.#ticket += 1;
+    const own = this.#ticket += 1;
     this.#ending.abort();
     const ending = this.#ending = new AbortController();
     this.busy = true;
     this.#changed();
     try {
       const found = await pictures.look(wanted, 0, ending.signal);
-      if (mine !== this.#ticket) return;
+      if (own !== this.#ticket) return;
       if (!pictures.isPicture(found)) return this.#fail(found.error);
-      await this.#decode(found, () => mine === this.#ticket);
-      if (mine === this.#ticket) this.#shown = name;
+      await this.#decode(found, () => own === this.#ticket);
+      if (own === this.#ticket) this.#shown = name;
     } catch (error) {
-      if (mine === this.#ticket && !ending.signal.aborted) {
+      if (own === this.#ticket && !ending.signal.aborted) {
         this.#fail(`The picture cannot be decoded: ${messageOf(error)}.`);
       }
     }

@@ -5,7 +5,7 @@ import * as polylines from "./polylines.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { Api, Dataset } from "./data.ts";
 import type { LabelMode } from "./labels.ts";
-import type { State, Told } from "./settings.ts";
+import type { Reported, State } from "./settings.ts";
 import type { Sheet } from "./sprites.ts";
 import type { Theme } from "./theme.ts";
 import type { View } from "./view.ts";
@@ -32,7 +32,7 @@ export abstract class Appearance {
   abstract readonly controls: Shown;
   abstract readonly inspector: Shown;
   abstract readonly table: { refresh(): void };
-  abstract tell(told: Told): void;
+  abstract tell(reported: Reported): void;
   abstract notify(text: string): void;
   /** Finds out which points are shown. */
   abstract mask(): void;

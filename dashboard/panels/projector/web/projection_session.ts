@@ -20,7 +20,7 @@ const COUNT = 12;
 
 export abstract class PanelWithProjection extends PanelWithSelection {
   /** Projections that were asked for. */
-  asked = 0;
+  requested = 0;
   /** The order of the job, as text. */
   ordered = "";
   /** Which of several pictures is shown. */
@@ -154,7 +154,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   async project({ keepCamera = false, run = false }: { keepCamera?: boolean; run?: boolean }): Promise<void> {
     const { dataset, state } = this;
     if (!dataset || !this.root.isConnected) return;
-    const asked = (this.asked += 1);
+    const requested = (this.requested += 1);
     this.job?.leave();
     this.job =
       this.frame10 =
@@ -173,7 +173,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     this.job = job;
     try {
       const order = await this.order(dataset);
-      if (asked !== this.asked) return;
+      if (requested !== this.requested) return;
       this.ordered = JSON.stringify(order);
       this.stepsOfJob = order.steps;
       if (order.steps) job.index = Math.max(order.steps.indexOf(dataset.step ?? NaN), 0);
@@ -380,12 +380,12 @@ export abstract class PanelWithProjection extends PanelWithSelection {
 
   /**
    * Measures how far the picture keeps neighbors.
-   * @param asked by hand; large data is only measured then
+   * @param requested by hand; large data is only measured then
    */
-  async measure(asked: boolean): Promise<void> {
+  async measure(requested: boolean): Promise<void> {
     const { job, dataset } = this;
     if (!job?.key || !dataset || dataset.count < 3) return;
-    if (!asked && dataset.count > MOST_AT_ONCE && !this.colorBy.startsWith("@")) return;
+    if (!requested && dataset.count > MOST_AT_ONCE && !this.colorBy.startsWith("@")) return;
     this.measuring?.abort();
     const { signal } = (this.measuring = new AbortController());
     this.setQuality({ state: "running", progress: 0 });

@@ -4,7 +4,7 @@ import * as parts from "./widgets.ts";
 import { icon, iconButton, make } from "../../../web/core/dom.ts";
 import type { Dataset } from "./data.ts";
 import type { Frame } from "./jobs.ts";
-import type { State, Told } from "./settings.ts";
+import type { Reported, State } from "./settings.ts";
 
 const SETTLE_MS = 160;
 const PLAY_MS = 900;
@@ -20,7 +20,7 @@ export interface StepsPanel {
   /** steps that are projected together */
   readonly stepsOfJob?: number[] | null;
   setAligned(on: boolean): void;
-  tell(told: Told): void;
+  tell(reported: Reported): void;
   load(how: { keep?: boolean }): Promise<void>;
 }
 

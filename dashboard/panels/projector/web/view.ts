@@ -116,9 +116,9 @@ export class View extends ViewHand {
   }
 
   destroy() {
-    cancelAnimationFrame(this.asked);
+    cancelAnimationFrame(this.requested);
     clearTimeout(this.resting);
-    this.asked = -1;
+    this.requested = -1;
     this.detach();
     for (const observer of this.observers) observer.disconnect();
     this.base.remove();

@@ -41,29 +41,29 @@ export function start(): void {
 }
 
 async function goOn(): Promise<void> {
-  const mine = state;
-  mine.busy = true;
+  const own = state;
+  own.busy = true;
   show();
-  for (let request = 0; request < AT_ONCE && mine.hits.length < MOST_LISTED; request += 1) {
-    const asked = {
+  for (let request = 0; request < AT_ONCE && own.hits.length < MOST_LISTED; request += 1) {
+    const requested = {
       pattern: find(),
       regex: view.read(settings.regex),
       query: view.params().toString(),
-      place: mine.place,
+      place: own.place,
     };
-    const found = await api.ask<SearchAnswer>("search", asked).catch((error) => ({ error: messageOf(error) }));
-    if (state !== mine) return;
-    mine.error = found.error;
+    const found = await api.ask<SearchAnswer>("search", requested).catch((error) => ({ error: messageOf(error) }));
+    if (state !== own) return;
+    own.error = found.error;
     if (found.error || !("hits" in found)) break;
-    mine.hits.push(...found.hits);
-    mine.unreadable += found.unreadable;
-    mine.searched = found.searched;
-    mine.total = found.total;
-    mine.place = found.place;
+    own.hits.push(...found.hits);
+    own.unreadable += found.unreadable;
+    own.searched = found.searched;
+    own.total = found.total;
+    own.place = found.place;
     if (!found.place) break;
     show();
   }
-  mine.busy = false;
+  own.busy = false;
   show();
 }
 

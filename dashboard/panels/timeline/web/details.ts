@@ -313,8 +313,8 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
   const body = make("div", null, table(rows));
   if (spread && spread.count > 1) {
     const bars = make("canvas", { className: "timeline-bars", role: "img" });
-    const told: Bars = { ...spread.histogram, own: slice.duration };
-    bars.dataset.bars = JSON.stringify(told);
+    const reported: Bars = { ...spread.histogram, own: slice.duration };
+    bars.dataset.bars = JSON.stringify(reported);
     bars.title = `How long the ${integer(spread.count)} slices take, from ${durationText(spread.min)} to ${
       durationText(spread.max)
     }, on a logarithmic scale; this one is marked`;

@@ -64,7 +64,7 @@ export class Lanes implements Choices {
   keep() {
     const last = <T>(list: T[]) => list.slice(-MOST_REMEMBERED);
     const { [this.program]: _before, ...others } = remembered();
-    const mine = {
+    const own = {
       folds: last([...this.folds]),
       pins: last(this.pins),
       hidden: last([...this.hidden]),
@@ -72,7 +72,7 @@ export class Lanes implements Choices {
     };
     storage.set(
       KEY,
-      JSON.stringify(Object.fromEntries([...Object.entries(others), [this.program, mine]].slice(-MOST_PROGRAMS))),
+      JSON.stringify(Object.fromEntries([...Object.entries(others), [this.program, own]].slice(-MOST_PROGRAMS))),
     );
   }
 
