@@ -258,7 +258,7 @@ def search(trace: Trace, pattern: str, match: Match = "text") -> NDArray[np.int6
     """Return indices of the slices whose name a pattern matches, in order of time.
 
     ``match`` says what the pattern is: a part of the name in any case ("text"), a regular expression ("regex"), or the
-    whole name to the letter ("name"). Raises `UserError` for what is no valid regular expression. An empty pattern
+    whole name to the letter ("name"). Raises `UserError` for what is not a valid regular expression. An empty pattern
     finds nothing.
     """
     if not pattern:

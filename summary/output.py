@@ -140,7 +140,7 @@ class Output:
         if self._count:
             self.notices.append(
                 f"{removed} was removed while it was written to, and the {self._count:,} events in it are gone; "
-                "what comes after goes to a new file"
+                "later events go to a new file"
             )
 
 

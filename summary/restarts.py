@@ -65,7 +65,7 @@ class Standing(NamedTuple):
 def turns(spans: Sequence[tuple[float, float]]) -> list[Turn]:
     """Return the turn of each file of a run.
 
-    Files are in the order of their first events, those of equal times as they are given. Where a time is no number,
+    Files are in the order of their first events, those of equal times as they are given. Where a time is not a number,
     nothing can be told, and all files follow each other as they are given.
 
     Args:

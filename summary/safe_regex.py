@@ -21,7 +21,7 @@ _COUNT: Final = re.compile(r"\{\s*(\d+)")
 
 
 class PatternError(UserError):
-    """What was typed is no regular expression, or takes too long to search with."""
+    """What was typed is not a regular expression, or takes too long to search with."""
 
 
 class Pattern:
@@ -32,7 +32,7 @@ class Pattern:
         literal: take ``text`` as it stands.
 
     Raises:
-        PatternError: ``text`` is no regular expression, or too long.
+        PatternError: ``text`` is not a regular expression, or too long.
     """
 
     def __init__(self, text: str, *, literal: bool = False) -> None:

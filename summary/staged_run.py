@@ -40,7 +40,7 @@ class StagedFile:
     """How much of the file the cache has."""
 
     def need_points(self) -> None:
-        """See to it that the points are there; a file of which they are lost says why, and is read anew next time."""
+        """See to it that the points are there; a file of which they are lost says why, and is read again next time."""
         try:
             self.events.points  # noqa: B018
         except OSError as error:

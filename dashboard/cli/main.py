@@ -66,7 +66,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "capture",
-        "record programs that run, through their profiler.server, into a log directory",
+        "record running programs, through their profiler.server, into a log directory",
         "stepscope.dashboard.cli.capture:CaptureVerb",
     ),
     ListedVerb(
@@ -81,7 +81,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "analyze",
-        "say where the time of a trace went, and check its figures",
+        "report where the time of a trace went, and check its metrics",
         "stepscope.dashboard.cli.analyze:AnalyzeVerb",
     ),
     ListedVerb(
@@ -91,12 +91,12 @@ VERBS: Final = (
     ),
     ListedVerb(
         "project",
-        "show the points of a file of embeddings or weights in the Projector",
+        "show embeddings or weights from a file in the Projector",
         "stepscope.dashboard.cli.project:ProjectVerb",
     ),
     ListedVerb(
         "warm-up",
-        "compile all loops, so that the first start in a new image or environment need not",
+        "compile all loops ahead of the first start in a new image or environment",
         "stepscope.dashboard.cli.warm_up:WarmUpVerb",
     ),
     ListedVerb(
@@ -151,7 +151,7 @@ def with_verb(arguments: Sequence[str]) -> list[str]:
     """Return a command line with the verb that is meant where none stands: what is there to be opened is served.
 
     Raises:
-        UserError: it begins with a word that is no verb, and nothing of that name is there.
+        UserError: it begins with a word that is not a verb, and nothing of that name is there.
     """
     first = arguments[0] if arguments else ""
     if first in {"-h", "--help", "--version", *(verb.name for verb in VERBS)}:
@@ -174,11 +174,11 @@ def _is_there(place: str) -> bool:
 def _no_such_verb(word: str) -> str:
     names = [verb.name for verb in VERBS]
     meant = MEANT.get(word.lower()) or next(iter(get_close_matches(word.lower(), names, 1)), None)
-    lines = [f"{word} is no verb, and there is no file or folder of that name."]
+    lines = [f"{word} is not a verb, and there is no file or folder of that name."]
     if meant is not None:
         lines.append(f"Did you mean: stepscope {meant}   ({next(verb.help for verb in VERBS if verb.name == meant)})")
     lines += [
-        f"A folder that is still to come is waited for by: stepscope --logdir {word}",
+        f"To wait for a folder that does not exist yet: stepscope --logdir {word}",
         "All verbs: stepscope --help",
     ]
     return "\n".join(lines)

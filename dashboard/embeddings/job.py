@@ -124,7 +124,7 @@ class Job:
     answer: dict[str, Any] = field(default_factory=dict)
     """Numbers of the result."""
     arrays: Arrays = field(default_factory=dict)
-    """Of the result, where it is no picture."""
+    """Of the result, where it is not a picture."""
     saved: Arrays = field(default_factory=dict)
     """The state to go on from."""
     place: int = 0

@@ -80,7 +80,7 @@ class Jobs(WorkerPool):
         if job is None:
             job = self._from_files(key, None)
             if job is None:
-                raise JobError("There is no such computation any more. Start it again.")
+                raise JobError("This computation no longer exists. Start it again.")
             with self._lock:
                 job = self._jobs.setdefault(key, job)
         with self._lock:
@@ -99,7 +99,7 @@ class Jobs(WorkerPool):
         job = self.find(key)
         with self._lock:
             if index is not None and not 0 <= index < len(job.pictures):
-                raise JobError(f"The computation has {len(job.pictures)} pictures; there is no number {index}.")
+                raise JobError(f"The computation has {len(job.pictures)} views; there is no number {index}.")
             place = len(job.pictures) - 1 if index is None else index
             header = job.reported(place)
             if job.state == "queued" and job in self._queue:
@@ -123,7 +123,7 @@ class Jobs(WorkerPool):
         """Return the picture of a job as it is now; raises JobError where there is none yet."""
         header, coordinates, version, rows = self.reported(key, index)
         if coordinates is None:
-            raise JobError("The projection has no picture yet. Ask again when it has.")
+            raise JobError("The projection has no view yet. Request it again later.")
         return Picture(key, header, coordinates, rows, header["step"], version)
 
     async def wait_beyond(self, key: str, version: int, timeout: float) -> None:

@@ -269,7 +269,7 @@ def _opener(
         dataset = dataset_for_job(requested, source, wanted.step)
         chosen = dataset.points if wanted.rows is None else np.ascontiguousarray(dataset.points[wanted.rows])
         if len(chosen) != wanted.count:
-            raise JobError("The points have changed meanwhile. Start the projection again.")
+            raise JobError("The points have changed. Start the projection again.")
         return sphered(chosen) if sphere else chosen
 
     return points

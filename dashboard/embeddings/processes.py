@@ -93,10 +93,10 @@ class WorkerProcess:
         """Return a sentence on how it came to an end that nobody wanted."""
         code = self._process.poll()
         if code is None:
-            return "The process that worked on this does not answer any more."
+            return "The worker process no longer responds."
         if code in (-signal.SIGTERM, -getattr(signal, "SIGKILL", 9)):
             return (
-                "The process that worked on this was killed from outside, most likely because memory ran out. "
+                "The worker process was killed, most likely because memory ran out. "
                 "Choose fewer points, or close other programs, and start it again."
             )
         if code < 0:
@@ -104,10 +104,10 @@ class WorkerProcess:
                 name = signal.Signals(-code).name
             except ValueError:
                 name = f"signal {-code}"
-            return f"The process that worked on this broke ({name}). Start it again; the server's log has what it said."
+            return f"The worker process crashed ({name}). Start it again; the server's log has its output."
         return (
             f"The process that worked on this ended with exit code {code}. "
-            "Start it again; the server's log has what it said."
+            "Start it again; see the server's log for its output."
         )
 
     def _speak(self) -> None:

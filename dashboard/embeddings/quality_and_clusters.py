@@ -112,7 +112,7 @@ def listed(components: str | None) -> list[int] | None:
 def check_picture(dataset: Dataset, picture: Picture) -> None:
     """Raise `HTTPException` 422 where a picture is not one of a dataset as it is now."""
     if picture.facts.get("id") != dataset.id or picture.step != dataset.step:
-        raise HTTPException(422, "The picture is of another embedding. Choose the embedding that it shows.")
+        raise HTTPException(422, "The view belongs to another embedding. Choose the embedding that it shows.")
     if len(picture.coordinates) != (len(dataset.points) if picture.rows is None else len(picture.rows)):
         raise HTTPException(422, "The points have changed since they were projected. Start the projection again.")
 
@@ -131,13 +131,13 @@ def plan_quality(requested: EmbeddingRequests, picture: Picture, count: int, col
     job = picture.job
     facts = picture.facts
     if facts.get("kind") != "project":
-        raise HTTPException(422, "Only projections can be judged.")
+        raise HTTPException(422, "Only projections can be measured.")
     source = requested.source(facts["id"])
     dataset = requested.opened(source, picture.step)
     check_picture(dataset, picture)
     labels = None if column is None else requested.column(dataset, column).codes
     if column is not None and labels is None:
-        raise HTTPException(422, f"The column {column!r} has too many different values to be judged by.")
+        raise HTTPException(422, f"The column {column!r} has too many different values to measure by.")
     if labels is not None and picture.rows is not None:
         labels = labels[picture.rows]
     metric = facts["settings"].get("metric", "euclidean")

@@ -85,7 +85,7 @@ class ResultFiles:
         try:
             found = _decoded(content, key)
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            _log.warning("the cache file %s is damaged (%s); it is worked out again", path, error)
+            _log.warning("the cache file %s is damaged (%s); it is computed again", path, error)
             with contextlib.suppress(OSError):
                 path.unlink()
             return None

@@ -27,7 +27,7 @@ def search(columns: Sequence[Column], text: str, match: Match, count: int) -> Ro
         count: how many points there are.
 
     Raises:
-        PatternError: it is no regular expression, or takes too long.
+        PatternError: it is not a regular expression, or takes too long.
     """
     pattern = Pattern(text, literal=match == "text")
     found = np.zeros(count, bool)

@@ -48,7 +48,7 @@ def search(tree: Tree, text: str, match: Match, places: Iterable[Place], limit: 
     Names of groups are their paths. Attributes are searched as "name=value", but for those larger than 1 KiB.
 
     Raises:
-        PatternError: the pattern is no regular expression, or takes too long.
+        PatternError: the pattern is not a regular expression, or takes too long.
     """
     pattern = Pattern(text, literal=match == "text")
     wanted = frozenset(places)

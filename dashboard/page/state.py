@@ -145,7 +145,7 @@ class View:
 
 
 def pattern_error(pattern: str, candidates: Iterable[str] = ()) -> str:
-    """Return why ``pattern`` is no regular expression, or cannot be searched for in ``candidates``.
+    """Return why ``pattern`` is not a regular expression, or cannot be searched for in ``candidates``.
 
     Empty if it can be.
     """

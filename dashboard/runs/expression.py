@@ -45,7 +45,7 @@ _QUOTED: Final = re.compile(r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | `[^`]*`
 
 
 class ExpressionError(UserError):
-    """What was typed is no condition, or names what no run has."""
+    """What was typed is not a condition, or names what no run has."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class _Parser(ConditionParser[Comparison | Membership]):
         try:
             Pattern(text)
         except PatternError as error:
-            raise ExpressionError(f"{text!r} is no regular expression: {error}") from None
+            raise ExpressionError(f"{text!r} is not a regular expression: {error}") from None
 
     def _membership(self, left: Operand) -> Membership:
         if not self.take("mark", "("):

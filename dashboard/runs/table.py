@@ -156,7 +156,7 @@ class RunTable:
             labels = [self.label(run) for run in runs]
             by_label = by_name if labels == runs else Pattern(text).matches(labels)
         except PatternError as error:
-            return runs, f"No regular expression: {error}"
+            return runs, f"Not a valid regular expression: {error}"
         except UserError as error:
             said = str(error)
             return runs, f"I{said[1:]}" if said.startswith("incomplete") else f"Not understood: {said}"

@@ -11,7 +11,7 @@ def exact_case(text: str, *, from_beginning: bool = False) -> Pattern:
         from_beginning: it must match at the beginning of a text, not anywhere in it.
 
     Raises:
-        PatternError: ``text`` is no regular expression, or too long.
+        PatternError: ``text`` is not a regular expression, or too long.
     """
     # On its own first: "a)|(b" would be one once it is put into a group.
     Pattern(text)

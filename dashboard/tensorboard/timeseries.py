@@ -241,7 +241,7 @@ def answers(questions: Sequence[Question]) -> Iterator[bytes]:
 
 
 def _key(one: Question) -> tuple[bytes, bool]:
-    # A run that is no text, as null, is not repeated, and stands for all or for none.
+    # A run that is not text, as null, is not repeated, and stands for all or for none.
     return one.said, bool(one.series)
 
 

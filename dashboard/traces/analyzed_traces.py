@@ -75,7 +75,7 @@ class AnalyzedTrace:
         """
         with held(self._lock):
             if key not in self._kept:
-                with self._progress.doing(f"Working out {what}"):
+                with self._progress.doing(f"Computing {what}"):
                     self._kept[key] = make()
                 while len(self._kept) > MOST_RESULTS:
                     self._kept.popitem(last=False)

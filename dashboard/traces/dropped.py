@@ -46,7 +46,7 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
         with self._named(upload, name) as (path, unused):
             if not status.st_size or not is_trace_file(path):
                 discard(path)
-                raise UploadError(f"{name} is no trace. {EXPECTED}")
+                raise UploadError(f"{name} is not a trace. {EXPECTED}")
             trace = DroppedTrace("", PurePosixPath(unused), str(path), status.st_size, status.st_mtime_ns)
             if not self._keep(upload, unused, None, trace):
                 discard(path)

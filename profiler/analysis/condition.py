@@ -38,7 +38,7 @@ _NUMBER: Final = re.compile(rf"({NUMBER})\s*(.*)")
 
 
 class ConditionError(UserError):
-    """What was given is no condition on metrics."""
+    """What was given is not a condition on metrics."""
 
 
 @dataclass(frozen=True)

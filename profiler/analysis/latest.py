@@ -30,7 +30,7 @@ def latest(group: Column, time: Column, asked_group: Column, asked_time: Column)
 def earliest(group: Column, time: Column, asked_group: Column, asked_time: Column) -> Column:
     """For each question the item of its group with the earliest time that is not before the one asked for.
 
-    As `latest`, the other way round: of items of equal times the first counts.
+    As `latest`, reverse the order: of items of equal times the first counts.
     """
     found = latest(group[::-1], -time[::-1], asked_group, -asked_time)
     return np.where(found >= 0, len(time) - 1 - found, -1)

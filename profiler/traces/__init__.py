@@ -57,7 +57,7 @@ def load_trace(address: str) -> Trace:
     Of a Chrome trace that is larger than there is memory for, the beginning is read, and `Trace.losses` says so.
 
     Raises:
-        TraceError: it cannot be read, is of another format and larger than that, or is no trace.
+        TraceError: it cannot be read, is of another format and larger than that, or is not a trace.
     """
     limits = limits_of_memory()
     most = limits.file_bytes
@@ -106,7 +106,7 @@ def _read(data: bytes, name: str, limits: Limits, notes: tuple[str, ...]) -> Tra
         if not beginning or (beginning.isspace() and len(beginning) < BEGINNING):
             raise TraceError(f"{name} is empty. {_EXPECTED}")
         if beginning.isspace() or not _may_be_trace(beginning):
-            raise TraceError(f"{name} is no trace. {_EXPECTED}")
+            raise TraceError(f"{name} is not a trace. {_EXPECTED}")
 
     if is_compressed(data):
         data, notes = unpacked(data, name, limits, check)
@@ -129,7 +129,7 @@ def _read(data: bytes, name: str, limits: Limits, notes: tuple[str, ...]) -> Tra
         )
     step_stats = _step_stats_of(data, name, limits)
     if step_stats is None:
-        raise TraceError(f"{name} is no trace. {_EXPECTED}")
+        raise TraceError(f"{name} is not a trace. {_EXPECTED}")
     return trace_of_step_stats(step_stats, notes=notes, most_nodes=limits.nodes)
 
 

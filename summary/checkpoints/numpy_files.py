@@ -104,7 +104,7 @@ class NumpyArchive:
             data = read_up_to(content, size)
             if dtype.kind == "S":
                 return [text.decode(errors="replace") for text in np.frombuffer(data, dtype).tolist()]
-            # As numbers first: NumPy itself would stop at what is no letter.
+            # As numbers first: NumPy itself would stop at what is not a letter.
             letters = np.frombuffer(data, f"{dtype.str[0]}u4").reshape(shape[0], -1)
             return ["".join(chr(c) if c < 0x110000 else "\ufffd" for c in row if c) for row in letters.tolist()]
 

@@ -59,7 +59,7 @@ class SafetensorsFile:
         with reported(name), open_file(name) as stream:
             length = int.from_bytes(read_up_to(stream, 8), "little")
             if not 2 <= length <= _LARGEST_HEADER:
-                raise CheckpointError(f"{name} is no safetensors file: its header would have {length:,} bytes.")
+                raise CheckpointError(f"{name} is not a safetensors file: its header would have {length:,} bytes.")
             content = read_up_to(stream, length)
             if len(content) < length:
                 raise CheckpointError(f"{name} ends within its header.")
@@ -74,7 +74,7 @@ class SafetensorsFile:
 
     def _listed(self, header: Any, begin: int) -> list[TensorInfo]:
         if not isinstance(header, dict) or len(header) > MOST_TENSORS:
-            raise CheckpointError(f"{self._name} is no safetensors file: its header is no list of tensors.")
+            raise CheckpointError(f"{self._name} is not a safetensors file: its header is not a list of tensors.")
         listed: list[TensorInfo] = []
         for name, about in header.items():
             if name == "__metadata__":

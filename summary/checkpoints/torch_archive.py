@@ -77,7 +77,7 @@ class TorchArchive:
         with reported(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
             pickle = pickle_member(archive)
             if pickle is None:
-                raise CheckpointError(f"{name} is no archive of PyTorch: it has no data.pkl.")
+                raise CheckpointError(f"{name} is not an archive of PyTorch: it has no data.pkl.")
             self._folder = pickle.removesuffix("data.pkl")
             with archive.open(pickle) as content:
                 data = content.read(_LARGEST_PICKLE + 1)
@@ -107,7 +107,7 @@ def _label(name: str) -> str:
 
 
 def pickle_member(archive: zipfile.ZipFile) -> str | None:
-    """Return the member that says which tensors there are; None where it is no archive of PyTorch."""
+    """Return the member that says which tensors there are; None where it is not an archive of PyTorch."""
     found = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
     return min(found, key=len) if found else None
 

@@ -23,7 +23,7 @@ def merge(
 
     Raises:
         TypeError: an input is neither bytes nor a message.
-        ValueError: there are none, bytes are no Summary, or two values have the same tag.
+        ValueError: there are none, bytes are not a Summary, or two values have the same tag.
     """
     if not isinstance(inputs, list | tuple):
         raise TypeError(f"inputs must be a list of summaries, got {type(inputs).__name__}")

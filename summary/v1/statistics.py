@@ -47,7 +47,7 @@ def histogram(name: str, values: Any, collections: Iterable[str] | None = None, 
         family: what the tag begins with.
 
     Raises:
-        TypeError: ``values`` are no real numbers.
+        TypeError: ``values`` are not real numbers.
         ValueError: one of them is NaN or infinite.
     """
     tag = tag_of(name, family)
@@ -67,8 +67,8 @@ def text(name: str, tensor: Any, collections: Iterable[str] | None = None) -> by
         collections: no effect.
 
     Raises:
-        TypeError: an element is no string.
-        ValueError: bytes are no UTF-8.
+        TypeError: an element is not a string.
+        ValueError: bytes are not UTF-8.
     """
     tag = tag_of(name)
     value = text_value(tag, strings_of(tensor, f"the text {tag!r}"))

@@ -50,8 +50,8 @@ def test_no_loss_is_good_news_and_the_tab_comes_last(serve: Callable[..., Dashbo
     expect(verdict(page)).to_have_class(re.compile("good"))
     expect(cell(page, "a", "state")).to_have_text(WHOLE)
     expect(page.locator("#health-count")).to_have_text("2 files")
-    page.get_by_text("With loss").click()
-    expect(page.locator("#health-nothing")).to_contain_text("No file lost anything")
+    page.get_by_text("With damage").click()
+    expect(page.locator("#health-nothing")).to_contain_text("No damaged files")
 
 
 def test_empty_directory_waits_and_the_panel_opens_by_itself(

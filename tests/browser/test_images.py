@@ -257,7 +257,7 @@ def test_damage_is_said_in_the_place_of_the_picture(serve: Serve, page: Page, lo
     slide(page.locator(".track-slider"), 0)
     wait_for_shades(page, [9])
     page.goto(page.url.split("?")[0] + large("a", "digit", 1, 0))
-    expect(page.locator("#large .no-picture")).to_contain_text("The picture cannot be decoded: its packed bytes")
+    expect(page.locator("#large .no-picture")).to_contain_text("The image cannot be decoded: its packed bytes")
 
 
 def test_large_view_goes_by_the_arrow_keys_and_the_card_comes_along(serve: Serve, page: Page, logdir: Path) -> None:
@@ -352,7 +352,7 @@ def test_two_pictures_are_compared_in_every_way(serve: Serve, page: Page, logdir
     expect(page.locator(".difference-facts dd")).to_have_text(["30", "30", "18.59 dB", "24 of 24 (100%)"])
     page.get_by_label("Amplification").select_option("4")
     wait_for_color(page, [120, 120, 120])
-    page.get_by_label("How the difference is shown").select_option("signed")
+    page.get_by_label("How to show the difference").select_option("signed")
     wait_for_color(page, [120, 180, 213])
 
 
@@ -434,4 +434,4 @@ def test_without_shown_runs_there_is_a_hint(serve: Serve, page: Page, logdir: Pa
     with SummaryWriter(str(logdir / "a")) as writer:
         add_gray(writer, "digit", 0, 9)
     page.goto(serve(logdir).url + "?hide=a")
-    expect(page.locator(".notice.none")).to_contain_text("No shown run has images")
+    expect(page.locator(".notice.none")).to_contain_text("No images in the visible runs")

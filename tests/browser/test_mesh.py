@@ -251,7 +251,7 @@ def test_what_is_wrong_is_said_on_the_card(serve: Serve, page: Page, logdir: Pat
             "1 face left out: expected indices of the vertices, 0 to 3",
             "1 face left out: a vertex of them is left out",
             "Colors not used: 2 of them for 4 vertices",
-            "Not honored of the logged configuration: fog = True",
+            "Ignored settings from json_config: fog = True",
         ]
     )
     expect(page.locator(".mesh-message:not([hidden])")).to_have_text(

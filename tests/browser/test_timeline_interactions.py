@@ -378,8 +378,8 @@ def test_the_search_goes_through_all_traces(open_page: Open) -> None:
 def test_the_visible_part_leaves_as_a_trace_and_as_a_picture(open_page: Open) -> None:
     page = open_page("&timeline.range=400000:800000&timeline.lanes=GPU")
     settled(page)
-    for entry in ("Visible part as Chrome JSON", "Picture as SVG"):
-        page.get_by_title("Save the picture or the trace").click()
+    for entry in ("Visible part as Chrome JSON", "Image as SVG"):
+        page.get_by_title("Save an image or the trace").click()
         with page.expect_download() as saved:
             page.get_by_role("menuitem", name=entry).click()
         content = saved.value.path().read_bytes()
@@ -411,7 +411,7 @@ def test_perfetto_is_handed_the_visible_part_when_asked_for(open_page: Open) -> 
     page.context.route(
         "https://ui.perfetto.dev/**", lambda route: route.fulfill(body=PERFETTO, content_type="text/html")
     )
-    page.get_by_title("Save the picture or the trace").click()
+    page.get_by_title("Save an image or the trace").click()
     with page.expect_popup() as opened:
         page.get_by_role("menuitem", name="Open the visible part in Perfetto").click()
     opened.value.wait_for_function("() => window.got")

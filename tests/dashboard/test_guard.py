@@ -240,7 +240,7 @@ def test_programs_send_the_token_as_a_header(serve: Callable[..., TestClient]) -
     assert client.get("/data/runs", headers={"Authorization": f"Bearer {TOKEN}"}).json() == []
     answer = client.get(f"/data/runs?token={TOKEN}")
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert answer.json()["detail"].startswith("Stepscope asks for its token: send it as Authorization: Bearer TOKEN")
+    assert answer.json()["detail"].startswith("Stepscope requires its token: send it as Authorization: Bearer TOKEN")
 
 
 def test_who_has_no_token_is_asked_for_it(serve: Callable[..., TestClient]) -> None:

@@ -169,7 +169,7 @@ def test_a_job_that_nobody_looks_at_is_paused_and_goes_on_when_asked_for(make_jo
     plan = tsne_plan(ENDLESS)
     job, _ = jobs.submit(plan)
     until(lambda: job.state == "paused")
-    assert job.message == "Paused, as no page looked at it."
+    assert job.message == "Paused: no page has it open."
     jobs.submit(plan)
     until(lambda: job.state == "running")
 
@@ -226,7 +226,7 @@ def test_a_worker_that_is_killed_is_told_of_and_replaced(make_jobs: Callable[...
     reported = settled(jobs, key)
     assert reported["state"] == "failed"
     assert reported["message"] == (
-        "The process that worked on this was killed from outside, most likely because memory ran out. "
+        "The worker process was killed, most likely because memory ran out. "
         "Choose fewer points, or close other programs, and start it again."
     )
     assert jobs.workers() == []
@@ -241,11 +241,11 @@ def test_what_goes_wrong_in_a_worker_is_a_sentence(make_jobs: Callable[..., Jobs
 
     unknown = broken({"do": "nothing of the kind"})
     assert settled(jobs, jobs.submit(unknown)[0].key)["message"] == (
-        "This failed (KeyError: 'nothing of the kind'). The server's log says where."
+        "This failed (KeyError: 'nothing of the kind'). See the server's log."
     )
     plan = tsne_plan(10, perplexity=-1.0)
     assert settled(jobs, jobs.submit(plan)[0].key)["message"] == (
-        "This cannot be worked out: Settings: The perplexity of t-SNE must be from 1 to 1000, not -1.0."
+        "This cannot be computed: Settings: The perplexity of t-SNE must be from 1 to 1000, not -1.0."
     )
 
 

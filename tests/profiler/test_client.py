@@ -165,7 +165,7 @@ def flipped() -> io.BytesIO:
         (archive(("a.trace.json.gz", TRACE), about=None), "it has no recording.json"),
         (archive(("a.trace.json.gz", TRACE), about=b"{"), "its recording.json is damaged: "),
         (archive(("a.trace.json.gz", TRACE), about=b"[" * 100_000), "its recording.json is damaged: "),
-        (archive(("a.trace.json.gz", TRACE), about=[]), "its recording.json is no JSON object"),
+        (archive(("a.trace.json.gz", TRACE), about=[]), "its recording.json is not a JSON object"),
         (archive(("a.trace.json.gz", TRACE), about={"notes": "x" * (1 << 20)}), "it has no recording.json"),
         (archive(*((f"{n}.tfevents.1", b"") for n in range(20))), "it has 21 files; expected no more than 16"),
         (
@@ -201,7 +201,7 @@ def test_of_an_event_file_step_stats_alone_are_taken(tmp_path: Path) -> None:
     logdir.mkdir()
     found = unpack(archive(("a.trace.json.gz", TRACE), ("a.tfevents.1", events)), logdir, BEGIN_NS)
     assert found.step_stats == 1
-    assert found.notes == ("a note", "3 events of the answer were no StepStats and were left out")
+    assert found.notes == ("a note", "3 events of the answer were not StepStats and were left out")
     assert tags_in(logdir) == ["step_0"]
 
 

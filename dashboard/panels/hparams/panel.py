@@ -194,7 +194,7 @@ def toolbar(view: View) -> html.Div:
                 className="icon-button",
                 title="Show or hide columns and filters",
             ),
-            segmented(CHART, view, charts, "What is shown above the table"),
+            segmented(CHART, view, charts, "The view above the table"),
             html.Span(className="spacer"),
             dmc.TextInput(
                 id=setting_id(SEARCH.name),

@@ -80,7 +80,7 @@ def check_moment(series: Series, index: int, step: int | None, wall_time: float 
         return {"Cache-Control": "private, no-cache"}
     if index < len(series) and (int(series.steps[index]), float(series.wall_times[index])) == (step, wall_time):
         return {"Cache-Control": "private, max-age=86400, immutable"}
-    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} is another now; ask without step.")
+    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} has changed; request it without step.")
 
 
 def geometry_bytes(

@@ -40,15 +40,15 @@ NO_FLOPS: Final = (
 NO_STEPS: Final = "The trace has no slices, so there are no steps."
 NO_COPIES: Final = "No copies were recorded. " + NO_DEVICE
 NO_STEP_STATS: Final = (
-    "These views are of TensorFlow's StepStats. Choose a trace that an event file holds as RunMetadata."
+    "These views need TensorFlow's StepStats. Choose a trace that an event file holds as RunMetadata."
 )
 OUTPUT_TENSORS: Final = (
-    "Output tensors count, from their maker to their last user; the Timeline has what the allocators say."
+    "Output tensors are counted from producer to last consumer; the Timeline shows what the allocators report."
 )
 NO_COLLECTIVES: Final = "No collective ran on all of these ranks, so none waited for another."
 
 TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
-    "kernels": ("Kernels", "What ran on devices, by name."),
+    "kernels": ("Kernels", "Device activity by name."),
     "memcpys": ("By direction", "Copies and memsets by direction and host memory."),
     "copy_sizes": ("By size", "Many small copies cost more than one large one: each has to be launched."),
     "bandwidth": ("Bandwidth", "Of the copies that ran, in GB/s, over its changes."),
@@ -66,30 +66,30 @@ TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
         "Launches",
         "Delays from a launch's end to its activity's start. Short: shorter than its launch. Late, slow: over 100 µs.",
     ),
-    "memory": ("Peaks", "The most that each device held."),
+    "memory": ("Peaks", "Maximum memory of each device."),
     "memory_at_peak": ("Alive at the peak", "What the trace saw allocated; the rest of the peak is older."),
     "memory_by_module": (
         "By module",
         "What the operators of each module (layer) allocated themselves, and what of it was alive at the peak.",
     ),
     "memory_by_operator": ("By operator", "Bytes that operators allocated themselves."),
-    "critical_path": ("What bounds the time", "The chain of work and waiting that decided how long the trace took."),
+    "critical_path": ("What bounds the time", "The chain of work and waits that determined how long the trace took."),
     "critical_path_parts": ("Part by part", "The critical path in order of time."),
     "steps": ("Steps", "Time of each step by category; if several overlap, time counts for the first."),
-    "input": ("Verdict", "Loading data counts where nothing else goes on."),
+    "input": ("Verdict", "Data loading counts only where nothing else runs."),
     "code": ("By line of the program", "A frame's own time is that of the operators it calls itself."),
     "advice": ("Advice", "The checks of tfprof's advisor."),
     "ranks": ("Ranks", "The mean step of each rank: every time is a mean per step, of the rank's complete steps."),
     "stragglers": (
         "Stragglers",
-        "Which ranks came last to collectives, and what that cost the others: sums over all steps.",
+        "Which ranks reached collectives last, and how long the others waited: sums over all steps.",
     ),
     "collectives": ("Collectives", "Wait and transfer of each rank in each collective that all took part in."),
 }
 EMPTY: Final[Mapping[str, str]] = {
     "memcpys": NO_COPIES,
-    "copy_sizes": "No copy says how many bytes it moved.",
-    "bandwidth": "No copy states its bandwidth.",
+    "copy_sizes": "No copy reports how many bytes it moved.",
+    "bandwidth": "No copy reports its bandwidth.",
     "memory": NO_MEMORY,
     "memory_at_peak": "Allocations are not known one by one. " + NO_MEMORY,
     "memory_by_module": "Which modules allocate is not known: record with with_stack=True or with_modules=True.",
@@ -102,7 +102,7 @@ EMPTY: Final[Mapping[str, str]] = {
     "ranks": "Choose the traces of the other ranks above.",
     "stragglers": NO_COLLECTIVES,
     "collectives": NO_COLLECTIVES,
-    "queue": "No launch says what it launched. " + NO_DEVICE,
+    "queue": "No launch is linked to what it launched. " + NO_DEVICE,
 }
 TOTALS: Final[Mapping[str, tuple[str, ...]]] = {
     "memcpys": ("count", "bytes", "total_ns"),
@@ -315,7 +315,7 @@ def slice_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     return Table(
         name="slices",
         title="Slices",
-        about="Whatever they are: annotations, functions, operators, kernels. Own times are without what lies inside.",
+        about="Whatever they are: annotations, functions, operators, kernels. Own times exclude nested slices.",
         frame=frame,
         empty="The trace has no slices. Choose another trace, or record again.",
         totals=("count", "self_ns"),
@@ -404,8 +404,8 @@ def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     """Return one of tfprof's views, of StepStats only."""
     frame = analyzed.table(f"tfprof_{requested.tfprof}")
     about = {
-        "scope": "A row per name scope and node; the total adds what lies inside.",
-        "graph": "A row per node; the total adds everything that the node needs.",
+        "scope": "A row per name scope and node; the total includes nested scopes.",
+        "graph": "A row per node; the total includes everything that the node needs.",
         "op": "A row per op type.",
     }[requested.tfprof]
     frame = frame if is_step_stats(analyzed) else frame.clear()

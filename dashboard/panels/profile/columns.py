@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 HIDDEN: Final = frozenset({"slice", "depth", "path"})
 """Columns that other columns show."""
 ABOUT: Final[Mapping[str, str]] = {
-    "self_ns": "Own time, without that of what lies inside",
+    "self_ns": "Own time, without nested slices",
     "host_self_ns": "Time on the host without that of the operators it calls and of its runtime calls",
     "host_total_ns": "Time on the host with all it calls; nested operators count in both, so it does not add up",
     "device_self_ns": "Time on the device of what the operator itself launched",
@@ -22,7 +22,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "tensor_core_eligible": "Whether the operator could use tensor cores",
     "tensor_core_self_percent": "Share of its own device time in kernels that use tensor cores",
     "tensor_core_total_percent": "Share of its total device time in kernels that use tensor cores",
-    "tensor_cores": "Whether the kernel's name says that it uses tensor cores",
+    "tensor_cores": "Whether the kernel uses tensor cores, by its name",
     "blocks_per_sm": "Mean, weighted by duration; below 1, multiprocessors stay empty",
     "occupancy_percent": "Estimated achieved occupancy: mean, weighted by duration",
     "start_ns": "Since the beginning of the trace, as on the Timeline",
@@ -32,7 +32,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "full_ns": "Time with at least 1024 pending launches, in which launches block",
     "peak_bytes": "Alive when the device's memory was at its peak",
     "kept_bytes": "Still alive when the trace ends",
-    "caused_waiting_ns": "What the others waited where this rank came last",
+    "caused_waiting_ns": "How long the others waited for this rank",
     "waiting_ns": "What a rank's collectives took beyond the fastest rank's",
     "transfer_ns": "What the fastest rank needed for the same collectives",
     "count_before": "How often, in the earlier trace; a mean where it is per step",

@@ -45,7 +45,7 @@ _TILES: Final = {
     "memory_peak": ("Memory peak", "allocated at once"),
 }
 """Figures at the top of the overview, where the trace tells them: what each is called, and what it is of."""
-_TILES_OF_ONE: Final = {"step_time": ("Whole trace", "it marks no steps")} | {
+_TILES_OF_ONE: Final = {"step_time": ("Whole trace", "it has no step markers")} | {
     name: (label, of.replace("the steps' time", "the trace").replace("the steps", "the trace"))
     for name, (label, of) in _TILES.items()
     if name not in ("step_time", "step_time_max", "steps")
@@ -57,7 +57,7 @@ _WHOLE: Final = "from the first to the last of what was recorded"
 def overview_page(analyzed: AnalyzedTrace, scheme: Scheme, workers: int = 1) -> html.Div:
     """Return all of it; ``workers`` is the number of traces in the trace's folder."""
     if not len(analyzed.facts.trace):
-        words = "The trace has no slices: nothing was recorded in it, or nothing of it could be read."
+        words = "The trace has no slices: nothing was recorded, or nothing could be read."
         empty = html.P(words + " Choose another trace, or record again.", className="profile-words")
         parts = [each for each in (losses_card(analyzed), facts_card(analyzed, workers)) if each is not None]
         rest = html.Div(parts, className="profile-row")
@@ -135,7 +135,7 @@ def steps_card(analyzed: AnalyzedTrace, steps: "pl.DataFrame", scheme: Scheme, *
     if len(shown) < len(steps):
         note = f"the slowest {len(shown):,} of {len(steps):,} steps; " + note
     if not analyzed.facts.trace.steps:
-        note = "the trace marks no steps: all of it counts as one"
+        note = "the trace has no step markers and counts as one step"
     left = len(analyzed.facts.trace.steps) - len(steps)
     words = f"{counted(left, 'last step')} left out: the profiler seems to have stopped before its kernels had run."
     graph = dcc.Graph(
@@ -181,7 +181,7 @@ def findings_card(analyzed: AnalyzedTrace) -> html.Section:
     """Return what stands out, each with its evidence and a way to it."""
     found = analyzed.table("findings").to_dicts()
     if not found:
-        return card("Findings", nothing("Nothing stands out."))
+        return card("Findings", nothing("No findings."))
     entries = [html.Li(_finding(analyzed, finding), **{"data-severity": finding["severity"]}) for finding in found]
     return card("Findings", html.Ul(entries, className="profile-findings"))
 

@@ -257,7 +257,7 @@ def _rank_charts(tables: list[Table], scheme: Scheme) -> list[Any]:
     cards = [
         chart_card("Mean step", mean, "profile-rank-steps", "of each rank") if mean else None,
         chart_card(
-            "Who waits for whom",
+            "Wait time between ranks",
             waits,
             "profile-rank-waits",
             "in collectives that all ranks took part in, over all steps",
@@ -280,7 +280,7 @@ def _verdict(analyzed: AnalyzedTrace) -> html.Section:
     facts = [row["explanation"]]
     if row["input_percent"] is not None:
         facts.append(
-            f"Nothing but data loading goes on in {texts.percent(row['input_percent'])} of the steps' time, "
+            f"Only data loading runs in {texts.percent(row['input_percent'])} of the steps' time, "
             f"{texts.duration(row['input_ns'])} in all. 5% is moderate, 20% high."
         )
     if row["worst_step"] is not None and row["worst_step_ns"]:
@@ -317,7 +317,7 @@ def options_of(
         case "roofline":
             peaks, used = device_peaks(analyzed.facts), peaks_in_use(analyzed.facts)
             tflops = max(used.values(), default=0) / 1e12
-            about = "The device's peak for the type of numbers in use; empty for what its data sheet says"
+            about = "The device's peak for the type of numbers in use; leave empty for the data sheet's value"
             return [
                 _peak(PEAK_TFLOPS, view, "Peak TFLOP/s", about, tflops),
                 _peak(PEAK_GBPS, view, "Peak GB/s", "The peak of the device's memory", peaks.gb_per_s if peaks else 0),
@@ -361,7 +361,7 @@ def _rank_choice(traces: list[dict[str, Any]], ranks: list[str]) -> html.Div:
         clearable=True,
         size="xs",
         maxDropdownHeight=420,
-        nothingFoundMessage="No trace of that name",
+        nothingFoundMessage="No matches",
         className="profile-ranks",
         **{"aria-label": "Traces of one job"},
     )

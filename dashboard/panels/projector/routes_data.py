@@ -343,7 +343,7 @@ def _in_picture(dataset: Dataset, row: int, picture: Picture) -> tuple[Any, int,
         return points, row, None
     place = int(np.searchsorted(rows, row))
     if place == len(rows) or rows[place] != row:
-        raise HTTPException(404, f"The point {row} is not in the picture.")
+        raise HTTPException(404, f"The point {row} is not in the view.")
     return points, place, rows
 
 
@@ -353,7 +353,7 @@ def _add_assets(router: APIRouter, requested: EmbeddingRequests) -> None:
         """Return the picture that holds the pictures of all points, line by line."""
         found = requested.dataset(embedding_id, step).sprite
         if found is None:
-            raise HTTPException(404, "The embedding has no sprite picture.")
+            raise HTTPException(404, "The embedding has no sprite image.")
         headers = {**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN}
         return Response(found.content, media_type=found.media_type, headers=headers)
 

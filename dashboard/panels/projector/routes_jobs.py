@@ -42,7 +42,7 @@ PACK: Final = "application/octet-stream"
 RATED: Final = ("trustworthiness", "continuity", "hit", "neighbors_kept")
 """What is known of each point once a picture is judged, in the order of the arrays."""
 
-Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for news.")]
+Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for updates.")]
 
 
 class ActOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

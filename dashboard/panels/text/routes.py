@@ -261,7 +261,7 @@ def parse_place(text: str) -> Place | None:
         tag, run, before = orjson.loads(text)
         return Place(str(tag), str(run), max(0, int(before)))
     except (ValueError, TypeError) as error:
-        raise HTTPException(422, f"{text[:80]!r} is no place of a search.") from error
+        raise HTTPException(422, f"{text[:80]!r} is not a place of a search.") from error
 
 
 def places_of(chosen: Iterable[Series]) -> dict[str, tuple[tuple[str, ...], int]]:

@@ -17,7 +17,7 @@ const note = (...parts: Node[]) => make("div", { className: "note" }, ...parts);
 function seedsHint(): HTMLElement[] {
   const { seeds } = runs.around();
   if (!seeds.settings || view.read(settings.group).length || storage.get(HINT) === logdir()) return [];
-  const dismiss = iconButton("close", "Do not say this again", () => {
+  const dismiss = iconButton("close", "Don't show again", () => {
     storage.set(HINT, logdir());
     notes();
   }, 11);

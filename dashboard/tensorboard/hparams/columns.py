@@ -110,7 +110,7 @@ def _text_filter(pattern: str, values: Sequence[HParamValue]) -> Callable[[HPara
     try:
         matches = exact_case(pattern).matches(texts)
     except PatternError as error:
-        raise HParamsRequestError(f"The filter {pattern[:80]!r} is no regular expression: {error}.") from error
+        raise HParamsRequestError(f"The filter {pattern[:80]!r} is not a regular expression: {error}.") from error
     passing = {text for text, fits in zip(texts, matches, strict=True) if fits}
     return lambda value: value in passing
 

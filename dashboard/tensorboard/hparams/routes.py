@@ -82,7 +82,7 @@ def visible_columns(text: str) -> list[bool]:
     """Return which columns a table has.
 
     Raises:
-        HTTPException: 400 where the text is no JSON list of true and false.
+        HTTPException: 400 where the text is not a JSON list of true and false.
     """
     try:
         visible = orjson.loads(text)

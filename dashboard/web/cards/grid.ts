@@ -55,7 +55,7 @@ new PerformanceObserver((requests) => {
   );
   if (!requestFailed) return;
   for (const card of onScreen) {
-    if (card.ariaBusy === "true") failed(card, "The server did not answer.", tellAgain);
+    if (card.ariaBusy === "true") failed(card, "The server did not respond.", tellAgain);
   }
 }).observe({ type: "resource" });
 

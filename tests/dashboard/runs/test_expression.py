@@ -85,7 +85,7 @@ def test_runs_for_which_a_condition_holds(text: str, runs: list[str]) -> None:
         ("lr in 1", "expected a list such as (1, 2, \"a\"), but '1' stands at character 7"),
         ("lr not 1", "expected \"in\", but '1' stands at character 8"),
         ("name ~ adam", '~ needs a regular expression in quotes after it, such as ~ "adam"'),
-        ('name ~ "("', "'(' is no regular expression: missing ) at position 1"),
+        ('name ~ "("', "'(' is not a regular expression: missing ) at position 1"),
         ("lr == not", "expected a name, a number or a text in quotes, but 'not' stands at character 7"),
         ("(" * 60 + "a < 1" + ")" * 60, "nested deeper than 50"),
         (" and ".join(['a ~ "b"'] * 21), "more than 20 regular expressions"),

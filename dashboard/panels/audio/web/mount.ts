@@ -219,7 +219,7 @@ function refreshPlace(place: Place, card: Card, run: Run, here: Point, requested
   // New data never takes away what is being listened to.
   place.isWaiting = isOtherHeard && !requested;
   if (place.isWaiting) {
-    row.other.textContent = `step ${stepText(row.clip?.step ?? 0)} plays; the newest is ${stepText(step)}`;
+    row.other.textContent = `playing step ${stepText(row.clip?.step ?? 0)}; the newest is ${stepText(step)}`;
     return;
   }
   if (isOtherHeard) player.pause();

@@ -128,13 +128,13 @@ export class Card {
       row.append(button(node.expanded ? "Collapse" : "Expand", "Enter", () => panel.toggle(node)));
     }
     row.append(
-      button("Inputs", "Light up all that it is made from (I)", () => panel.trace("inputs")),
-      button("Outputs", "Light up all that is made from it (O)", () => panel.trace("outputs")),
+      button("Inputs", "Highlight all inputs (I)", () => panel.trace("inputs")),
+      button("Outputs", "Highlight all outputs (O)", () => panel.trace("outputs")),
     );
     row.append(
       button(
-        panel.isAside(card.id) ? "Bring back" : "Set aside",
-        "Out of the picture, or back into it (X)",
+        panel.isAside(card.id) ? "Restore" : "Set aside",
+        "Set aside / restore (X)",
         () => panel.setAsideSelected(),
       ),
     );
@@ -168,7 +168,7 @@ export class Card {
         this.link(name, () => this.panel.openFunction(name)),
       ]);
     }
-    if (card.alike > 1) rows.push(["Built alike", `${integer(card.alike)} with this one`]);
+    if (card.alike > 1) rows.push(["Same structure", `${integer(card.alike)} with this one`]);
     for (const host of card.hosts) rows.push(["Folded into", this.link(host, () => this.panel.goTo(host))]);
     const shapes = card.outputs_of.filter(Boolean);
     if (shapes.length) rows.push([shapes.length > 1 ? "Outputs are" : "Output is", shapes.slice(0, 8).join("\n")]);

@@ -146,7 +146,7 @@ export class GraphPanel extends PanelWithStructure {
       this.light(
         [id, ...answer.nodes, ...answer.groups],
         `${way === "inputs" ? "Inputs" : "Outputs"} of ${format.last(id)}: ${counted(answer.total, "node")}${
-          answer.truncated ? ", not all of them lit" : ""
+          answer.truncated ? ", not all of them highlighted" : ""
         }`,
         id,
       );

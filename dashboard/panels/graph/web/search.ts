@@ -217,7 +217,7 @@ export class Search {
         make(
           "div",
           { className: "graph-result-more" },
-          `and ${integer(count - results.length)} more: say more of the name`,
+          `and ${integer(count - results.length)} more: type more of the name`,
         ),
       );
     }

@@ -132,8 +132,8 @@ class Large {
   readonly #what = make("div", { className: "what" });
   readonly #view = make("div", { className: "view" });
   readonly #where = make("span", { className: "where" });
-  readonly #before = iconButton("left", "Step before", () => this.#turn(-1), 16);
-  readonly #after = iconButton("right", "Step after", () => this.#turn(1), 16);
+  readonly #before = iconButton("left", "Previous step", () => this.#turn(-1), 16);
+  readonly #after = iconButton("right", "Next step", () => this.#turn(1), 16);
   readonly #dialog: HTMLDialogElement;
   /** What was asked for last, which need not be there yet. */
   #from: Source = { tag: "", run: "", index: 0 };

@@ -18,7 +18,7 @@ export function canvas(width: number, height: number, className: string): Canvas
   element.style.width = width + "px";
   element.style.height = height + "px";
   const context = element.getContext("2d");
-  if (!context) throw new Error("The browser draws on no canvas.");
+  if (!context) throw new Error("The browser cannot draw on a canvas.");
   context.scale(density, density);
   context.font = "11px ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
   return context;

@@ -99,7 +99,7 @@ export class Slot {
     if (this.choice.run !== run || this.choice.tag !== tag) return;
     this.series = series;
     const last = series?.points.at(-1);
-    if (!last) return this.#fail(series ? "There is no picture yet." : "This run has no pictures of this tag.");
+    if (!last) return this.#fail(series ? "There is no image yet." : "This run has no images with this tag.");
     // At the end it stays at the end.
     if (this.choice.step === last.step && !this.choice.nth) this.choice.step = null;
     await this.#load();
@@ -140,7 +140,7 @@ export class Slot {
       if (own === this.#ticket) this.#shown = name;
     } catch (error) {
       if (own === this.#ticket && !ending.signal.aborted) {
-        this.#fail(`The picture cannot be decoded: ${messageOf(error)}.`);
+        this.#fail(`The image cannot be decoded: ${messageOf(error)}.`);
       }
     }
   }

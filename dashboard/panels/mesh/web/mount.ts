@@ -102,7 +102,7 @@ function build(card: Card, body: HTMLElement): Parts | null {
   const canvas = make("canvas", {
     className: "mesh-canvas",
     tabIndex: 0,
-    title: "Drag to turn, right drag or Shift to move, wheel to zoom, R to reset",
+    title: "Drag to rotate, right drag or Shift to pan, wheel to zoom, R to reset",
     role: "img",
     "aria-label": `${tag}, ${run}: arrows turn, Shift and arrows move, plus and minus zoom, R resets`,
   });
@@ -150,7 +150,7 @@ function notes(card: Card, { header }: Geometry): HTMLElement[] {
   const items = [...problems, ...incomparable, ...header.notes].map((note) => make("li", {}, note));
   const { ignored } = looksOf(card);
   if (ignored.length) {
-    const text = `Not honored of the logged configuration: ${ignored.join(", ")}`;
+    const text = `Ignored settings from json_config: ${ignored.join(", ")}`;
     items.push(make("li", { className: "dim", title: ignored.join("\n") }, text));
   }
   return items;
@@ -253,7 +253,7 @@ function fill(card: Card): void {
   card.points = data.vertices ? pointsOf(numbers(data.vertices.steps), numbers(data.vertices.walls)) : [];
   body.classList.toggle("no-steps", !card.points.length);
   if (!card.points.length) {
-    complain(card, data.problems.join(" ") || "No mesh was written yet.");
+    complain(card, data.problems.join(" ") || "No mesh has been written yet.");
     drawn(card);
   } else {
     refresh(card);

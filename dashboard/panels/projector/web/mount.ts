@@ -39,7 +39,7 @@ function offer(embeddings: EmbeddingRow[], unlisted: number): void {
     groups.set(name, [...(groups.get(name) ?? []), { value: id, label: top ? label : `${run} · ${label}` }]);
   }
   if (current && !embeddings.some(({ id }) => id === current)) {
-    groups.set("No longer there", [{ value: current, label: current }]);
+    groups.set("Removed", [{ value: current, label: current }]);
   }
   if (unlisted) {
     const label = `${counted(unlisted, "older checkpoint")}: open a file with stepscope project FILE`;

@@ -337,7 +337,7 @@ export class ProjectorPanel extends PanelWithProjection {
       const { dataset } = this;
       if (!dataset) return;
       const listed = this.embeddings.find((one) => one.id === dataset.id);
-      if (!listed) return this.setNews("This embedding is no longer there.", false);
+      if (!listed) return this.setNews("This embedding was removed.", false);
       const before = new Set(dataset.info.steps);
       const fresh = listed.steps.filter((step) => !before.has(step));
       if (fresh.length) {
@@ -357,7 +357,7 @@ export class ProjectorPanel extends PanelWithProjection {
     this.news.hidden = !text;
     this.news.replaceChildren(
       text,
-      ...(text && reload ? [button("Reload", "Show what is there now", () => this.reload(), "small")] : []),
+      ...(text && reload ? [button("Reload", "Reload the current data", () => this.reload(), "small")] : []),
     );
   }
 

@@ -290,7 +290,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       name: `${said(one)} → ${said(other)}`,
       share: null,
     }));
-    return named.length === 1 ? [...named, { name: "what varies most besides", share: null }] : named;
+    return named.length === 1 ? [...named, { name: "greatest remaining variance", share: null }] : named;
   }
 
   /** Tells a view that has points for the first time everything else. */
@@ -345,7 +345,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     let text = frame ? progressText(frame, METHODS[state.projection].title) : "";
     // The left column says why.
     if ((frame?.state === "failed" && !this.frame.classList.contains("no-left")) || this.waiting) {
-      text = picture && picture.key !== state.projection ? `Still the picture of ${METHODS[picture.key].title}` : "";
+      text = picture && picture.key !== state.projection ? `Still the view of ${METHODS[picture.key].title}` : "";
     }
     this.status.textContent = text;
     this.status.hidden = !text;
@@ -397,7 +397,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
         if (this.job !== job || signal.aborted) return;
         if (pack.state === "done") return this.setQuality(qualityOf(pack, job.rows, dataset.count, column));
         if (pack.state === "failed" || pack.state === "cancelled") {
-          throw new Error(pack.message || "The picture could not be measured.");
+          throw new Error(pack.message || "The view could not be measured.");
         }
         this.setQuality({ state: "running", progress: pack.progress ?? 0 });
       }

@@ -183,7 +183,7 @@ export abstract class PanelWithSelection extends PanelBase {
     const hidden = writeRows([...this.hidden]);
     this.tell({ isolate: isolate ?? "", hidden: hidden ?? "" });
     if (isolate === null || hidden === null) {
-      this.notify("Too many points for a link: the address does not say which are shown.", "info");
+      this.notify("Too many points for a link: the address does not list which are shown.", "info");
     }
   }
 

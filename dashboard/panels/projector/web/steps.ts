@@ -39,7 +39,7 @@ export class Steps {
     this.panel = panel;
     this.aligned = parts.check(
       "Keep points in place",
-      "Every step is projected so that points stay as near as they can to where they were before: then what moves has changed.",
+      "Every step is projected so that points stay as close as possible to their previous positions; what moves has changed.",
       (on: boolean) => panel.setAligned(on),
     );
     this.element = make(

@@ -86,7 +86,7 @@ export class View extends ViewHand {
   // ---- the page
 
   describe() {
-    const what = this.dimensions === 3 ? "arrow keys turn it, with Shift they move it" : "arrow keys move it";
+    const what = this.dimensions === 3 ? "arrow keys rotate it, with Shift they pan it" : "arrow keys pan it";
     this.over.setAttribute(
       "aria-label",
       `Cloud of ${

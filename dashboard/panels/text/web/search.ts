@@ -83,10 +83,10 @@ function headOf(): HTMLElement {
   const { hits, at, error, busy, place } = state;
   const previous = iconButton(
     "left",
-    tip({ title: "Previous text with a hit", keys: ["Shift Enter"] }),
+    tip({ title: "Previous text with a match", keys: ["Shift Enter"] }),
     () => step(-1),
   );
-  const next = iconButton("right", tip({ title: "Next text with a hit", keys: ["Enter"] }), () => step(1));
+  const next = iconButton("right", tip({ title: "Next text with a match", keys: ["Enter"] }), () => step(1));
   previous.disabled = next.disabled = !hits.length;
   const where = at >= 0 ? `${stepText(at + 1)} of ${stepText(hits.length)} · ` : "";
   const said = make("output", { className: error ? "bad" : "" }, error || where + progress(state));
@@ -94,7 +94,7 @@ function headOf(): HTMLElement {
   if (error) return head;
   if (busy) head.append(make("span", { className: "dim" }, "searching"));
   else if (place) {
-    const on = make("button", { className: "quiet act-on" }, "Go on");
+    const on = make("button", { className: "quiet act-on" }, "Continue");
     on.addEventListener("click", goOn);
     head.append(on);
   }
@@ -122,7 +122,7 @@ export function step(by: 1 | -1): void {
   if (state.hits.length) go(hitBeside(state, by));
 }
 
-/** Goes to a text with a hit; a card that is on another page or in a closed group is brought here first. */
+/** Goes to a text with a match; a card that is on another page or in a closed group is brought here first. */
 async function go(at: number): Promise<void> {
   state.at = at;
   const hit = state.hits[at];

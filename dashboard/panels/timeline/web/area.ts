@@ -168,7 +168,7 @@ export class Area {
   /** Says that the totals are on their way. */
   private wait(start: number, end: number) {
     const { drawer } = this.panel;
-    const title = make("span", { className: "timeline-drawer-title" }, `${durationText(end - start)} · adding up …`);
+    const title = make("span", { className: "timeline-drawer-title" }, `${durationText(end - start)} · summing …`);
     const head = make("div", { className: "timeline-drawer-head", role: "status" }, title);
     const body = make(
       "div",

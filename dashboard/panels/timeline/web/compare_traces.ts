@@ -27,7 +27,7 @@ const MOST = 8;
 /** Characters of a name that windows carry. */
 const WINDOW_NAME = 160;
 const ALIGNMENTS: Record<Alignment, string> = {
-  start: "Beginnings",
+  start: "Start of trace",
   step: "A step",
   clock: "Wall clock",
   collectives: "Collectives",
@@ -231,7 +231,7 @@ export class Together {
           entry.setAttribute("aria-label", `${runName(t.run)} · ${t.label}`);
           return entry;
         }),
-        found.length ? "" : make("p", { className: "timeline-none" }, "No other trace of that name"),
+        found.length ? "" : make("p", { className: "timeline-none" }, "No other trace matches"),
       );
     };
     field.addEventListener("input", fill);
@@ -271,7 +271,7 @@ export class Together {
           make(
             "div",
             { className: "timeline-box-row" },
-            button("Color differences", "Color slices by what became of them in the second trace", () => {
+            button("Color differences", "Color slices by how they changed in the second trace", () => {
               popover.close();
               panel.setColor("difference");
             }),

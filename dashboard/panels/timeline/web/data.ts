@@ -60,7 +60,7 @@ export interface SliceWindow {
 
 export function decode(buffer: ArrayBuffer): SliceWindow {
   const view = new DataView(buffer);
-  if (view.getUint32(0) !== 0x53535731) throw new Error("The server's answer is not a timeline window.");
+  if (view.getUint32(0) !== 0x53535731) throw new Error("Unexpected response from the server: not a timeline window.");
   const length = view.getUint32(4, true);
   const header: WindowHeader = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   const n = header.n;

@@ -32,7 +32,7 @@ export class Lanes implements Choices {
   filter = "";
   /** Lanes so deep that they would fill the screen alone start folded where not all fits. */
   foldDeep = false;
-  /** Whether the filter is no regular expression, and taken as text. */
+  /** Whether the filter is not a regular expression, and taken as text. */
   wrong = false;
   matches: (text: string) => boolean = () => true;
   /** Keys of groups and lanes, folded or not against what they are at first. */

@@ -72,9 +72,9 @@ export class Overlays {
       sources.every((source) =>
         source.stretches[which].answer && !Object.keys(source.stretches[which].answer.totals).length
       );
-    if (this.idle && empty("idle")) return "Nothing ran on a device in what is visible, so no stream was idle.";
+    if (this.idle && empty("idle")) return "Nothing ran on a device in the visible range, so no stream was idle.";
     if (this.critical && empty("critical")) {
-      return "No critical path is known here: it is made of operators, launches and kernels.";
+      return "No critical path here: it needs operators, launches and kernels.";
     }
     return "";
   }

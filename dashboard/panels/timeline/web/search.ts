@@ -61,7 +61,7 @@ export class Search {
       ),
       name: button(
         "“ ”",
-        "The whole name, letter by letter",
+        "Match the whole name, case-sensitive",
         () => this.setMatch(this.match === "name" ? "text" : "name"),
         "plain toggle",
       ),
