@@ -238,6 +238,8 @@ def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.
         ],
         "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
         "personal": [setting.name for setting in settings if setting.personal],
+        "former_names": {former: setting.name for setting in settings for former in setting.former_names},
+        "former_values": {setting.name: dict(setting.former_values) for setting in settings if setting.former_values},
     }
     return [
         dcc.Store(id="view"),

@@ -16,11 +16,15 @@ class PanelFacts(TypedDict):
 
 
 class Declared(TypedDict):
-    """All panels, the defaults of all settings, and which of these are remembered for the next visit."""
+    """All panels, the defaults of all settings, which of these are remembered for the next visit, and former names."""
 
     panels: list[PanelFacts]
     values: dict[str, list[str]]
     personal: list[str]
+    former_names: dict[str, str]
+    """What a setting of an earlier version is called now."""
+    former_values: dict[str, dict[str, str]]
+    """By the setting's name, what its values of earlier versions are called now."""
 
 
 MESSAGES: Final = (Declared,)

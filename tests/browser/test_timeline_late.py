@@ -326,3 +326,13 @@ def test_an_impatient_second_click_opens_the_box_of_traces_too(page: Page, open_
     assert len(held.routes) == 1
     held.release()
     expect(page.get_by_label("Find a trace")).to_be_focused()
+
+
+def test_a_link_of_an_earlier_version_opens_with_its_settings_and_gets_their_new_names(
+    page: Page, open_page: Open
+) -> None:
+    open_page("&timeline.colour=category&mesh.background=grey&images.map=viridis")
+    expect(page.get_by_role("button", name="Color: Category")).to_be_visible()
+    assert address(page, "color") == ["category"]
+    assert "mesh.background=gray" in page.url
+    assert address(page, "colour") == []

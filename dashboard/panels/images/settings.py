@@ -1,5 +1,6 @@
 """What the images panel keeps in the URL."""
 
+from dataclasses import replace
 from typing import Any, Final, Literal, get_args
 
 from stepscope.dashboard.page.state import Setting, choice, flag, names, number
@@ -25,7 +26,9 @@ RATE: Final = choice("images.rate", "5", ("1", "2", "5", "10", "20", "30"))
 GAMMA: Final = number("images.gamma", 1.0, 0.1, 5.0)
 INVERT: Final = flag("images.invert", False)
 CHANNEL: Final = choice("images.channel", "all", ("all", "r", "g", "b", "a", "luminance"))
-MAP: Final = choice("images.map", "gray", ("gray", "viridis", "magma", "turbo"))
+MAP: Final = replace(
+    choice("images.map", "gray", ("gray", "viridis", "magma", "turbo")), former_values={"grey": "gray"}
+)
 LARGE: Final = names("images.large")
 """Run, tag, step ("" at the end) and sample of the picture that is open large."""
 OTHER: Final = names("images.other")

@@ -82,7 +82,9 @@ FOCUS: Final = _number("projector.focus", "", 0, 1 << 32)
 METRIC: Final = data_choice("projector.metric", METRICS)
 SPACE: Final = data_choice("projector.space", ("original", "picture"))
 """Where to search for neighbors."""
-NEIGHBORS: Final = _number("projector.neighbors", "100", 1, MOST_NEIGHBORS)
+NEIGHBORS: Final = replace(
+    _number("projector.neighbors", "100", 1, MOST_NEIGHBORS), former_names=("projector.neighbours",)
+)
 ISOLATE: Final = text("projector.isolate", "")
 """Points that alone are shown, as ``0-5,9``."""
 HIDDEN: Final = text("projector.hidden", "")

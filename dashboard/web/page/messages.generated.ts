@@ -1,10 +1,12 @@
 // Made from stepscope.dashboard.page.messages and stepscope.dashboard.traces.messages by `python -m tools.generate_page`; change them there.
 
-/** All panels, the defaults of all settings, and which of these are remembered for the next visit. */
+/** All panels, the defaults of all settings, which of these are remembered for the next visit, and former names. */
 export interface Declared {
   panels: PanelFacts[];
   values: Record<string, string[]>;
   personal: string[];
+  former_names: Record<string, string>;
+  former_values: Record<string, Record<string, string>>;
 }
 
 /** What can be recorded, by whom, and into which runs; if nothing can, why not. */
