@@ -80,10 +80,10 @@ def test_filter_narrows_list_and_charts_and_shows_a_bad_pattern(
     assert run_names(page) == ["seed_0", "seed_0"]
     expect(page).to_have_url(re.compile("run_filter=SEED_0"))
     pattern.fill("seed_[")
-    expect(page.locator("#sidebar")).to_contain_text("No regular expression")
+    expect(page.locator("#sidebar")).to_contain_text("Not a valid regular expression")
     expect(count).to_have_text("3 of 3 shown")
     pattern.fill("")
-    expect(page.locator("#sidebar")).not_to_contain_text("No regular expression")
+    expect(page.locator("#sidebar")).not_to_contain_text("Not a valid regular expression")
 
 
 def test_switching_runs(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -374,7 +374,7 @@ def test_keys_of_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: 
     expect(page.get_by_role("tab", name="Text")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("?")
     sheet = page.get_by_role("dialog", name="Keys and mouse")
-    expect(sheet).to_contain_text("Next or previous hit")
+    expect(sheet).to_contain_text("Next or previous match")
     page.keyboard.press("?")
     row = {"id": "text.try", "title": "Does something", "keys": ["g"]}
     page.evaluate("row => stepscope.commands.register({panel: 'text', title: 'Text', commands: [row]})", row)

@@ -312,7 +312,7 @@ def test_adjustments_and_zoom_are_drawn_and_kept_in_the_url(serve: Serve, page: 
     page.keyboard.press("r")
     page.get_by_label("Channel", exact=True).select_option("g")
     wait_for_color(page, [100, 100, 100])
-    page.get_by_label("Colors of pictures").select_option("viridis")
+    page.get_by_label("Colormap of single-channel").select_option("viridis")
     wait_for_color(page, [43, 118, 142])
     expect(page).to_have_url(re.compile(r"images\.channel=g.*images\.map=viridis"))
     page.keyboard.press("1")
@@ -366,7 +366,7 @@ def test_pictures_of_different_sizes_are_compared_as_the_user_says(serve: Serve,
     expect(page.locator(".sizes-note")).to_have_text("A is 8 × 8, B is 4 × 4.")
     numbers = page.locator(".difference-facts dd")
     expect(numbers.last).to_have_text("1 of 16 (6.25%)")
-    page.get_by_label("How pictures of different sizes").select_option("scaled")
+    page.get_by_label("How images of different sizes").select_option("scaled")
     expect(numbers.last).to_contain_text("of 64")
 
 

@@ -311,7 +311,7 @@ def test_two_dozen_cards_need_one_context_which_may_be_lost(serve: Serve, page: 
     page.locator(".mesh-canvas").last.focus()
     page.keyboard.press("ArrowRight")
     message = page.locator(".mesh-message:not([hidden])").last
-    expect(message).to_contain_text("took the drawing away")
+    expect(message).to_contain_text("context was lost")
     page.evaluate("() => window.lose.restoreContext()")
     expect(page.locator(".mesh-message:not([hidden])")).to_have_count(0)
     assert page.evaluate("() => window.contexts") == 1

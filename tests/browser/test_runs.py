@@ -325,7 +325,7 @@ def test_the_table_is_used_from_the_keyboard(serve: Serve, page: Page, logdir: P
     expect(page).to_have_url(re.compile("runs.pin=a/seed_0$"))
     expect(page.locator(".run-grid .ag-floating-top .name-cell")).to_be_focused()
     page.keyboard.press("F2")
-    page.get_by_role("textbox", name="Name on the screen of").fill("")
+    page.get_by_role("textbox", name="Display name of").fill("")
     page.keyboard.press("Enter")
     expect_names(page, "a/seed_0", "b/seed_0", "a/seed_1", "b/seed_1")
     page.keyboard.press("Escape")

@@ -222,7 +222,7 @@ def test_totals_that_are_on_their_way_say_so(open_page: Open) -> None:
     page.mouse.move(*point(page, state, 580, "stream 9 · copies"), steps=4)
     page.mouse.up()
     page.keyboard.up("Shift")
-    expect(page.locator(".timeline-drawer [role=status]")).to_contain_text("adding up")
+    expect(page.locator(".timeline-drawer [role=status]")).to_contain_text("summing")
     held.pop().continue_()
     expect(page.locator(".timeline-table tbody tr")).to_have_count(2)
     expect(page.locator(".timeline-drawer [role=status]")).to_have_count(0)
@@ -383,7 +383,7 @@ def test_the_visible_part_leaves_as_a_trace_and_as_a_picture(open_page: Open) ->
         with page.expect_download() as saved:
             page.get_by_role("menuitem", name=entry).click()
         content = saved.value.path().read_bytes()
-        if entry.startswith("Picture"):
+        if entry.startswith("Image"):
             drawing = ElementTree.fromstring(content)
             words = {element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
             assert {"stream 7 · compute", "GPU 0 · Tiny GPU", "sgemm"} <= words

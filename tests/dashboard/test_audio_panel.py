@@ -174,7 +174,7 @@ def test_equal_clips_are_decoded_once() -> None:
         (wav_bytes(b"", channels=2000), "WAV", "Too many channels specified"),
         (b"fLaC" + bytes(60), "FLAC", "FLAC of 64 B that cannot be decoded"),
         (b"OggS" + bytes(60), "Ogg", "Ogg of 64 B that cannot be decoded"),
-        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B that cannot be decoded: Format not recognized"),
+        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B that cannot be decoded: Format not recogni"),
         (b"\xff\xfb" + bytes(200), "MP3", "MP3 of 202 B that cannot be decoded: no frame of sound"),
     ],
 )

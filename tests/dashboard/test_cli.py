@@ -282,7 +282,7 @@ def test_tokens_that_cannot_be_used(token: str) -> None:
             Access("0.0.0.0", "abc"),
             "  http://localhost:6006/?token=abc  (Ctrl+C to stop)\n"
             "  http://box:6006/?token=abc\n"
-            "Other machines reach this dashboard, without encryption. Whoever has the token can read what is below "
+            "Other machines reach this dashboard, without encryption. Anyone who has the token can read what is below "
             "logs[1], save layouts in it, drop files and "
             "start projections.",
         ),

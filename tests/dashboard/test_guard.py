@@ -186,7 +186,7 @@ def test_a_proxys_names_can_be_allowed(serve: Callable[..., TestClient], host: s
 
 @pytest.mark.parametrize("name", ["", "*", "a b", "*.*.org", "http://a.org", "a.org:80", "-", ".org"])
 def test_names_that_cannot_be_allowed(name: str) -> None:
-    with pytest.raises(ValueError, match="is no name of a host"):
+    with pytest.raises(ValueError, match="is not a name of a host"):
         checked_host(name)
 
 
@@ -227,7 +227,7 @@ def test_a_page_under_a_path(serve: Callable[..., TestClient]) -> None:
 
 @pytest.mark.parametrize("given", ["notes", "/a//b", "/a b", "/../a", "/a?b", "//a", "/é", "/<a>"])
 def test_paths_that_no_page_can_be_under(given: str) -> None:
-    with pytest.raises(ValueError, match="is no path of an address"):
+    with pytest.raises(ValueError, match="is not a path of an address"):
         checked_prefix(given)
 
 

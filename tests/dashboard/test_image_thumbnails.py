@@ -77,7 +77,7 @@ def test_an_animation_goes_as_it_is() -> None:
     [
         (png_of_size(30_000, 30_000), "too large: at most 50,000,000 pixels are drawn"),
         (png_of_size(9_000, 9_000), "is 9,000 by 9,000: at most 50,000,000 pixels are drawn"),
-        (png_of_size(0, 7), "the picture"),
+        (png_of_size(0, 7), "the image"),
         (png_of_size(40, 40), "the image is damaged"),
         (b"\x89PNG\r\n\x1a\n", "its header cannot be read"),
     ],

@@ -282,7 +282,7 @@ def test_results_are_kept_and_found_by_another_server(make_jobs: Callable[..., J
     assert settled(second, job.key)["iteration"] == 50
     third = make_jobs(ResultFiles(tmp_path))
     assert third.reported(job.key)[0]["state"] == "done"
-    with pytest.raises(JobError, match="There is no such computation any more"):
+    with pytest.raises(JobError, match="This computation no longer exists"):
         third.reported("0" * 32)
 
 

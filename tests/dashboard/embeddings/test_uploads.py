@@ -171,7 +171,7 @@ def test_of_two_changes_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch) 
         return sources_of_file(*arguments)
 
     monkeypatch.setattr("stepscope.dashboard.embeddings.uploads.sources_of_file", listed)
-    with pytest.raises(UploadError, match="The file was changed meanwhile; try again"):
+    with pytest.raises(UploadError, match="The file has changed; try again"):
         second.finish()
     (kept,) = uploads.sources()
     assert isinstance(kept.origin, FileOrigin)
