@@ -8,7 +8,7 @@ DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 INTEGRATIONS_VENV ?= .venv-integrations
 INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
-.PHONY: demo test check lint types units tests test-integrations benchmarks protos sample-logs screenshots clean
+.PHONY: demo test check lint types units tests test-integrations benchmarks protos sample-logs screenshots site clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
@@ -53,6 +53,10 @@ screenshots: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
 	$(BIN)/python -m docs.screenshots.make
 
+# The documentation as a site, in site/.
+site: $(VENV)/.installed-test
+	$(BIN)/mkdocs build --strict
+
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Stepscope needs Python 3.11 or newer; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
@@ -77,4 +81,4 @@ $(INTEGRATIONS_VENV)/.installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(INTEGRATIONS_VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(INTEGRATIONS_VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis

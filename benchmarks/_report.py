@@ -23,6 +23,13 @@ class Figure:
         """How many times as good as the peer; above 1 is better, whichever way the unit counts."""
         return self.ours / self.peer if self.higher_is_better else self.peer / self.ours
 
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Ours and the peer's as they are shown."""
+        if min(self.ours, self.peer) >= 1000:
+            return f"{self.ours:,.0f}", f"{self.peer:,.0f}"
+        return f"{self.ours:,.4g}", f"{self.peer:,.4g}"
+
 
 def print_figures(figures: Iterable[Figure], console: Console | None = None) -> None:
     """Prints a table with a line per figure."""
@@ -30,8 +37,5 @@ def print_figures(figures: Iterable[Figure], console: Console | None = None) -> 
     for column in (1, 2, 4):
         table.columns[column].justify = "right"
     for figure in figures:
-        ours, peer = f"{figure.ours:,.4g}", f"{figure.peer:,.4g}"
-        if min(figure.ours, figure.peer) >= 1000:
-            ours, peer = f"{figure.ours:,.0f}", f"{figure.peer:,.0f}"
-        table.add_row(figure.name, ours, peer, figure.unit, f"{figure.ratio:.1f}x", figure.peer_name)
+        table.add_row(figure.name, *figure.texts, figure.unit, f"{figure.ratio:.1f}x", figure.peer_name)
     (console or Console()).print(table)

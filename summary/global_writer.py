@@ -11,12 +11,18 @@ class GlobalSummaryWriter:
     """A `SummaryWriter` whose steps are counted per tag, across the processes that inherit it.
 
     Args:
-        logdir, comment, purge_step, max_queue, flush_secs, filename_suffix, write_to_disk, log_dir: as `SummaryWriter`.
+        logdir: as `SummaryWriter`.
+        comment: as `SummaryWriter`.
+        purge_step: as `SummaryWriter`.
+        max_queue: as `SummaryWriter`.
+        flush_secs: as `SummaryWriter`.
+        filename_suffix: as `SummaryWriter`.
+        write_to_disk: as `SummaryWriter`.
+        log_dir: as `SummaryWriter`.
         coalesce_process: no effect; each process writes a file of its own into the one folder.
         kwargs: further arguments of `SummaryWriter`.
 
-    Raises:
-        as `SummaryWriter`.
+    It raises what `SummaryWriter` does.
     """
 
     _shared: ClassVar["GlobalSummaryWriter | None"] = None

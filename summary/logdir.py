@@ -42,7 +42,8 @@ class Logdir:
 
     Args:
         source: where the files are, or what `stepscope.summary.logdir_source.source_of` takes; a directory may come
-        later. companion_patterns: file names, with wildcards, of other files that snapshots should list.
+            later.
+        companion_patterns: file names, with wildcards, of other files that snapshots should list.
         recognizers: tell by the content which of the others they should list too.
         keep_superseded: show points that a restart overwrote.
         cache: keeps what was read for the next time.

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.dashboard.cli.main import VERBS, ListedVerb
+from stepscope.dashboard.cli.base import ListedVerb
+from stepscope.dashboard.cli.verbs import VERBS
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.registry import PANELS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-GUIDE = "\n".join(path.read_text() for path in sorted((REPOSITORY / "docs").glob("*.md")))
+DOCS = REPOSITORY / "docs"
+GUIDE = "\n".join(path.read_text() for path in sorted(DOCS.rglob("*.md")))
+OUTSIDE = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+"""Pages that are not of the site, whose links the build of the site does not check."""
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
@@ -24,14 +28,41 @@ def test_every_option_is_documented(verb: ListedVerb) -> None:
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
-def test_every_panel_is_documented_with_its_picture(panel: Panel) -> None:
-    assert f"## {panel.title}" in GUIDE
-    assert f"screenshots/{panel.name}_" in GUIDE
-    assert (REPOSITORY / "docs" / "screenshots" / f"{panel.name}_light.png").is_file()
-    assert (REPOSITORY / "docs" / "screenshots" / f"{panel.name}_dark.png").is_file()
+def test_every_panel_has_its_page_with_its_picture(panel: Panel) -> None:
+    page = (DOCS / "panels" / f"{panel.name}.md").read_text()
+    assert page.startswith(f"# {panel.title}\n")
+    assert f"screenshots/{panel.name}_" in page
+    assert (DOCS / "screenshots" / f"{panel.name}_light.png").is_file()
+    assert (DOCS / "screenshots" / f"{panel.name}_dark.png").is_file()
+    assert f"panels/{panel.name}.md" in (DOCS / "dashboard.md").read_text()
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    headings = re.findall(r"(?m)^#+ (.+)$", page.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_links_between_the_pages_lead_somewhere() -> None:
-    for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
-        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
-            assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
+    for page in (*OUTSIDE, *DOCS.rglob("*.md")):
+        for target, anchor in re.findall(r"\]\(([^)#\s]+)#?([^)\s]*)\)", page.read_text()):
+            if "://" not in target:
+                file = page.parent / target
+                assert file.exists(), f"{page.name} links to {target}"
+                assert not anchor or anchor in anchors(file), f"{page.name} links to {target}#{anchor}"
+
+
+def test_the_readme_is_short() -> None:
+    assert len((REPOSITORY / "README.md").read_text().splitlines()) < 130
+
+
+def test_the_readme_and_the_start_page_lead_to_every_task() -> None:
+    for page in (REPOSITORY / "README.md", DOCS / "index.md"):
+        text = page.read_text()
+        assert [task.name for task in (DOCS / "tasks").glob("*.md") if f"tasks/{task.name}" not in text] == []
+
+
+def test_every_file_that_the_guide_for_contributors_names_is_there() -> None:
+    named = re.findall(r"`([\w./]+/[\w./]*)`", (REPOSITORY / "CONTRIBUTING.md").read_text())
+    assert len(named) > 20
+    assert [path for path in named if not (REPOSITORY / path).exists()] == []

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 _PREFIX: Final = "stepscope-"
-KINDS: Final = ("dropped", "points")
+KINDS: Final = ("demo", "dropped", "points")
 _LOCK: Final = ".lock"
 _TRIES: Final = 10
 _LEFT_SECONDS: Final = 86_400

@@ -112,13 +112,14 @@ def test_a_click_is_not_undone_by_what_is_drawn_late(serve: Callable[..., Dashbo
             second();
             frames.splice(0).forEach((frame) => frame(performance.now()));
           };
-          const header = document.querySelector(".hparams-grid .ag-header-cell[col-id=lr] .ag-header-cell-label");
+          const header = () =>
+            document.querySelector(".hparams-grid .ag-header-cell[col-id=lr] .ag-header-cell-label").click();
           const rows = ".hparams-grid .ag-row";
           const box = (at) => document.querySelector(`${rows}[row-index="${at}"] .ag-selection-checkbox input`);
           window.requestAnimationFrame = (frame) => frames.push(frame);
           await twice(() => box(2).click(), "runs.select=run_2", () => box(4).click());
           await said("runs.select=run_4");
-          await twice(() => header.click(), "hparams.sort=lr:asc", () => header.click());
+          await twice(header, "hparams.sort=lr:asc", header);
           window.requestAnimationFrame = real;
         }"""
     )

@@ -1,4 +1,7 @@
-"""A panel is one folder and one line of the registry: without both, the rest builds, type-checks and serves."""
+"""A panel is one folder and one line of the registry: without both, the rest builds, type-checks and serves.
+
+That no module of another folder imports a panel's is held by ``test_architecture`` and ``test_web_modules``.
+"""
 
 import os
 import shutil
@@ -7,18 +10,24 @@ import sys
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
 from stepscope.dashboard.page import bundle
-from stepscope.dashboard.panels.registry import PANELS
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, PANELS
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.follow import Follower
+from stepscope.summary.logdir import Logdir
+
+REPOSITORY = bundle.ROOT.parent
 
 SERVE = """
 import importlib, pkgutil, sys
 from fastapi.testclient import TestClient
 from stepscope import dashboard
 
-for module in pkgutil.walk_packages(dashboard.__path__, "dashboard."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
+for module in pkgutil.walk_packages(dashboard.__path__, "stepscope.dashboard."):
+    importlib.import_module(module.name)
 
 from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, PANELS
 from stepscope.dashboard.server.app import build_app
@@ -38,8 +47,25 @@ print(*(panel.name for panel in PANELS))
 
 
 @pytest.mark.parametrize("removed", [panel.name for panel in PANELS])
-def test_the_rest_works_without_a_panel(removed: str, tmp_path: Path) -> None:
-    root = tmp_path / "dashboard"
+def test_the_others_are_served_without_a_panel(removed: str, tmp_path: Path) -> None:
+    others = [panel for panel in PANELS if panel.name != removed]
+    logdir = Logdir(str(tmp_path), companion_patterns=COMPANION_PATTERNS)
+    live = Live(str(tmp_path), lambda publish: Follower(logdir, publish))
+    live.publish(logdir.update())
+    client = TestClient(build_app(live, panels=others), base_url="http://localhost")
+    layout = client.get("/_dash-layout").text.replace(" ", "")
+    assert [panel.name for panel in PANELS if f'"name":"{panel.name}"' in layout] == [panel.name for panel in others]
+
+
+@pytest.mark.parametrize("removed", ["audio", "timeline"])
+def test_the_rest_works_without_the_folder_of_a_panel(removed: str, tmp_path: Path) -> None:
+    package = tmp_path / "stepscope"
+    root = package / "dashboard"
+    package.mkdir()
+    for path in (REPOSITORY / "stepscope").glob("*.py"):
+        shutil.copy(path, package)
+    for room in ("summary", "profiler"):
+        (package / room).symlink_to(REPOSITORY / room)
     shutil.copytree(bundle.ROOT, root, ignore=shutil.ignore_patterns("*_bundle", ".bundle-*", "__pycache__"))
     shutil.copy(bundle.ROOT.parent / "deno.json", tmp_path)
     shutil.rmtree(root / "panels" / removed)

@@ -1,6 +1,7 @@
 // Cards of curves: what they show, fetched for those on the screen, kept up to date, with one cursor for all.
 // dashboard/curves/routes.py answers; web/lines draws.
 import { settings as runSettings } from "../../runs/web/settings.generated.ts";
+import { runs } from "../../runs/web/state.ts";
 import type { Column } from "../../web/core/binary.ts";
 import { failed as notLoaded, ready } from "../../web/cards/loading.ts";
 import { callbackContext, callbacks, noUpdate } from "../../web/core/dash.ts";
@@ -89,7 +90,7 @@ function draw(card: Card) {
   card.model = modelOf(chart, {
     weight: weightOf(key),
     scheme: state.scheme,
-    hidden: new Set(state.params.getAll("hide")),
+    hidden: runs.hidden(state.params),
     selected: new Set(readSetting(runSettings.select)),
     outliers: ignoresOutliers(key),
     yScale: ownOf(key).scale ?? read(({ y }) => y),
@@ -101,7 +102,7 @@ function draw(card: Card) {
   plot.setModel(card.model);
   element.classList.add("drawn");
   ready(element);
-  showBars(element, range ? [] : singles(chart, new Set(state.params.getAll("hide"))));
+  showBars(element, range ? [] : singles(chart, runs.hidden(state.params)));
   element.classList.toggle("zoomed", range !== null);
   element.classList.toggle("shareable", canShare(key));
   note(card, [ownText(ownOf(key)), chart.note].filter(Boolean).join(" · "));
@@ -145,7 +146,7 @@ let answered = { base: "", hidden: new Set<string>() };
 
 function viewOf(query: string) {
   const rest = new URLSearchParams(query);
-  const hidden = new Set(rest.getAll("hide"));
+  const hidden = runs.hidden(rest);
   rest.delete("hide");
   return { base: `${state.panel} ${revision} ${rest}`, hidden, grouped: rest.has(runSettings.group.name) };
 }

@@ -69,7 +69,7 @@ export function rename({ run }: RunRow, anchor: HTMLElement, at: Place): void {
     value: runs.given(settings.name, run) || run,
     maxLength: 200,
     className: "text-field",
-    "aria-label": `Name on the screen of ${run}`,
+    "aria-label": `Display name of ${run}`,
     spellcheck: false,
   });
   const save = () => {

@@ -17,13 +17,18 @@ export function write(text: string): void {
 }
 
 /** Names that may complete what is typed; they are asked for when the field gets the focus. */
-let words: Promise<string[]> = Promise.resolve([]);
+let names: string[] = [];
 let list: HTMLUListElement | null = null;
+/** Whether something was typed since the field got the focus. */
+let typed = false;
+/** What stood before the caret when the list was made. */
+let listed = "";
 
-async function learnWords(): Promise<string[]> {
+async function learnNames(): Promise<void> {
   const { built_in: builtIn, hparams, metrics, statistics } = await runs.fields();
   const tags = metrics.flatMap(({ tag }) => statistics.map((statistic) => quoted(`${tag}.${statistic}`)));
-  return [...builtIn, ...hparams.map(({ label }) => quoted(label)), ...tags];
+  names = [...builtIn, ...hparams.map(({ label }) => quoted(label)), ...tags];
+  if (typed) offer();
 }
 
 function closeList(): void {
@@ -38,13 +43,14 @@ function sides(input: HTMLInputElement): [string, string] {
   return [input.value.slice(0, caret), input.value.slice(caret)];
 }
 
-async function offer(): Promise<void> {
-  const names = await words.catch(() => []);
+function offer(): void {
   const input = field();
   closeList();
-  const word = input && input === document.activeElement ? wordIn(sides(input)[0]) : null;
+  if (!input || input !== document.activeElement) return;
+  listed = sides(input)[0];
+  const word = wordIn(listed);
   const fits = word ? fitting(names, word) : [];
-  if (!input || !word || !fits.length) return;
+  if (!word || !fits.length) return;
   const entries = fits.map((name, place) => {
     const props = { role: "option", id: `completion-${place}`, "aria-selected": "false" };
     const entry = make("li", props, make("bdi", {}, name));
@@ -69,6 +75,12 @@ function complete(name: string, word: Word): void {
   write(text);
   input.setSelectionRange(caret, caret);
   closeList();
+}
+
+/** The list follows what is typed a moment later: a key that comes before that is meant for what is typed. */
+function catchUp(): void {
+  const input = field();
+  if (input && list && listed !== sides(input)[0]) offer();
 }
 
 const chosen = () => list?.querySelector("[aria-selected=true]") ?? null;
@@ -101,8 +113,14 @@ function close(): boolean {
 const keys = {
   ArrowDown: () => move(1),
   ArrowUp: () => move(-1),
-  Enter: () => take(chosen()),
-  Tab: () => take(chosen() ?? list?.firstElementChild),
+  Enter: () => {
+    catchUp();
+    return take(chosen());
+  },
+  Tab: () => {
+    catchUp();
+    return take(chosen() ?? list?.firstElementChild);
+  },
   Escape: close,
 };
 
@@ -110,7 +128,8 @@ const inSearch = (event: Event) => event.target !== null && event.target === fie
 let leaving = new AbortController();
 document.addEventListener("focusin", (event) => {
   if (!inSearch(event) || !event.target) return;
-  words = learnWords();
+  typed = false;
+  learnNames().catch(() => names = []);
   leaving.abort();
   leaving = new AbortController();
   bind(event.target, keys, leaving.signal);
@@ -120,5 +139,9 @@ document.addEventListener("focusout", (event) => {
   leaving.abort();
   closeList();
 });
-// After React has the text: it would undo what is written meanwhile.
-document.addEventListener("input", (event) => void (inSearch(event) && event.isTrusted && setTimeout(offer)));
+document.addEventListener("input", (event) => {
+  if (!inSearch(event) || !event.isTrusted) return;
+  typed = true;
+  // After React has the text: it would undo what is written meanwhile.
+  setTimeout(offer);
+});

@@ -5,7 +5,7 @@ import { Api } from "../../web/core/request.ts";
 import { view as pageView } from "../../web/page/view.ts";
 import type { Listing, RunFields, RunRow } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
-import { givenIn, isOn, switched, withGiven } from "./switches.ts";
+import { givenIn, hiddenRuns, isOn, switched, withGiven } from "./switches.ts";
 
 export type * from "./messages.generated.ts";
 
@@ -99,6 +99,9 @@ export const runs = {
   around: (): Surroundings => around,
   view: () => view,
   isOn: (row: RunRow): boolean => isOn(row, switches()),
+  /** The runs that a view switches off by "hide". */
+  hidden: (params: URLSearchParams): Set<string> =>
+    hiddenRuns(rows.values(), { hide: new Set(params.getAll("hide")), show: new Set(params.getAll("show")) }),
   isSelected: (run: string): boolean => view.selected.has(run),
   isPinned: (run: string): boolean => view.pinned.has(run),
   isFolded,

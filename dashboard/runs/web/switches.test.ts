@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { givenIn, isOn, switched, withGiven } from "./switches.ts";
+import { givenIn, hiddenRuns, isOn, switched, withGiven } from "./switches.ts";
 
 const RUNS = ["a", "b", "c"].map((run, order) => ({ run, parent: null, order }));
 const switches = (base: string, show: string[] = [], hide: string[] = []) => ({
@@ -33,6 +33,17 @@ Deno.test("a run that belongs to another is with it, unless it was switched itse
   const apart = switches("default", [], ["a/x"]);
   assert.deepEqual(switched([parent, helper], false, apart), { show: [], hide: ["a"] });
   assert.deepEqual(switched([off, ofOff], true, switches("default")), { show: ["c"], hide: [] });
+});
+
+Deno.test("a run that is hidden hides what belongs to it, unless that is shown by name", () => {
+  const runs = [
+    { run: "a", parent: null, order: 0 },
+    ...["x", "y"].map((name) => ({ run: `a/${name}`, parent: "a", order: 0 })),
+  ];
+  const sets = (hide: string[], show: string[] = []) => ({ hide: new Set(hide), show: new Set(show) });
+  assert.deepEqual([...hiddenRuns(runs, sets(["a"]))], ["a", "a/x", "a/y"]);
+  assert.deepEqual([...hiddenRuns(runs, sets(["a", "b"], ["a/y"]))], ["a", "b", "a/x"]);
+  assert.deepEqual([...hiddenRuns(runs, sets(["a/x"]))], ["a/x"]);
 });
 
 Deno.test("a run is given one text, whatever signs its name has, and loses it with an empty one", () => {

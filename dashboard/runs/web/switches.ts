@@ -25,6 +25,16 @@ function inBase({ parent, order }: Switchable, switches: Switches): boolean {
 export const isOn = (run: Switchable, switches: Switches): boolean =>
   (inBase(run, switches) || switches.show.has(run.run)) && !switches.hide.has(run.run);
 
+/** The runs that `hide` switches off: those it names, and what belongs to them without being shown by name. */
+export function hiddenRuns(
+  runs: Iterable<Switchable>,
+  { hide, show }: { hide: ReadonlySet<string>; show: ReadonlySet<string> },
+): Set<string> {
+  const hidden = new Set(hide);
+  for (const { run, parent } of runs) if (parent !== null && hide.has(parent) && !show.has(run)) hidden.add(run);
+  return hidden;
+}
+
 /**
  * The exceptions after runs were switched: each is kept only where it differs from the base.
  * @param runs those that belong to another behind it

@@ -1,0 +1,67 @@
+"""``stepscope demo``: the dashboard over sample logs, which are installed with it."""
+
+import shutil
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Final
+
+from stepscope.dashboard.cli.reading import check_logdirs
+from stepscope.dashboard.cli.serve import ServeVerb
+from stepscope.dashboard.server.steady_output import steady_console
+from stepscope.dashboard.server.temporary_folders import OwnedFolder
+from stepscope.summary.errors import UserError
+
+SAMPLES: Final = Path(__file__).parent.parent / "sample_logs"
+"""Runs of small networks that learn to tell digits apart, with all that the dashboard shows."""
+NAME: Final = "digits"
+
+
+class DemoVerb:
+    """Serves the sample logs from a copy, so that nothing is written where packages are installed."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare where the logs go, and how to serve."""
+        parser.add_argument(
+            "--folder",
+            type=Path,
+            metavar="DIR",
+            help="put the sample logs into DIR and leave them there, to try other commands on them "
+            "(default: a temporary folder, deleted at the end)",
+        )
+        ServeVerb.add_server_arguments(parser)
+
+    def run(self, arguments: Namespace) -> int:
+        """Serve the sample logs until Ctrl+C.
+
+        Raises:
+            UserError: they cannot be copied.
+        """
+        console = steady_console()
+        if arguments.folder is not None:
+            put_samples(arguments.folder)
+            return ServeVerb.run_with(arguments, check_logdirs([str(arguments.folder)], console), console)
+        # The next start has a folder of another name, for which what was kept of this one would be of no use.
+        arguments.no_cache = True
+        owned = OwnedFolder("demo")
+        try:
+            logdir = owned.path / "logs"
+            put_samples(logdir)
+            return ServeVerb.run_with(arguments, check_logdirs([str(logdir)], console), console)
+        finally:
+            owned.close()
+
+
+def put_samples(folder: Path) -> None:
+    """Copy the sample logs to ``folder/digits``, which is made if need be; what is there already is left as it is.
+
+    Raises:
+        UserError: they are not installed, or the folder cannot be written.
+    """
+    if (folder / NAME).exists():
+        return
+    if not SAMPLES.is_dir():
+        raise UserError(f"The sample logs are not installed; expected them in {SAMPLES}.")
+    try:
+        shutil.copytree(SAMPLES, folder / NAME)
+    except OSError as error:
+        raise UserError(f"The sample logs cannot be written to {folder}: {error.strerror or error}.") from error
