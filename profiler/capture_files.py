@@ -175,7 +175,7 @@ def _about(packed: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> dict[str,
     except (ValueError, RecursionError) as error:
         raise AnswerError(f"its {SUMMARY_NAME} is damaged: {error}") from error
     if not isinstance(about, dict):
-        raise AnswerError(f"its {SUMMARY_NAME} is no JSON object")
+        raise AnswerError(f"its {SUMMARY_NAME} is not a JSON object")
     return about
 
 
@@ -222,7 +222,7 @@ def _copy_step_stats(stored: IO[bytes], size: int, logdir: Path, tag_suffix: str
         if writer is not None:
             writer.close()
     if refused:
-        notes.append(f"{refused:,} events of the answer were no StepStats and were left out")
+        notes.append(f"{refused:,} events of the answer were not StepStats and were left out")
     return copied
 
 

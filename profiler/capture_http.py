@@ -207,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _record_into(self, archive: IO[bytes], request: CaptureRequest) -> None:
         if not self.server.turn.acquire(blocking=False):
-            raise RefusalError(409, "somebody else captures this process already. Try again when that is over.")
+            raise RefusalError(409, "this process is already being captured. Try again when that is finished.")
         try:
             with tempfile.TemporaryDirectory(prefix="stepscope-capture-") as name:
                 folder = Path(name)
@@ -230,7 +230,7 @@ class _Handler(BaseHTTPRequestHandler):
         except UserError as error:
             raise RefusalError(400, str(error)) from error
         except ImportError as error:
-            raise RefusalError(400, f"a collector that was asked for cannot be loaded here: {error}.") from error
+            raise RefusalError(400, f"a requested collector cannot be loaded here: {error}.") from error
         except OSError:
             raise
         except Exception as error:

@@ -106,7 +106,7 @@ class RequestedProfile(Profile):
         with self._turn:
             recording, error = self.recording, self._error
         if self._cancelled:
-            raise CaptureCancelledError("nobody waits for the recording any more")
+            raise CaptureCancelledError("the client no longer waits for the recording")
         if error is not None:
             raise error
         if recording is None:

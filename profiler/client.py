@@ -70,7 +70,7 @@ def parse_address(text: str) -> Address:
     found = re.fullmatch(r"\[([0-9A-Fa-f:.]+)\]:(\d{1,5})|([A-Za-z0-9._-]+):(\d{1,5})", text.strip())
     port = int(found[2] or found[4]) if found else 0
     if found is None or not 0 < port <= 65535:
-        raise UserError(f"{text!r} is no address. Expected HOST:PORT, such as localhost:{DEFAULT_PORT}.")
+        raise UserError(f"{text!r} is not an address. Expected HOST:PORT, such as localhost:{DEFAULT_PORT}.")
     return Address(found[1] or found[3], port)
 
 
@@ -128,7 +128,7 @@ class Client:
             logdir: a local directory.
             begin_ns: names the folder of the trace; wall time, nanoseconds since the epoch.
             tag_suffix: goes behind the tags of StepStats, to tell processes apart.
-            attempts: how often to ask while nobody listens or another recording runs, a second apart.
+            attempts: how often to ask while nobody listens or another recording runs, one per second.
             on_phase: called with what begins.
 
         Raises:

@@ -16,7 +16,7 @@ from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces.build import rows_of
 from stepscope.summary.errors import UserError
 from stepscope.summary.kernels import kernel
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 Match = Literal["text", "regex", "name"]
 """How a search compares: see `search`."""
@@ -258,7 +258,7 @@ def search(trace: Trace, pattern: str, match: Match = "text") -> NDArray[np.int6
     """Return indices of the slices whose name a pattern matches, in order of time.
 
     ``match`` says what the pattern is: a part of the name in any case ("text"), a regular expression ("regex"), or the
-    whole name to the letter ("name"). Raises `UserError` for what is no valid regular expression. An empty pattern
+    whole name to the letter ("name"). Raises `UserError` for what is not a valid regular expression. An empty pattern
     finds nothing.
     """
     if not pattern:

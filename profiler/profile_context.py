@@ -78,7 +78,7 @@ class ProfileContext:
         collectors: as `profiler.start`.
 
     Raises:
-        TypeError, ValueError: there is no directory, there are too many steps, or a step is no number.
+        TypeError, ValueError: there is no directory, there are too many steps, or a step is not a number.
         UserError: there is no collector of a name.
     """
 

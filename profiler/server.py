@@ -78,8 +78,8 @@ def start(port: int = DEFAULT_PORT, *, host: str = "127.0.0.1", token: str | Non
         token: what others have to know to be answered; needed where other machines reach the server.
 
     Raises:
-        UserError: the port is taken or out of range, the host is no address of this machine, or the token is missing
-            or too short.
+        UserError: the port is taken or out of range, the host is not an address of this machine, or the token is
+            missing or too short.
     """
     if not 0 <= port <= 65535:
         raise UserError(f"port {port} is out of range. Expected a number from 0 to 65535, such as {DEFAULT_PORT}.")
@@ -91,7 +91,7 @@ def start(port: int = DEFAULT_PORT, *, host: str = "127.0.0.1", token: str | Non
         )
     if token is None and not ipaddress.ip_address(address).is_loopback:
         raise UserError(
-            f"other machines reach {host}, and nobody may record this process unasked. Expected a token of "
+            f"other machines reach {host}, and must not record this process without permission. Expected a token of "
             f"{SHORTEST_TOKEN} or more characters: make one by\n  {_MAKE_TOKEN}\nand start the server by "
             f"start({port}, host={host!r}, token=...)."
         )

@@ -64,7 +64,7 @@ class Session:
         host_name: names the trace file, and the host in it.
 
     Raises:
-        TypeError, ValueError: ``first_step`` is no whole number of 64 bits.
+        TypeError, ValueError: ``first_step`` is not a whole number of 64 bits.
     """
 
     def __init__(

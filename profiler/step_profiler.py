@@ -164,7 +164,7 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
                 re.compile(pattern)
             except re.error as error:
                 raise ValueError(
-                    f"the option {name} has {pattern!r}, which is no regular expression: {error}"
+                    f"the option {name} has {pattern!r}, which is not a regular expression: {error}"
                 ) from None
     return dict(options)
 

@@ -21,7 +21,7 @@ def checked_tag(tag: object) -> str:
     """``tag`` itself, which may be empty, as in PyTorch's writer.
 
     Raises:
-        TypeError: it is no string.
+        TypeError: it is not a string.
         ValueError: it cannot be encoded as UTF-8.
     """
     if not isinstance(tag, str):
@@ -37,7 +37,7 @@ def checked_name(name: object) -> str:
     """``name`` itself, a tag that must say something, as TensorFlow demands.
 
     Raises:
-        TypeError: it is no string.
+        TypeError: it is not a string.
         ValueError: it is empty or cannot be encoded as UTF-8.
     """
     tag = checked_tag(name)
@@ -50,7 +50,7 @@ def checked_step(step: object) -> int:
     """``step`` as an int64, by the rule of the other writers: None is 0, and of all else `int`, so that 1.5 is 1.
 
     Raises:
-        TypeError: it is no number.
+        TypeError: it is not a number.
         ValueError: it is NaN, infinite, text of no whole number, or does not fit 64 bits.
     """
     if step is None:
@@ -101,7 +101,7 @@ def checked_wall_time(wall_time: object) -> float:
     """``wall_time`` in seconds since the epoch.
 
     Raises:
-        TypeError: it is no number.
+        TypeError: it is not a number.
         ValueError: it is NaN or infinite, which some readers take for the end of the file.
     """
     seconds = checked_number(wall_time, "a wall time")
@@ -116,7 +116,7 @@ def checked_number(value: object, name: str) -> float:
     NaN and infinities are numbers here.
 
     Raises:
-        TypeError: it is no real number.
+        TypeError: it is not a real number.
         ValueError: it has no element, several, or is too large for float64.
     """
     if isinstance(value, int | float) or type(value).__module__ in _EXACT_NUMBERS:

@@ -36,7 +36,7 @@ class Cancellation:
             Cancelled: it is not wanted any more, or its time is over.
         """
         if self._cancelled.is_set():
-            raise Cancelled("Nobody waits for this any more.")
+            raise Cancelled("The request was canceled.")
         if self._deadline is not None and self._clock() > self._deadline:
             raise Cancelled(f"This took longer than {self._seconds:g} seconds and was ended.")
 

@@ -31,14 +31,14 @@ class Not(Generic[C]):
 
 
 @dataclass(frozen=True)
-class Both(Generic[C]):
+class BoolOp(Generic[C]):
     """All of these, or any of them."""
 
     kind: Literal["and", "or"]
     conditions: tuple["Tree[C]", ...]
 
 
-Tree: TypeAlias = C | Not[C] | Both[C]
+Tree: TypeAlias = C | Not[C] | BoolOp[C]
 """A condition whose comparisons are of the type ``C``."""
 
 
@@ -133,7 +133,7 @@ class ConditionParser(ABC, Generic[C]):
         conditions = [part()]
         while self.take("word", kind):
             conditions.append(part())
-        return conditions[0] if len(conditions) == 1 else Both(kind, tuple(conditions))
+        return conditions[0] if len(conditions) == 1 else BoolOp(kind, tuple(conditions))
 
     def _not(self) -> Tree[C]:
         self._depth += 1

@@ -54,7 +54,7 @@ class FileHealth:
 
 @dataclass(frozen=True)
 class Companion:
-    """A file in the log directory that is no event file but belongs to a run, such as a trace."""
+    """A file in the log directory that is not an event file but belongs to a run, such as a trace."""
 
     run: str
     relative_path: PurePosixPath

@@ -97,7 +97,7 @@ def read_text(
 
 def _as_utf8(content: bytes, name: str) -> bytes:
     if b"\0" in content[:4096]:
-        raise VectorTableError(f"{name} is no text in UTF-8.")
+        raise VectorTableError(f"{name} is not text in UTF-8.")
     content = content.removeprefix(b"\xef\xbb\xbf")
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -255,7 +255,7 @@ def _mended(
         return frame, np.flatnonzero(kept), ()
     count = int(np.count_nonzero(~kept))
     said = "1 row has a value" if count == 1 else f"{count:,} rows have values"
-    remark = Remark("no numbers", f"{said} that is no number and left out, such as {example[:40]!r}.", count)
+    remark = Remark("no numbers", f"{said} that is not a number and left out, such as {example[:40]!r}.", count)
     return frame.filter(pl.Series(kept)), np.flatnonzero(kept), (remark,)
 
 

@@ -1,4 +1,4 @@
-"""Embeddings: files beside the event files, and the ``projector_config.pbtxt`` that names them.
+"""Embeddings: files next to the event files, and the ``projector_config.pbtxt`` that names them.
 
 The layout is that of PyTorch's ``add_embedding``: ``<step>/<tag>/`` in the run's folder holds ``tensors.tsv`` (or
 ``tensors.bytes``), ``metadata.tsv`` and ``sprite.png``.

@@ -275,7 +275,7 @@ class EventFile:
                     self._head = content[:_HEAD_BYTES]
                 outcome, taken = self._scan_window(np.frombuffer(content, np.uint8), position, rows)
                 end = position + len(content)
-                # What follows damage at the end is read anew when the file grows, as the end may be half written.
+                # What follows damage at the end is read again when the file grows, as the end may be half written.
                 self._advance(position + taken if self._lost_at is None else self._lost_at, content, position)
                 if len(content) < window:
                     break
@@ -430,7 +430,7 @@ class EventFile:
     ) -> tuple[Rows, NDArray[np.bool_]]:
         """Decode numbers in forms that the scan leaves alone, such as integer tensors; returns also which there are.
 
-        What is no number is damage only under a tag of scalars.
+        What is not a number is damage only under a tag of scalars.
         """
         values = rows.values.copy()
         readable = np.ones(len(rows), np.bool_)
@@ -501,7 +501,7 @@ def _read_again(
             break
         states.append(points.state(count))
     if len(states) < len(found) or file._tail_as_in(state) is None:
-        raise OSError(errno.ESTALE, f"{path} is not the file any more that it was when it was read first")
+        raise OSError(errno.ESTALE, f"{path} is no longer the file that was first read")
     return states
 
 

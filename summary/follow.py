@@ -69,9 +69,7 @@ class Follower:
             except Exception:
                 # The page must not stand still without a word; the next look may well succeed.
                 looked = False
-                _log.exception(
-                    "the log directory %s could not be updated; looking again soon", self._logdir.source.address
-                )
+                _log.exception("the log directory %s could not be updated; retrying soon", self._logdir.source.address)
             if self._wake.wait(self._poll_seconds):
                 # A writer's flush comes as several changes; one pass can take them all.
                 self._stopping.wait(_SETTLING_SECONDS)
@@ -103,7 +101,7 @@ class Follower:
                 continue
             except OSError as error:
                 self._refused[folder] = time.monotonic()
-                _log.warning("%s cannot be watched (%s); looking by the clock", folder, error)
+                _log.warning("%s cannot be watched (%s); polling instead", folder, error)
                 continue
             watched_anew = True
         return watched_anew

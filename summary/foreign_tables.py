@@ -80,10 +80,10 @@ class _Reader:
         if found is None:
             self.end()
             raise ForeignTableError("it is damaged, or takes more memory than it says")
-        status, told = found
+        status, reported = found
         if status == _FAILED:
-            raise ForeignTableError(told.decode("utf-8", "replace"))
-        return told
+            raise ForeignTableError(reported.decode("utf-8", "replace"))
+        return reported
 
     def _converse(self, content: bytes, declared: int, answer: "Future[tuple[bytes, bytes] | None]") -> None:
         assert self._process.stdin is not None
@@ -149,8 +149,8 @@ def _receive(stream: IO[bytes]) -> tuple[bytes, bytes] | None:
     if len(head) < 9:
         return None
     (length,) = struct.unpack("<Q", head[1:])
-    told = stream.read(length)
-    return (head[:1], told) if len(told) == length else None
+    reported = stream.read(length)
+    return (head[:1], reported) if len(reported) == length else None
 
 
 def serve() -> None:
@@ -166,13 +166,13 @@ def serve() -> None:
         content = source.read(length)
         _limit_memory(_SPARE_BYTES + 3 * (length + declared))
         try:
-            status, told = _READ, _as_stream(_read(content))
+            status, reported = _READ, _as_stream(_read(content))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
-            status, told = _FAILED, f"{error!s:.300}".encode()
+            status, reported = _FAILED, f"{error!s:.300}".encode()
         del content
-        target.write(status + struct.pack("<Q", len(told)) + told)
+        target.write(status + struct.pack("<Q", len(reported)) + reported)
         target.flush()
-        del told
+        del reported
 
 
 def _limit_memory(most: int) -> None:

@@ -74,7 +74,7 @@ def every(steps: int | None = None, secs: float | None = None, *, clock: Clock =
     """Return an interval in steps or in seconds.
 
     Raises:
-        TypeError: ``steps`` is no whole number, or ``secs`` no number.
+        TypeError: ``steps`` is not a whole number, or ``secs`` no number.
         ValueError: both or neither are given, ``steps`` is below 1, or ``secs`` is not positive and finite.
     """
     if (steps is None) == (secs is None):
@@ -120,12 +120,12 @@ class SummarySaver(Hook):
         save_secs: interval in seconds; give one of the two.
         values: what is written beside what the loop logs, by tag: numbers, arrays or tensors of one element that the
             loop changes in place, or functions that are called with nothing when it is due.
-        save: called with the writer and the step when it is due, for what is no number: images, histograms, text.
+        save: called with the writer and the step when it is due, for what is not a number: images, histograms, text.
         clock: seconds; another one is for tests.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be; when due, a value is no number, and then nothing of
-            that step is written.
+        TypeError, ValueError: an argument is not what it must be; when due, a value is not a number, and then nothing
+            of that step is written.
     """
 
     def __init__(
@@ -358,7 +358,7 @@ class Hooks:
         ``hooks.log(loss=loss)`` and ``hooks.log({"loss/train": loss})`` are the same but for the tag.
 
         Raises:
-            TypeError, ValueError: a name is no tag.
+            TypeError, ValueError: a name is not a tag.
         """
         self._values.update({checked_tag(tag): value for tag, value in {**values, **more_values}.items()})
 

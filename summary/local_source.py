@@ -171,7 +171,7 @@ class LocalSource:
                 is_folder, is_file = entry.is_dir(), entry.is_file()
             except OSError as error:
                 if error.errno not in _NOTHING_THERE:
-                    problem = problem or f"{entry.name} cannot be looked at: {_reason(error)}"
+                    problem = problem or f"{entry.name} cannot be accessed: {_reason(error)}"
                     if known is not None:
                         files += [file for file in known.files if file.path.name == entry.name]
                         folders += [below for below in known.folders if below.path == entry.path]

@@ -121,13 +121,13 @@ class Output:
         if not isinstance(error, OSError) or not self._backlog.size:
             return error
         reason = error.strerror or str(error)
-        told = OSError(
+        reported = OSError(
             error.errno or errno.EIO,
             f"{reason}; {self._backlog.unseen(self._file)} are not in the file and are kept for another try",
             self.name,
         )
-        told.__cause__ = error
-        return told
+        reported.__cause__ = error
+        return reported
 
     def _leave_removed(self) -> None:
         assert self._file is not None
@@ -140,7 +140,7 @@ class Output:
         if self._count:
             self.notices.append(
                 f"{removed} was removed while it was written to, and the {self._count:,} events in it are gone; "
-                "what comes after goes to a new file"
+                "later events go to a new file"
             )
 
 

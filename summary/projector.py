@@ -338,7 +338,7 @@ def _open_local(run: ProjectorRun, path: str) -> BinaryIO:
         roots = [Path(root).resolve() for root in (run.folder, run.logdir) if root]
         is_file = resolved.is_file()
     except ValueError as error:
-        raise ProjectorError(f"{path[:200]!r} is no path: {error}.") from error
+        raise ProjectorError(f"{path[:200]!r} is not a path: {error}.") from error
     if not any(resolved.is_relative_to(root) for root in roots):
         raise _outside(path)
     if not is_file:
@@ -366,7 +366,7 @@ def _open_remote(run: ProjectorRun, path: str) -> BinaryIO:
         if is_address(written) or inside.startswith("/") or inside.split("/")[0] == "..":
             raise _outside(path)
     if any(c in path for c in "\0?#"):
-        raise ProjectorError(f"{path[:200]!r} is no path: it has a character that no path may have.")
+        raise ProjectorError(f"{path[:200]!r} is not a path: it has a character that no path may have.")
     relative = PurePosixPath(posixpath.normpath(below / path))
     address = url_to_fs(root)[1].rstrip("/")
     for length in range(1, len(relative.parts) + 1):
@@ -394,7 +394,7 @@ def _read_config(companion: Companion, companions: Sequence[Companion]) -> Proje
             raise ValueError(f"it has {companion.size:,} bytes; at most {LARGEST_CONFIG:,} are read")
         text_format.Parse(companion.read().decode(), config, allow_unknown_field=True)
     except (OSError, ValueError, RecursionError, text_format.ParseError) as error:
-        problem = f"{companion.relative_path} is no readable projector configuration: {error}."
+        problem = f"{companion.relative_path} is not a readable projector configuration: {error}."
         return ProjectorRun(run, ProjectorConfig(), folder, companion.root, problem)
     checkpoints = _checkpoints(config, companion, companions)
     kept = [info for info in config.embeddings if info.tensor_path or (checkpoints and info.tensor_name)]

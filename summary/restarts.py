@@ -65,7 +65,7 @@ class Standing(NamedTuple):
 def turns(spans: Sequence[tuple[float, float]]) -> list[Turn]:
     """Return the turn of each file of a run.
 
-    Files are in the order of their first events, those of equal times as they are given. Where a time is no number,
+    Files are in the order of their first events, those of equal times as they are given. Where a time is not a number,
     nothing can be told, and all files follow each other as they are given.
 
     Args:
@@ -114,7 +114,7 @@ def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArra
     return kept
 
 
-def standing(files: Sequence[Written], *, told: bool) -> Standing:
+def standing(files: Sequence[Written], *, reported: bool) -> Standing:
     """Return which points of a tag no restart has overwritten.
 
     A restart in a file overwrites what stands before it in the file, and in the files that had ended when its file
@@ -124,22 +124,24 @@ def standing(files: Sequence[Written], *, told: bool) -> Standing:
 
     Args:
         files: in order of their ranks.
-        told: whether the run has a ``SessionLog.START`` that restarts it, in whichever file.
+        reported: whether the run has a ``SessionLog.START`` that restarts it, in whichever file.
     """
-    begins = [None] * len(files) if told else _steps_that_begin_anew(files)
+    begins = [None] * len(files) if reported else _steps_that_begin_anew(files)
     # For each file the lowest step at which it restarts the run; then the lowest of it and of all files behind it.
-    lowest = [_lowest(file, begin, told=told) for file, begin in zip(files, begins, strict=True)]
+    lowest = [_lowest(file, begin, reported=reported) for file, begin in zip(files, begins, strict=True)]
     for place in range(len(files) - 1, 0, -1):
         lowest[place - 1] = min(lowest[place - 1], lowest[place])
     ranks = [file.turn.rank for file in files]
     kept: list[NDArray[np.bool_]] = []
     for file in files:
-        own = np.ones(len(file.steps), np.bool_) if told and not file.starts else kept_points(file.steps, file.starts)
+        own = (
+            np.ones(len(file.steps), np.bool_) if reported and not file.starts else kept_points(file.steps, file.starts)
+        )
         following = bisect.bisect_left(ranks, file.turn.after)
         if following < len(files) and lowest[following] < math.inf:
             own &= file.steps < lowest[following]
         kept.append(own)
-    resumed = () if all(mask.all() for mask in kept) else _resumptions(files, begins, told=told)
+    resumed = () if all(mask.all() for mask in kept) else _resumptions(files, begins, reported=reported)
     return Standing(kept, resumed)
 
 
@@ -190,19 +192,19 @@ def _steps_that_begin_anew(files: Sequence[Written]) -> list[int | None]:
     return begins
 
 
-def _lowest(file: Written, begin: int | None, *, told: bool) -> float:
-    steps = [restart.step for restart in file.starts] if told else file.steps[1:][file.steps[1:] < file.steps[:-1]]
+def _lowest(file: Written, begin: int | None, *, reported: bool) -> float:
+    steps = [restart.step for restart in file.starts] if reported else file.steps[1:][file.steps[1:] < file.steps[:-1]]
     return min([*([begin] if begin is not None else []), *([int(min(steps))] if len(steps) else [])], default=math.inf)
 
 
-def _resumptions(files: Sequence[Written], begins: Sequence[int | None], *, told: bool) -> tuple[Resumption, ...]:
+def _resumptions(files: Sequence[Written], begins: Sequence[int | None], *, reported: bool) -> tuple[Resumption, ...]:
     """Return the restarts that overwrote points, with how many each of them overwrote; at most `MOST_RESUMPTIONS`."""
     alive = [np.ones(len(file.steps), np.bool_) for file in files]
     found: list[Resumption] = []
     looked_at = 0
     for place, file in enumerate(files):
         restarts = [] if begins[place] is None else [Restart(0, begins[place] or 0)]
-        if told:
+        if reported:
             restarts += file.starts
         else:
             back = np.flatnonzero(file.steps[1:] < file.steps[:-1]) + 1

@@ -67,7 +67,7 @@ class DamageReason(IntEnum):
 DAMAGE_REASONS: Final = {
     DamageReason.HEADER: "the CRC of a record's length does not match",
     DamageReason.DATA: "the CRC of a record's data does not match",
-    DamageReason.MESSAGE: "the record's CRCs match but it is no Event message",
+    DamageReason.MESSAGE: "the record's CRCs match but it is not an Event message",
 }
 
 
@@ -252,7 +252,7 @@ class RowsByTag(NamedTuple):
     values: NDArray[np.float64]
     numbers: NDArray[np.int32]
     is_blob: NDArray[np.bool_]
-    """Whether the row holds what is no number to the scan."""
+    """Whether the row holds what is not a number to the scan."""
     group_ends: NDArray[np.int64]
     """[tags]: where each tag's rows end; they begin where the tag's before end."""
     goes_back: NDArray[np.bool_]

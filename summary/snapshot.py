@@ -64,7 +64,7 @@ class Snapshot(Contents):
             error (String).
 
         Raises:
-            TypeError, ValueError: as for `scalars`; or ``last`` is no whole number above 0.
+            TypeError, ValueError: as for `scalars`; or ``last`` is not a whole number above 0.
             SelectionError: also, the payloads need more than ``max_bytes``.
         """
         return self.table("histograms", runs, tags, last=last, max_bytes=max_bytes)

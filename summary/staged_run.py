@@ -40,7 +40,7 @@ class StagedFile:
     """How much of the file the cache has."""
 
     def need_points(self) -> None:
-        """See to it that the points are there; a file of which they are lost says why, and is read anew next time."""
+        """See to it that the points are there; a file of which they are lost says why, and is read again next time."""
         try:
             self.events.points  # noqa: B018
         except OSError as error:
@@ -188,11 +188,11 @@ class StagedRun:
         # A start that begins the run may come to restart it, when another file gets points before it.
         restarting = list(_restarting(turns))
         # Where the run tells of its restarts, those of files without the tag count too.
-        told = (restarting, list(turns.items())) if restarting else None
+        reported = (restarting, list(turns.items())) if restarting else None
         series: dict[str, Series] = {}
         for tag in tags:
             holding = [(events, points) for events in turns if (points := events.points.get(tag)) is not None]
-            state = (starts, told, [(events, len(points), turns[events]) for events, points in holding])
+            state = (starts, reported, [(events, len(points), turns[events]) for events, points in holding])
             known = self._made.get(tag)
             if known is None or known.state != state:
                 known = self._made[tag] = _Made(state, *self._make_series(tag, holding, turns, restarting))
@@ -219,7 +219,7 @@ class StagedRun:
             written = _written(tag, parts, turns, restarting)
             kept = [np.ones(len(file.steps), np.bool_) for file in written.values()]
             if not self._keep_superseded:
-                kept, resumed = standing(list(written.values()), told=bool(restarting))
+                kept, resumed = standing(list(written.values()), reported=bool(restarting))
                 counts = [int(np.count_nonzero(~mask)) for mask in kept]
                 superseded = {events.path: count for events, count in zip(written, counts, strict=True) if count}
             if superseded or at_once > 1:

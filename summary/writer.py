@@ -24,11 +24,11 @@ from stepscope.summary.arguments import (
     checked_wall_time,
 )
 from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.kinds.base import Prepared
 from stepscope.summary.kinds.histogram import tensorflow_table
 from stepscope.summary.kinds.scalar import ScalarForm, scalar
 from stepscope.summary.locks import ForkSafeLock
-from stepscope.summary.messages import own_message
 from stepscope.summary.output import FILE_VERSION
 from stepscope.summary.proto.custom_scalars_pb2 import Layout
 from stepscope.summary.proto.event_pb2 import Event, SessionLog

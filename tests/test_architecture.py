@@ -210,7 +210,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.writer",
         "summary.conditions",
         "summary.errors",
-        "summary.patterns",
+        "summary.safe_regex",
         "summary.storage",
         "summary.hooks",
         "summary.cancellation",

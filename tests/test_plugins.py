@@ -123,7 +123,7 @@ def test_a_verb_is_one_file_and_one_line(tmp_path: Path) -> None:
     assert "stepscope greet" in stepscope(tmp_path, "gret").stderr
     without = stepscope(tmp_path, "greet", "you", **{SWITCH: "0"})
     assert without.returncode == 2
-    assert "greet is no verb" in without.stderr
+    assert "greet is not a verb" in without.stderr
 
 
 def test_a_verb_that_breaks_is_named_and_the_others_work(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from typing import Final, TypeVar
 
 from stepscope.dashboard.panels.timeline import area, details, overlays, payloads, relations
 from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace, Progress
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace
-from stepscope.dashboard.traces.studies import Progress, Study
 from stepscope.profiler.analysis.critical_path import path_of
 from stepscope.summary.contents import Companion
 
@@ -145,16 +145,16 @@ def ask(opened: OpenedTrace) -> None:
 
 def _questions(opened: OpenedTrace) -> dict[str, Callable[[], bytes]]:
     end = max(opened.end_ns - opened.start_ns, 1)
-    study = Study(opened, Progress())
+    analyzed = AnalyzedTrace(opened, Progress())
     middle = len(opened.trace) // 2
 
     def critical_path() -> bytes:
-        path = path_of(study.facts, step=None)
+        path = path_of(analyzed.facts, step=None)
         return json_bytes(overlays.critical_path_window(path, opened.trace, opened.start_ns, 0, end, 2000))
 
     of_slice: dict[str, Callable[[], bytes]] = {
         "slice": lambda: json_bytes(details.slice_details(opened, middle)),
-        "relations": lambda: json_bytes(relations.relations(study, opened, middle)),
+        "relations": lambda: json_bytes(relations.relations(analyzed, opened, middle)),
         "critical_path": critical_path,
     }
     return {

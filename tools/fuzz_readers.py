@@ -75,7 +75,7 @@ def fuzz_damaged_file(random: Random) -> None:
 
 
 def fuzz_random_bytes(random: Random) -> None:
-    """Bytes that are no event file show nothing, and are one damage from the beginning to the end."""
+    """Bytes that are not an event file show nothing, and are one damage from the beginning to the end."""
     content = random.randbytes(random.choice([0, 5, 11, 12, 13, 100, 5000]))
     check_as_plainly_read(read_in_pieces(content, random), content)
 

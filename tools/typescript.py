@@ -54,10 +54,10 @@ def _interface(message: type, met: list[type]) -> str:
     optional: frozenset[str] = getattr(message, "__optional_keys__", frozenset())
     rows = [f"  {_key(name)}{'?' if name in optional else ''}: {typed(hint, met)};" for name, hint in hints.items()]
     comment = (message.__doc__ or "").strip().split("\n\n")[0]
-    told = (
+    reported = (
         "" if comment.startswith((f"{message.__name__}(", "dict(")) or not comment else f"/** {_one_line(comment)} */\n"
     )
-    return f"{told}export interface {message.__name__} {{\n" + "\n".join(rows) + "\n}\n"
+    return f"{reported}export interface {message.__name__} {{\n" + "\n".join(rows) + "\n}\n"
 
 
 def typed(hint: Any, met: list[type]) -> str:

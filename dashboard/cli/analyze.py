@@ -63,10 +63,10 @@ class AnalyzeVerb:
             "trace",
             nargs="+",
             metavar="TRACE",
-            help="the trace; several are the ranks of one job, in order; of a folder those in it or below it, which "
-            "are ranks of one job if they say so, or were recorded at one time",
+            help="the trace; several are the ranks of one job, in order; for a folder, those in or below it, which "
+            "are ranks of one job if they say so or were recorded at the same time",
         )
-        parser.add_argument("--json", action="store_true", help="print the tables as JSON, whole")
+        parser.add_argument("--json", action="store_true", help="print the complete tables as JSON")
         parser.add_argument(
             "--fail-if",
             metavar="CONDITION",
@@ -87,7 +87,7 @@ class AnalyzeVerb:
             metavar="N",
             help=f"rows of each table (default {DEFAULT_TOP}; 0: all)",
         )
-        parser.add_argument("--before", metavar="TRACE", help="also say what changed since this trace")
+        parser.add_argument("--before", metavar="TRACE", help="also report what changed since this trace")
         parser.add_argument(
             "--per",
             choices=("step", "call", "total"),
@@ -146,7 +146,7 @@ def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Fac
     named = [_RANK.search(path.rpartition("/")[2]) for path in paths]
     by_name = None not in named and len({match[1] for match in named if match}) == len(paths)
     ranks = by_name or are_ranks(traces)
-    how = "taken as the ranks of one job" if ranks else "each for itself, as they are no ranks of one job"
+    how = "taken as the ranks of one job" if ranks else "each on its own, as they are not ranks of one job"
     print(printable(f"{given[0]}: {len(paths)} traces, {how}."), file=sys.stderr)
     return ranks
 
@@ -155,7 +155,9 @@ def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _Ab
     """Return what the tables of one trace need to be shown."""
     from stepscope.profiler.analysis.report import analyses
 
-    notes = {} if facts.trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace: it marks no steps")
+    notes = (
+        {} if facts.trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace, as it has no step markers")
+    )
     if basis is not None:
         notes |= dict.fromkeys(analyses("changes"), basis.words)
     device = any(len(each.every_device_activity.slice) for each in (facts, before) if each is not None)
@@ -193,7 +195,7 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
     """Return the tables to print.
 
     Raises:
-        UserError: one is no table, or needs traces that are not there.
+        UserError: one is not a table, or needs traces that are not there.
     """
     from stepscope.profiler.analysis.compare import CHANGES
     from stepscope.profiler.analysis.report import DIGEST, analyses
@@ -334,7 +336,9 @@ def _print_trace(
     console: Console, path: str, facts: "Facts", tables: "Mapping[str, pl.DataFrame]", top: int, about: _About
 ) -> None:
     steps = (
-        f"{len(facts.trace.steps):,} steps" if facts.trace.steps else "no steps marked, so that all of it counts as one"
+        f"{len(facts.trace.steps):,} steps"
+        if facts.trace.steps
+        else "no step markers, so the whole trace counts as one step"
     )
     console.print(f"[bold]{escape(printable(path))}[/bold]: {len(facts.trace):,} slices, {steps}")
     for note in facts.trace.losses.notes:
@@ -348,7 +352,7 @@ def _print_trace(
 
 def _print_findings(console: Console, frame: "pl.DataFrame") -> None:
     if frame.is_empty():
-        console.print("\nNothing stands out.")
+        console.print("\nNo findings.")
     for row in frame.to_dicts():
         style = "red" if row["severity"] == "problem" else "yellow"
         console.print(f"\n[{style}]{row['severity']}[/{style}] [bold]{escape(row['title'])}[/bold]")

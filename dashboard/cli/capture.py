@@ -49,8 +49,8 @@ class CaptureVerb:
             "addresses",
             nargs="+",
             metavar="HOST:PORT",
-            help=f"where programs listen that have called stepscope.profiler.server.start({DEFAULT_PORT}); all are "
-            "recorded at once",
+            help=f"addresses of programs that called stepscope.profiler.server.start({DEFAULT_PORT}); all are recorded "
+            "at once",
         )
         parser.add_argument("--logdir", required=True, metavar="DIR", help="the directory of the run to write into")
         parser.add_argument(
@@ -60,7 +60,10 @@ class CaptureVerb:
             help="how long, such as 2s, 500ms or 1m (2s); with --steps, the longest to wait for them (1m)",
         )
         parser.add_argument(
-            "--steps", type=_whole(1, MOST_STEPS), metavar="N", help="record N whole training steps instead of a time"
+            "--steps",
+            type=_whole(1, MOST_STEPS),
+            metavar="N",
+            help="record N complete training steps instead of a duration",
         )
         parser.add_argument(
             "--collector",
@@ -73,7 +76,7 @@ class CaptureVerb:
             type=_whole(0, 3),
             default=2,
             metavar="LEVEL",
-            help="0: steps alone, 1: scopes too, 2: memory and CPU too (%(default)s)",
+            help="0: steps only, 1: also scopes, 2: also memory and CPU (%(default)s)",
         )
         parser.add_argument(
             "--python-tracer-level",
@@ -90,19 +93,18 @@ class CaptureVerb:
             help="1: kernels and copies, where there is a device (%(default)s)",
         )
         parser.add_argument(
-            "--delay", type=duration_ms, default=0, metavar="TIME", help="what happens earlier than this is not kept"
+            "--delay", type=duration_ms, default=0, metavar="TIME", help="discard everything before this time"
         )
         parser.add_argument(
             "--token",
-            help=f"what the programs were given as token; better in the variable {TOKEN_VARIABLE}, which other users "
-            "cannot see",
+            help=f"the token of the programs; better in the variable {TOKEN_VARIABLE}, which other users cannot see",
         )
         parser.add_argument(
             "--attempts",
             type=_whole(1, 1000),
             default=3,
             metavar="N",
-            help="how often to ask while nothing listens or another recording runs, a second apart (%(default)s)",
+            help="how many times to try while nothing listens or another recording runs, one per second (%(default)s)",
         )
 
     def run(self, arguments: Namespace) -> int:
@@ -127,7 +129,7 @@ class CaptureVerb:
         for capture in captures:
             output.print("\n".join(_report(capture)), markup=False)
         if captures:
-            output.print(f"See it by: stepscope --logdir {arguments.logdir}", markup=False)
+            output.print(f"Open it with: stepscope --logdir {arguments.logdir}", markup=False)
         if errors:
             raise UserError("\n".join(_advised(error) for error in errors))
         return 0
@@ -160,7 +162,9 @@ def duration_ms(text: str) -> int:
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m)", text.strip())
     milliseconds = round(float(found[1]) * _UNITS[found[2]]) if found else 0
     if not 0 < milliseconds <= MOST_SECONDS * 1000:
-        raise ArgumentTypeError(f"{text!r} is no duration; expected such as 2s, 500ms or 1m, {MOST_SECONDS} s at most")
+        raise ArgumentTypeError(
+            f"{text!r} is not a duration; expected such as 2s, 500ms or 1m, {MOST_SECONDS} s at most"
+        )
     return milliseconds
 
 

@@ -33,18 +33,18 @@ class ConvertVerb:
             "--output",
             metavar="FILE",
             required=True,
-            help="the file to write; its ending says the format: .json, .json.gz and .json.zst (Chrome), "
+            help="the file to write; its extension sets the format: .json, .json.gz and .json.zst (Chrome), "
             ".pb (RunMetadata), .step_stats.pb (StepStats), .sstrace (cache)",
         )
         parser.add_argument(
-            "--to", choices=get_args(TraceFormat), help="the format, where the ending of FILE does not say it"
+            "--to", choices=get_args(TraceFormat), help="the format, if the extension of FILE does not set it"
         )
 
     def run(self, arguments: Namespace) -> int:
         """Write the converted trace, and say on standard error what was written and what could not be read.
 
         Raises:
-            UserError: the file is no trace, the format is not known, or the output cannot be written.
+            UserError: the file is not a trace, the format is not known, or the output cannot be written.
         """
         # The compiled loops of the readers take long to import, and the other verbs do without them.
         from stepscope.profiler.traces import load_trace
@@ -77,7 +77,7 @@ def _format_of(output: str) -> TraceFormat:
     if name.endswith(".sstrace"):
         return "cache"
     raise UserError(
-        f"{output} does not say which format is wanted. Expected an ending of .json, .json.gz, .json.zst, .pb, "
+        f"{output} does not name a format. Expected an extension of .json, .json.gz, .json.zst, .pb, "
         f".step_stats.pb or .sstrace, or --to with one of {', '.join(get_args(TraceFormat))}."
     )
 

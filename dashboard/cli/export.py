@@ -83,7 +83,7 @@ class ExportVerb:
         parser.add_argument(
             "--format",
             choices=get_args(TableFormat),
-            help="how to write a table (what the ending of FILE says, or csv)",
+            help="the format of the table (from the extension of FILE, or csv)",
         )
         parser.add_argument(
             "--kind",
@@ -95,14 +95,17 @@ class ExportVerb:
         parser.add_argument("--tag", metavar="REGEX", help="only tags that match somewhere, ignoring case")
         parser.add_argument("--pivot", action="store_true", help="one row per run and step, with a column per tag")
         parser.add_argument(
-            "--last", type=int, metavar="N", help="of images, histograms and the like, only the last N points of a tag"
+            "--last",
+            type=int,
+            metavar="N",
+            help="export only the last N points per tag of images, histograms and the like",
         )
         parser.add_argument(
             "--max-bytes",
             type=int,
             default=LARGEST_FRAME,
             metavar="N",
-            help="the most bytes of images, histograms and the like that a table may hold (%(default)s)",
+            help="maximum bytes of images, histograms and the like in a table (%(default)s)",
         )
         add_keep_superseded(parser)
         parser.add_argument(

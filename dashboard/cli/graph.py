@@ -70,7 +70,7 @@ class GraphVerb:
         folder = _write(event, arguments.logdir, name)
         console.print(
             f"Wrote a graph of {counted(len(shown.node), 'node')} to {escape(folder.address)}\n"
-            f"Look at it: stepscope --logdir {escape(arguments.logdir)}"
+            f"Open it with: stepscope --logdir {escape(arguments.logdir)}"
         )
         return 0
 

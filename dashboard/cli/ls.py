@@ -49,7 +49,7 @@ class ListRunsVerb:
             choices=sorted({*_RUN_COLUMNS, *_TAG_COLUMNS}),
             help="the column to sort by (when runs began, and tags appeared)",
         )
-        parser.add_argument("--reverse", action="store_true", help="the other way round")
+        parser.add_argument("--reverse", action="store_true", help="reverse the order")
         parser.add_argument("--json", action="store_true", help="print JSON, with times and durations in seconds")
         add_keep_superseded(parser)
 

@@ -24,7 +24,7 @@ DEFAULT_VERB: Final = "serve"
 _OWN: Final = frozenset(verb.name for verb in VERBS)
 
 
-def make_parser(asked: str) -> ArgumentParser:
+def make_parser(requested: str) -> ArgumentParser:
     """Return the parser of a command line that begins with a verb; the arguments of the others are not declared."""
     parser = ArgumentParser(
         prog="stepscope",
@@ -41,9 +41,9 @@ def make_parser(asked: str) -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"stepscope {version('stepscope')}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     # Those of others are looked for where they are asked for, or listed.
-    for listed in VERBS if asked in _OWN else all_verbs():
+    for listed in VERBS if requested in _OWN else all_verbs():
         of_verb = verbs.add_parser(listed.name, help=_literal(listed.help), description=listed.help)
-        if listed.name == asked:
+        if listed.name == requested:
             verb = _prepared(listed, of_verb)
             of_verb.set_defaults(chosen=verb)
     return parser
@@ -84,7 +84,7 @@ def with_verb(arguments: Sequence[str]) -> list[str]:
     """Return a command line with the verb that is meant where none stands: what is there to be opened is served.
 
     Raises:
-        UserError: it begins with a word that is no verb, and nothing of that name is there.
+        UserError: it begins with a word that is not a verb, and nothing of that name is there.
     """
     first = arguments[0] if arguments else ""
     if first in {"-h", "--help", "--version", *_OWN}:
@@ -110,11 +110,11 @@ def _is_there(place: str) -> bool:
 def _no_such_verb(word: str) -> str:
     helps = {verb.name: verb.help for verb in all_verbs()}
     meant = MEANT.get(word.lower()) or next(iter(get_close_matches(word.lower(), list(helps), 1)), None)
-    lines = [f"{word} is no verb, and there is no file or folder of that name."]
+    lines = [f"{word} is not a verb, and there is no file or folder of that name."]
     if meant is not None:
         lines.append(f"Did you mean: stepscope {meant}   ({helps[meant]})")
     lines += [
-        f"A folder that is still to come is waited for by: stepscope --logdir {word}",
+        f"To wait for a folder that does not exist yet: stepscope --logdir {word}",
         "All verbs: stepscope --help",
     ]
     return "\n".join(lines)

@@ -35,11 +35,13 @@ class ProjectVerb:
         parser.add_argument(
             "--metadata",
             metavar="M",
-            help="what is known of the points, a line each: TSV, CSV, JSON lines or Parquet",
+            help="metadata, one line per point: TSV, CSV, JSON lines or Parquet",
         )
-        parser.add_argument("--sprite", metavar="I", help="one picture with a picture of each point, line by line")
         parser.add_argument(
-            "--sprite-size", metavar="WxH", type=size, help="width and height of the picture of one point, in pixels"
+            "--sprite", metavar="I", help="one sprite image that holds the images of all points, row by row"
+        )
+        parser.add_argument(
+            "--sprite-size", metavar="WxH", type=size, help="width and height of one point's image, in pixels"
         )
         parser.add_argument(
             "--shape", metavar="NxD", type=size, help="points and dimensions of a FILE of raw float32 (.bytes)"
@@ -75,7 +77,7 @@ def size(text: str) -> tuple[int, int]:
     """Return two numbers with an x between them; raises ArgumentTypeError where it is something else."""
     match = re.fullmatch(r"(\d{1,9})[x,](\d{1,9})", text)
     if match is None or not int(match[1]) or not int(match[2]):
-        raise ArgumentTypeError(f"{text!r} is no size; expected such as 64x64")
+        raise ArgumentTypeError(f"{text!r} is not a size; expected such as 64x64")
     return int(match[1]), int(match[2])
 
 

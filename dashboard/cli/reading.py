@@ -38,9 +38,7 @@ def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
 
 def add_keep_superseded(parser: ArgumentParser) -> None:
     """Declare ``--keep-superseded``."""
-    parser.add_argument(
-        "--keep-superseded", action="store_true", help="also take points that a restarted run overwrote"
-    )
+    parser.add_argument("--keep-superseded", action="store_true", help="include points that a restarted run overwrote")
 
 
 def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Source:

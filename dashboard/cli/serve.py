@@ -73,11 +73,11 @@ class ServeVerb:
         )
         parser.add_argument(
             "--token",
-            help="what browsers and programs have to know to be answered; better in the variable "
-            f"{TOKEN_VARIABLE}, which other users of the machine cannot see",
+            help="the token that browsers and programs must send; better in the variable "
+            f"{TOKEN_VARIABLE}, which other users of the machine cannot read",
         )
         parser.add_argument(
-            "--no-token", action="store_true", help="answer everybody, also where --host lets other machines in"
+            "--no-token", action="store_true", help="serve without a token, even where --host lets other machines in"
         )
         parser.add_argument(
             "--allow-host",
@@ -87,20 +87,18 @@ class ServeVerb:
             type=host_to_allow,
             help="another name under which the page is opened, such as a proxy's; *.example.org for all of a domain",
         )
-        parser.add_argument(
-            "--keep-superseded", action="store_true", help="also show points that a restarted run overwrote"
-        )
+        parser.add_argument("--keep-superseded", action="store_true", help="show points that a restarted run overwrote")
         parser.add_argument(
             "--reload-interval",
             type=float,
             default=2.0,
             metavar="S",
-            help="seconds between looks where the file system tells of no changes (%(default)s)",
+            help="polling interval in seconds when the file system sends no change events (%(default)s)",
         )
         parser.add_argument(
             "--no-cache",
             action="store_true",
-            help="keep nothing of what was read, by which the next start would be faster",
+            help="do not write the cache that speeds up the next start",
         )
         parser.add_argument(
             "--allow-frame",
@@ -127,7 +125,7 @@ class ServeVerb:
             metavar="PATH",
             help="the path under which a proxy shows the page, such as /notes; requests may come with or without it",
         )
-        parser.add_argument("--window-title", metavar="TEXT", help="what the browser's tab says")
+        parser.add_argument("--window-title", metavar="TEXT", help="the title of the browser tab")
         parser.add_argument(
             "--reuse-port", action="store_true", help="share the port with programs that allow that too (SO_REUSEPORT)"
         )
@@ -180,7 +178,7 @@ def listen(host: str, port: int, console: Console, *, shared: bool = False) -> s
     With ``shared`` the port may be another program's too, if that one has allowed it.
 
     Raises:
-        UserError: the port is out of range, the host is no address of this machine, or none of 100 ports is free.
+        UserError: the port is out of range, the host is not an address of this machine, or none of 100 ports is free.
     """
     if not 0 <= port <= 65535:
         raise UserError(f"--port is {port}; expected a number from 0 to 65535, such as {DEFAULT_PORT}")
@@ -208,7 +206,7 @@ def listen(host: str, port: int, console: Console, *, shared: bool = False) -> s
             listener.close()
             if error.errno == errno.EADDRNOTAVAIL:
                 raise UserError(
-                    f"--host {host} is no address of this machine; expected localhost or 0.0.0.0"
+                    f"--host {host} is not an address of this machine; expected localhost or 0.0.0.0"
                 ) from error
             continue
         if candidate != port and port:
@@ -247,7 +245,7 @@ def frame_origin(text: str) -> str:
         ArgumentTypeError: it is none, or would say more than that to the browser.
     """
     if not re.fullmatch(r"https?://(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:(\d{1,5}|\*))?", text):
-        raise ArgumentTypeError(f"{text!r} is no origin; expected such as https://notes.example.org")
+        raise ArgumentTypeError(f"{text!r} is not an origin; expected such as https://notes.example.org")
     return text
 
 
@@ -290,7 +288,7 @@ def announcement(path: str, access: Access, port: int, tab: str = "") -> str:
         lines.append(f"  [cyan]{escape(link.replace('//localhost', f'//{machine_names()[0]}', 1))}[/]")
     elif not access.others_reach_it:
         return "\n".join(lines)
-    who = "Whoever has the token" if access.token else "No token is asked for: whoever reaches this port"
+    who = "Anyone who has the token" if access.token else "No token is required: anyone who reaches this port"
     said = (
         f"Other machines reach this dashboard, without encryption. {who} can read what is below {path}, save layouts "
         "in it, drop files and start projections."

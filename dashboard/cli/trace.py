@@ -26,7 +26,7 @@ class TraceVerb:
         """Serve the files until Ctrl+C.
 
         Raises:
-            UserError: one is no trace, or not there.
+            UserError: one is not a trace, or not there.
         """
         files = [path for given in arguments.file for path in traces_at(_path(given))]
         for file in files:
@@ -38,7 +38,7 @@ class TraceVerb:
 def _path(given: str) -> str:
     if is_address(given):
         raise UserError(
-            f"{given} is an address. Expected a local file; the folder that it lies in is opened by "
+            f"{given} is an address. Expected a local file; open its folder with "
             f"stepscope --logdir {given.rpartition('/')[0]}"
         )
     return str(Path(given).expanduser())
@@ -50,4 +50,4 @@ def _check(file: str) -> None:
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror or error}. Expected the file of a trace.") from error
     if not is_trace:
-        raise UserError(f"{file} is no trace. Expected {formats_in_words()}")
+        raise UserError(f"{file} is not a trace. Expected {formats_in_words()}")

@@ -38,7 +38,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "capture",
-        "record programs that run, through their profiler.server, into a log directory",
+        "record running programs, through their profiler.server, into a log directory",
         "stepscope.dashboard.cli.capture:CaptureVerb",
     ),
     ListedVerb(
@@ -53,7 +53,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "analyze",
-        "say where the time of a trace went, and check its figures",
+        "report where the time of a trace went, and check its metrics",
         "stepscope.dashboard.cli.analyze:AnalyzeVerb",
     ),
     ListedVerb(
@@ -63,7 +63,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "project",
-        "show the points of a file of embeddings or weights in the Projector",
+        "show embeddings or weights from a file in the Projector",
         "stepscope.dashboard.cli.project:ProjectVerb",
     ),
     ListedVerb(
@@ -73,7 +73,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "warm-up",
-        "compile all loops, so that the first start in a new image or environment need not",
+        "compile all loops ahead of the first start in a new image or environment",
         "stepscope.dashboard.cli.warm_up:WarmUpVerb",
     ),
     ListedVerb(

@@ -99,8 +99,8 @@ def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: floa
         for name, edge in (("low", line.low), ("high", line.high)):
             if edge is not None:
                 columns[name] = smooth(edge, settings.smoothing)
-        told = {name: json_number(float(column[at])) for name, column in (columns | line.extra).items()}
-        found[line.about["id"]] = cast(PointAt, told)
+        reported = {name: json_number(float(column[at])) for name, column in (columns | line.extra).items()}
+        found[line.about["id"]] = cast(PointAt, reported)
     return found
 
 
@@ -316,7 +316,7 @@ def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int, w
 
 def _why_empty(lines: Sequence[Line], settings: CurveSettings) -> str:
     if not lines:
-        return "No shown run has this"
+        return "None of the visible runs has this tag"
     if any(np.isfinite(line.y).any() and np.isfinite(line.x).any() for line in lines):
         return ""
     if settings.x_axis == "metric" and not any(np.isfinite(line.x).any() for line in lines):

@@ -87,9 +87,9 @@ def curve_routes(
         return await answered("first", body, first_charts)
 
     def first_charts(body: bytes) -> bytes:
-        asked = parsed(body, FirstRequest, "Expected a view", 400)
-        keys = first_keys(live.snapshot(), decode(asked.view[:MAX_QUERY]))[:FIRST_CHARTS]
-        return answer(asked.view, [ChartRequest(key, asked.points) for key in keys])
+        requested = parsed(body, FirstRequest, "Expected a view", 400)
+        keys = first_keys(live.snapshot(), decode(requested.view[:MAX_QUERY]))[:FIRST_CHARTS]
+        return answer(requested.view, [ChartRequest(key, requested.points) for key in keys])
 
     @routes.post("/curves")
     async def curves(body: Body) -> Response:
@@ -97,17 +97,17 @@ def curve_routes(
         return await answered("curves", body, charts_asked_for)
 
     def charts_asked_for(body: bytes) -> bytes:
-        asked = parsed(body, ChartsRequest, "Expected a list of charts", 400)
-        return answer(asked.view, asked.charts)
+        requested = parsed(body, ChartsRequest, "Expected a list of charts", 400)
+        return answer(requested.view, requested.charts)
 
     @routes.post("/values")
     def values(body: Body) -> ValuesAnswer:
         """Return what each line of a chart has at one place of its axis, of all its points."""
-        asked = parsed(body, ValuesRequest, "Expected a place on a chart", 400)
-        snapshot, view = live.snapshot(), decode(asked.view[:MAX_QUERY])
-        settings = parameters.of(view, utc_offset(), asked.key)
-        spec = spec_of(asked.key, snapshot, view)
-        return {"points": values_at(spec, RunTable(snapshot, view), settings, asked.x)}
+        requested = parsed(body, ValuesRequest, "Expected a place on a chart", 400)
+        snapshot, view = live.snapshot(), decode(requested.view[:MAX_QUERY])
+        settings = parameters.of(view, utc_offset(), requested.key)
+        spec = spec_of(requested.key, snapshot, view)
+        return {"points": values_at(spec, RunTable(snapshot, view), settings, requested.x)}
 
     async def answered(route: str, body: bytes, make: Callable[[bytes], bytes]) -> Response:
         found = await answers.get(state_of(live), (route, body), lambda: run(LIGHT, make, body))
@@ -130,7 +130,7 @@ def curve_routes(
                 # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
                 raw = chart_version(spec, table, replace(settings, smoothing=0.0), wanted.window, most)
                 found[wanted.key] = {**made, "version": version, "raw_version": raw, "points": wanted.points}
-        told: ChartsAnswer = {"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found}
-        return pack.body(told)
+        reported: ChartsAnswer = {"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found}
+        return pack.body(reported)
 
     return routes

@@ -62,7 +62,9 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
         known = {s.tag for run in runs.shown for s in snapshot.runs[run].of_kind(SCALARS)}
         wanted = list(dict.fromkeys(tag for tag in tags if tag in known))
         if not wanted:
-            raise HTTPException(404, "No shown run has such a scalar. Show more runs, or change the filter.")
+            raise HTTPException(
+                404, "None of the visible runs has such a scalar. Show more runs, or change the filter."
+            )
         frame = snapshot.scalars(runs.shown, wanted)
         name = "scalars" if key is None else wanted[0]
         headers = attachment(name, format)

@@ -30,7 +30,7 @@ def curve_controls(parameters: CurveParameters, snapshot: Snapshot, view: View) 
     download = html.Button(
         [icon("download", 14), "Download"],
         className="quiet act-all",
-        title="Download the data or pictures of all cards",
+        title="Download the data or images of all cards",
     )
     return [
         smoothing_slider(parameters, view),

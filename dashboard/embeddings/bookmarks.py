@@ -29,16 +29,16 @@ def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Pro
     except TooLargeError as error:
         return (), [Problem("bookmarks", f"The bookmarks cannot be read. {error}", 1)]
     except (orjson.JSONDecodeError, RecursionError) as error:
-        return (), [Problem("bookmarks", f"The bookmarks are no JSON: {error}.", 1)]
+        return (), [Problem("bookmarks", f"The bookmarks are not JSON: {error}.", 1)]
     if isinstance(found, dict):
         found = [found]
     if not isinstance(found, list):
-        return (), [Problem("bookmarks", "The bookmarks are no list of views, as TensorBoard writes them.", 1)]
+        return (), [Problem("bookmarks", "The bookmarks are not a list of views, as TensorBoard writes them.", 1)]
     views = [view for view in found if isinstance(view, dict)]
     problems: list[Problem] = []
     if len(views) < len(found):
         wrong = len(found) - len(views)
-        problems.append(Problem("bookmarks", f"Of the bookmarks {wrong:,} are no views and left out.", wrong))
+        problems.append(Problem("bookmarks", f"Of the bookmarks {wrong:,} are not views and left out.", wrong))
     if len(views) > MOST:
         message = f"Only the first {MOST:,} of {len(views):,} bookmarks are shown."
         problems.append(Problem("bookmarks", message, len(views) - MOST))

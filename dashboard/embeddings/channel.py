@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO
 
-from stepscope.dashboard.embeddings import wire
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings import worker_protocol
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
 
 class StoppedError(Exception):
@@ -29,7 +29,7 @@ class Channel:
         threading.Thread(target=self._listen, name="server", daemon=True).start()
 
     def _listen(self) -> None:
-        while (said := wire.receive(self._source)) is not None:
+        while (said := worker_protocol.receive(self._source)) is not None:
             self._said.put(said)
         # At once, whatever the main thread does: nobody wants its result.
         os._exit(0)
@@ -58,9 +58,17 @@ class Channel:
 
     def tell(self, say: str, values: Mapping[str, Any] | None = None, arrays: Arrays | None = None) -> None:
         """Say something about the task."""
-        wire.send(self._target, {"say": say, "task": self.task, **(values or {})}, arrays or {})
+        worker_protocol.send(self._target, {"say": say, "task": self.task, **(values or {})}, arrays or {})
 
     def tell_count(self, done: int, total: int, phase: str) -> None:
         """Say how far a task without pictures is."""
-        told = {"place": 0, "picture": 0, "iteration": done, "total": total, "phase": phase, "loss": None, "notes": []}
-        self.tell("progress", told)
+        reported = {
+            "place": 0,
+            "picture": 0,
+            "iteration": done,
+            "total": total,
+            "phase": phase,
+            "loss": None,
+            "notes": [],
+        }
+        self.tell("progress", reported)

@@ -37,7 +37,7 @@ def read_config_embedding(run: ProjectorRun, info: EmbeddingInfo, step: int | No
 
 
 def _of_file(run: ProjectorRun, info: EmbeddingInfo) -> ReadPoints:
-    """Return points of a file of text; what is no text, of raw float32 of the shape that the configuration says."""
+    """Return points of a file of text; what is not text, of raw float32 of the shape that the configuration says."""
     path = info.tensor_path
     shape = tuple(info.tensor_shape)
     raw = raw_points(run, info)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.embeddings.point_files import PointFiles
 from stepscope.dashboard.embeddings.processes import WorkerProcess
 from stepscope.dashboard.embeddings.results import Result
-from stepscope.dashboard.embeddings.wire import KINDS, Arrays
+from stepscope.dashboard.embeddings.worker_protocol import KINDS, Arrays
 
 JobState = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
 UNFINISHED: Final = frozenset({"queued", "running", "paused"})
@@ -124,7 +124,7 @@ class Job:
     answer: dict[str, Any] = field(default_factory=dict)
     """Numbers of the result."""
     arrays: Arrays = field(default_factory=dict)
-    """Of the result, where it is no picture."""
+    """Of the result, where it is not a picture."""
     saved: Arrays = field(default_factory=dict)
     """The state to go on from."""
     place: int = 0
@@ -142,7 +142,7 @@ class Job:
     """How often it was made ready; an earlier one that is still under way is of no use."""
     worker: WorkerProcess | None = None
     task: int = 0
-    asked: float = field(default_factory=time.monotonic)
+    requested: float = field(default_factory=time.monotonic)
     """When somebody last asked for it."""
     paused_at: float = 0.0
     times: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_TIMES))
@@ -159,12 +159,12 @@ class Job:
         self.pictures[index].coordinates = coordinates
         self.pictures[index].version = self.version
 
-    def told(self, index: int) -> dict[str, Any]:
+    def reported(self, index: int) -> dict[str, Any]:
         """Return what a page is told of it, as plain data."""
         picture = self.pictures[index] if self.pictures else None
         steps = [each.step for each in self.pictures]
         speed, left = self._speed()
-        told: JobTold = {
+        reported: JobTold = {
             "job": self.key,
             "version": self.version,
             "state": self.state,
@@ -182,7 +182,7 @@ class Job:
             "frames": steps if len(steps) > 1 else None,
             "frames_done": sum(each.coordinates is not None for each in self.pictures),
         }
-        return {**self.facts, **self.answer, **told}
+        return {**self.facts, **self.answer, **reported}
 
     def _progress(self) -> float | None:
         """Return the share that is done of all pictures, where that is known."""

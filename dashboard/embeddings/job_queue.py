@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, JobState, Plan, kept, planned
 from stepscope.dashboard.embeddings.processes import WorkerProcess
-from stepscope.dashboard.embeddings.wire import Arrays
 from stepscope.dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
 Action = Literal["pause", "resume", "perturb", "cancel", "extend"]
 
@@ -80,15 +80,15 @@ class Jobs(WorkerPool):
         if job is None:
             job = self._from_files(key, None)
             if job is None:
-                raise JobError("There is no such computation any more. Start it again.")
+                raise JobError("This computation no longer exists. Start it again.")
             with self._lock:
                 job = self._jobs.setdefault(key, job)
         with self._lock:
-            job.asked = time.monotonic()
+            job.requested = time.monotonic()
             self._jobs.move_to_end(key)
         return job
 
-    def told(
+    def reported(
         self, key: str, index: int | None = None
     ) -> tuple[dict[str, Any], NDArray[np.float32] | None, int, NDArray[np.uint32] | None]:
         """Return what a page is told of a job; one of its pictures (the last if None), its version, and whose it is.
@@ -99,9 +99,9 @@ class Jobs(WorkerPool):
         job = self.find(key)
         with self._lock:
             if index is not None and not 0 <= index < len(job.pictures):
-                raise JobError(f"The computation has {len(job.pictures)} pictures; there is no number {index}.")
+                raise JobError(f"The computation has {len(job.pictures)} views; there is no number {index}.")
             place = len(job.pictures) - 1 if index is None else index
-            header = job.told(place)
+            header = job.reported(place)
             if job.state == "queued" and job in self._queue:
                 header["phase"] = "waiting"
                 header["message"] = _waits_behind(self._queue.index(job) + self._running())
@@ -117,13 +117,13 @@ class Jobs(WorkerPool):
         """
         job = self.find(key)
         with self._lock:
-            return job.told(0), dict(job.arrays) if job.state == "done" else {}
+            return job.reported(0), dict(job.arrays) if job.state == "done" else {}
 
     def picture(self, key: str, index: int | None = None) -> Picture:
         """Return the picture of a job as it is now; raises JobError where there is none yet."""
-        header, coordinates, version, rows = self.told(key, index)
+        header, coordinates, version, rows = self.reported(key, index)
         if coordinates is None:
-            raise JobError("The projection has no picture yet. Ask again when it has.")
+            raise JobError("The projection has no view yet. Request it again later.")
         return Picture(key, header, coordinates, rows, header["step"], version)
 
     async def wait_beyond(self, key: str, version: int, timeout: float) -> None:
@@ -173,7 +173,7 @@ class Jobs(WorkerPool):
         if job is None or job.state in ("failed", "cancelled"):
             return None
         job.plan = plan
-        job.asked = time.monotonic()
+        job.requested = time.monotonic()
         self._jobs.move_to_end(plan.key)
         if job.state == "paused" and job.unwatched:
             self._resume(job)
@@ -190,7 +190,7 @@ class Jobs(WorkerPool):
     def _resume(self, job: Job) -> None:
         if job.state != "paused":
             return
-        job.asked = time.monotonic()
+        job.requested = time.monotonic()
         job.unwatched = False
         if job.worker is None:
             self._again(job)

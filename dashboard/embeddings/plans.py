@@ -11,7 +11,7 @@ import numpy as np
 from fastapi import HTTPException
 from numpy.typing import NDArray
 
-from stepscope.dashboard.embeddings import quick
+from stepscope.dashboard.embeddings import inline_jobs
 from stepscope.dashboard.embeddings.dataset import Dataset
 from stepscope.dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
 from stepscope.dashboard.embeddings.listing import EmbeddingSource, EmbeddingUnavailableError
@@ -31,7 +31,7 @@ from stepscope.dashboard.embeddings.methods import (
 from stepscope.dashboard.embeddings.point_files import PointFiles, mapped, points_name
 from stepscope.dashboard.embeddings.requests import LONGEST, EmbeddingRequests, Where
 from stepscope.dashboard.embeddings.results import key_of
-from stepscope.dashboard.embeddings.row_sets import Rows, key_of_rows
+from stepscope.dashboard.embeddings.selections import Rows, key_of_rows
 from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.preparation import sphered
 from stepscope.summary.memory_budget import NoMemoryError
@@ -88,7 +88,7 @@ def library_version(name: str) -> str:
         return ""
 
 
-def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
+def plan_projection(requested: EmbeddingRequests, order: ProjectOrder) -> Plan:
     """Return the plan of a projection.
 
     Raises:
@@ -98,12 +98,12 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
         settings = settings_of(order.projection, order.settings)
     except SettingsError as error:
         raise HTTPException(422, str(error)) from error
-    source = asked.source(order.id)
-    base = asked.opened(source, order.step if order.steps is None else max(order.steps, default=None))
-    wanted, notes = _points_of_pictures(asked, source, base, order)
+    source = requested.source(order.id)
+    base = requested.opened(source, order.step if order.steps is None else max(order.steps, default=None))
+    wanted, notes = _points_of_pictures(requested, source, base, order)
     _check(order, settings, wanted)
-    axes = _axes(asked, base, order)
-    opened = [_opener(asked, source, each, sphere=order.sphere) for each in wanted]
+    axes = _axes(requested, base, order)
+    opened = [_opener(requested, source, each, sphere=order.sphere) for each in wanted]
     values = asdict(settings)
     facts = {
         "kind": "project",
@@ -127,18 +127,18 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
     base_step = order.step if order.steps is None else max(order.steps)
 
     def points_of_base() -> Points:
-        points = dataset_for_job(asked, source, base_step).points
+        points = dataset_for_job(requested, source, base_step).points
         return sphered(points) if order.sphere else points
 
     def prepare(holder: str, files: PointFiles) -> Prepared:
         match settings:
             case PcaSettings():
-                pictures, found, told = quick.pca_pictures(opened, settings.components)
-                return Prepared(None, {}, pictures, found, told)
+                pictures, found, reported = inline_jobs.pca_pictures(opened, settings.components)
+                return Prepared(None, {}, pictures, found, reported)
             case RandomSettings():
-                return Prepared(None, {}, quick.random_pictures(opened, settings.dimensions, settings.seed))
+                return Prepared(None, {}, inline_jobs.random_pictures(opened, settings.dimensions, settings.seed))
             case CustomSettings():
-                pictures = quick.custom_pictures(opened, points_of_base(), axes)
+                pictures = inline_jobs.custom_pictures(opened, points_of_base(), axes)
                 return Prepared(None, {}, pictures)
             case _:
                 return _for_worker(order, wanted, opened, facts, holder, files)
@@ -166,48 +166,50 @@ def _for_worker(
     for index, each in enumerate(wanted):
         if each.labels is not None:
             arrays[f"labels.{index}"] = each.labels
-    told = {
+    reported = {
         "do": "project",
         "method": order.projection,
         "settings": facts["settings"],
         "pictures": [{"index": index, "points": paths[index]} for index in sequence],
     }
-    first = quick.first_picture(mapped(paths[sequence[0]]), facts["dimensions"])
-    return Prepared(told, arrays, {sequence[0]: first})
+    first = inline_jobs.first_picture(mapped(paths[sequence[0]]), facts["dimensions"])
+    return Prepared(reported, arrays, {sequence[0]: first})
 
 
 def _points_of_pictures(
-    asked: EmbeddingRequests, source: EmbeddingSource, base: Dataset, order: ProjectOrder
+    requested: EmbeddingRequests, source: EmbeddingSource, base: Dataset, order: ProjectOrder
 ) -> tuple[list[PicturePoints], tuple[str, ...]]:
     """Return the points of every picture, matched by their rows in the files, and what is to be said about them."""
-    chosen = asked.rows(base, order.rows)
+    chosen = requested.rows(base, order.rows)
     if order.steps is None:
-        return [_points_of_picture(asked, base, order, base.step, chosen)], ()
+        return [_points_of_picture(requested, base, order, base.step, chosen)], ()
     kept = None if chosen is None else base.rows[chosen]
     wanted = []
     for step in sorted(set(order.steps)):
-        dataset = asked.opened(source, step)
+        dataset = requested.opened(source, step)
         rows: Rows | None = None
         if kept is not None:
             rows = np.flatnonzero(np.isin(dataset.rows, kept)).astype(np.uint32)
-        wanted.append(_points_of_picture(asked, dataset, order, step, rows))
+        wanted.append(_points_of_picture(requested, dataset, order, step, rows))
     if not wanted:
         raise HTTPException(422, "No step is named. Name those to show, or leave 'steps' out.")
     counts = {each.count for each in wanted}
     if len(counts) > 1:
-        told = f"The steps have from {min(counts):,} to {max(counts):,} points; they are matched by their row numbers."
-        return wanted, (told,)
+        reported = (
+            f"The steps have from {min(counts):,} to {max(counts):,} points; they are matched by their row numbers."
+        )
+        return wanted, (reported,)
     return wanted, ()
 
 
 def _points_of_picture(
-    asked: EmbeddingRequests, dataset: Dataset, order: ProjectOrder, step: int | None, rows: Rows | None
+    requested: EmbeddingRequests, dataset: Dataset, order: ProjectOrder, step: int | None, rows: Rows | None
 ) -> PicturePoints:
     if rows is not None and len(rows) == len(dataset.points):
         rows = None
     labels = None
     if order.supervise is not None:
-        codes = asked.column(dataset, order.supervise).codes
+        codes = requested.column(dataset, order.supervise).codes
         if codes is None:
             raise HTTPException(
                 422, f"The column {order.supervise!r} has too many different values to supervise a projection."
@@ -248,35 +250,35 @@ def _check(order: ProjectOrder, settings: Settings, wanted: Sequence[PicturePoin
 
 
 def _axes(
-    asked: EmbeddingRequests, base: Dataset, order: ProjectOrder
+    requested: EmbeddingRequests, base: Dataset, order: ProjectOrder
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     if order.projection != "custom":
         return []
     if not order.axes:
         raise HTTPException(422, "No axis is named. Name the points at both ends of one, at least.")
     return [
-        (asked.found(base, axis.left).astype(np.int64), asked.found(base, axis.right).astype(np.int64))
+        (requested.found(base, axis.left).astype(np.int64), requested.found(base, axis.right).astype(np.int64))
         for axis in order.axes
     ]
 
 
 def _opener(
-    asked: EmbeddingRequests, source: EmbeddingSource, wanted: PicturePoints, *, sphere: bool
+    requested: EmbeddingRequests, source: EmbeddingSource, wanted: PicturePoints, *, sphere: bool
 ) -> Callable[[], Points]:
     def points() -> Points:
-        dataset = dataset_for_job(asked, source, wanted.step)
+        dataset = dataset_for_job(requested, source, wanted.step)
         chosen = dataset.points if wanted.rows is None else np.ascontiguousarray(dataset.points[wanted.rows])
         if len(chosen) != wanted.count:
-            raise JobError("The points have changed meanwhile. Start the projection again.")
+            raise JobError("The points have changed. Start the projection again.")
         return sphered(chosen) if sphere else chosen
 
     return points
 
 
-def dataset_for_job(asked: EmbeddingRequests, source: EmbeddingSource, step: int | None) -> Dataset:
+def dataset_for_job(requested: EmbeddingRequests, source: EmbeddingSource, step: int | None) -> Dataset:
     """Return the points and columns of a source at a step; JobError where they cannot be shown any more."""
     try:
-        return asked.cache.get(source, step)
+        return requested.cache.get(source, step)
     except (EmbeddingUnavailableError, NoMemoryError) as error:
         raise JobError(str(error)) from error
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import IO, Any, BinaryIO, Final, cast
 
-from stepscope.dashboard.embeddings import wire
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings import worker_protocol
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 from stepscope.summary.child_process import python_command
 
 _CODE: Final = "from stepscope.dashboard.embeddings.worker import main; main()"
@@ -93,10 +93,10 @@ class WorkerProcess:
         """Return a sentence on how it came to an end that nobody wanted."""
         code = self._process.poll()
         if code is None:
-            return "The process that worked on this does not answer any more."
+            return "The worker process no longer responds."
         if code in (-signal.SIGTERM, -getattr(signal, "SIGKILL", 9)):
             return (
-                "The process that worked on this was killed from outside, most likely because memory ran out. "
+                "The worker process was killed, most likely because memory ran out. "
                 "Choose fewer points, or close other programs, and start it again."
             )
         if code < 0:
@@ -104,17 +104,17 @@ class WorkerProcess:
                 name = signal.Signals(-code).name
             except ValueError:
                 name = f"signal {-code}"
-            return f"The process that worked on this broke ({name}). Start it again; the server's log has what it said."
+            return f"The worker process crashed ({name}). Start it again; the server's log has its output."
         return (
             f"The process that worked on this ended with exit code {code}. "
-            "Start it again; the server's log has what it said."
+            "Start it again; see the server's log for its output."
         )
 
     def _speak(self) -> None:
         stream = cast(BinaryIO, self._process.stdin)
         try:
             while (said := self._outbox.get()) is not None:
-                wire.send(stream, *said)
+                worker_protocol.send(stream, *said)
             stream.close()
         except OSError:
             # It has ended; the other thread notices.
@@ -123,7 +123,7 @@ class WorkerProcess:
     def _listen(self) -> None:
         stream = cast(BinaryIO, self._process.stdout)
         try:
-            while (said := wire.receive(stream)) is not None:
+            while (said := worker_protocol.receive(stream)) is not None:
                 self._hear(self, *said)
         except Exception:
             _log.exception("a worker of the projector could not be understood")

@@ -19,12 +19,12 @@ from stepscope.dashboard.embeddings.listing import (
 )
 from stepscope.dashboard.embeddings.point_files import PointFiles, points_name
 from stepscope.dashboard.embeddings.results import ResultFiles
-from stepscope.dashboard.embeddings.row_sets import Rows, RowsError, RowSets
 from stepscope.dashboard.embeddings.search import EVERYWHERE, Match, search
+from stepscope.dashboard.embeddings.selections import Rows, RowsError, RowSets
 from stepscope.dashboard.embeddings.uploads import Uploads
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 LONGEST: Final = 16_384
 """Characters of a name or an id."""

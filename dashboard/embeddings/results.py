@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from stepscope.dashboard.embeddings.wire import KINDS, Arrays
+from stepscope.dashboard.embeddings.worker_protocol import KINDS, Arrays
 from stepscope.dashboard.server.binary import ColumnPack, unpack
 from stepscope.summary.column_cache import default_cache_folder
 from stepscope.summary.records import crc32c
@@ -85,7 +85,7 @@ class ResultFiles:
         try:
             found = _decoded(content, key)
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            _log.warning("the cache file %s is damaged (%s); it is worked out again", path, error)
+            _log.warning("the cache file %s is damaged (%s); it is computed again", path, error)
             with contextlib.suppress(OSError):
                 path.unlink()
             return None

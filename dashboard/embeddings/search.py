@@ -7,8 +7,8 @@ import numpy as np
 
 from stepscope.dashboard.embeddings.columns import number_text
 from stepscope.dashboard.embeddings.dataset import Column
-from stepscope.dashboard.embeddings.row_sets import Rows
-from stepscope.summary.patterns import Pattern
+from stepscope.dashboard.embeddings.selections import Rows
+from stepscope.summary.safe_regex import Pattern
 
 Match = Literal["text", "regex"]
 
@@ -27,7 +27,7 @@ def search(columns: Sequence[Column], text: str, match: Match, count: int) -> Ro
         count: how many points there are.
 
     Raises:
-        PatternError: it is no regular expression, or takes too long.
+        PatternError: it is not a regular expression, or takes too long.
     """
     pattern = Pattern(text, literal=match == "text")
     found = np.zeros(count, bool)

@@ -62,7 +62,7 @@ class EmbeddingSource:
     shape: tuple[int, int] | None
     """Of the last step, as far as it is known without reading all of it."""
     version: Hashable
-    """Equal for equal content: a cached embedding of another version is read anew."""
+    """Equal for equal content: a cached embedding of another version is read again."""
     origin: Origin = field(repr=False, compare=False)
     problem: str = ""
     """Why it cannot be shown, where that is known already."""

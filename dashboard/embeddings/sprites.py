@@ -31,20 +31,20 @@ def read_sprite(content: bytes, sizes: Sequence[int], row_count: int) -> tuple[S
         with Image.open(io.BytesIO(content)) as image:
             across, down = image.size
     except (PayloadError, OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
-        return None, [Problem("sprite", f"The sprite is no picture that can be shown: {error}.", 1)]
+        return None, [Problem("sprite", f"The sprite is not a supported image: {error}.", 1)]
     if across * down > _MOST_PIXELS:
         return None, [Problem("sprite", f"The sprite has {across:,} x {down:,} pixels, which is too large.", 1)]
     problems: list[Problem] = []
     if max(across, down) > LARGEST_SIDE:
         message = (
-            f"The sprite has {across:,} x {down:,} pixels; browsers may show no more than {LARGEST_SIDE:,} a side."
+            f"The sprite has {across:,} x {down:,} pixels; browsers may show no more than {LARGEST_SIDE:,} per side."
         )
         problems.append(Problem("sprite", message, 1))
     width, height = _size(sizes, across, down, row_count, problems)
     if width > across or height > down:
         message = (
-            f"The sprite has {across} x {down} pixels, less than the {width} x {height} of one picture, so it is not "
-            "shown. Set single_image_dim to the width and height of one picture."
+            f"The sprite has {across} x {down} pixels, less than the {width} x {height} of one image, "
+            "so it is not shown. Set single_image_dim to the width and height of one image."
         )
         return None, [*problems, Problem("sprite size", message, 1)]
     problems += _misfits(across, down, width, height, row_count)
@@ -61,7 +61,7 @@ def _size(sizes: Sequence[int], across: int, down: int, row_count: int, problems
     width = max(1, across // side)
     lines = max(1, math.ceil(row_count / max(1, across // width)))
     height = width if down >= width * lines else max(1, down // lines)
-    message = f"The size of one picture of the sprite is not given; {width} x {height} is supposed."
+    message = f"The size of one sprite image is not given; {width} x {height} is assumed."
     problems.append(Problem("sprite size", message, 1))
     return width, height
 
@@ -70,8 +70,8 @@ def _misfits(across: int, down: int, width: int, height: int, row_count: int) ->
     problems: list[Problem] = []
     if across % width or down % height:
         message = (
-            f"The sprite has {across} x {down} pixels, which is no multiple of the {width} x {height} of one picture; "
-            "pictures may be shifted. Check single_image_dim."
+            f"The sprite has {across} x {down} pixels, which is not a multiple of the {width} x {height} of one "
+            "image; images may be shifted. Check single_image_dim."
         )
         problems.append(Problem("sprite size", message, 1))
     held = (across // width) * (down // height)

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.dataset import Column
-from stepscope.dashboard.embeddings.row_sets import Rows
 from stepscope.dashboard.embeddings.search import texts_of
+from stepscope.dashboard.embeddings.selections import Rows
 from stepscope.dashboard.export.tables import csv_pieces
 
 ROW: Final = "#"

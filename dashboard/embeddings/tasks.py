@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.embeddings.channel import Channel, StoppedError
 from stepscope.dashboard.embeddings.methods import Iterative, begin, for_next_step
 from stepscope.dashboard.embeddings.point_files import mapped
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 from stepscope.dashboard.projections.alignment import aligned
 from stepscope.dashboard.projections.base import Progress, Run
 from stepscope.dashboard.projections.repulsion import EXACT_POINTS
@@ -102,7 +102,7 @@ def _work(channel: Channel, run: Run, place: int, index: int, anchor: NDArray[np
         picture = progress.coordinates
         if picture is not None and anchor is not None:
             picture = aligned(picture, anchor)
-        told = {
+        reported = {
             "place": place,
             "picture": index,
             "iteration": progress.iteration,
@@ -111,7 +111,7 @@ def _work(channel: Channel, run: Run, place: int, index: int, anchor: NDArray[np
             "loss": progress.loss,
             "notes": getattr(run, "notes", ()),
         }
-        channel.tell("progress", told, {} if picture is None else {"coordinates": picture})
+        channel.tell("progress", reported, {} if picture is None else {"coordinates": picture})
         if progress.done:
             return Progress(progress.iteration, progress.total, progress.phase, picture, progress.loss, True)
 
@@ -132,7 +132,7 @@ def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
         message["count"],
         metric=message["metric"],
         labels=arrays.get("labels"),
-        told=lambda done, total: channel.tell_count(done, total, "comparing neighbors"),
+        reported=lambda done, total: channel.tell_count(done, total, "comparing neighbors"),
     )
     numbers = {name: getattr(found, name) for name in ("trustworthiness", "continuity", "hit", "neighbors_kept")}
     each = {

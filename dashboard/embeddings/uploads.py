@@ -104,7 +104,7 @@ class Uploads(DroppedFiles[_Dropped]):
             old = self._dropped.get(key)
         if old is None:
             discard(upload.path)
-            raise UploadError("The file that this belongs to is gone; drop it again.")
+            raise UploadError("The file that this belongs to no longer exists; drop it again.")
         changed = replace(old, about=replace(old.about, **changes))
         return self._listed(
             upload, upload.path, key, old, replace(changed, bytes=sum(map(os.path.getsize, changed.paths)))
@@ -118,10 +118,10 @@ class Uploads(DroppedFiles[_Dropped]):
             problem = next((source.problem for source in sources if source.problem), "")
         except NoMemoryError as error:
             discard(path)
-            raise NoRoomError(f"The file cannot be looked at now. {error}") from error
+            raise NoRoomError(f"The file cannot be opened now. {error}") from error
         except EmbeddingUnavailableError as error:
             problem = str(error)
         if not problem and self._keep(upload, key, old, replace(new, sources=sources)):
             return sources
         discard(path)
-        raise UploadError(f"{problem} Drop {FILES}." if problem else "The file was changed meanwhile; try again.")
+        raise UploadError(f"{problem} Drop {FILES}." if problem else "The file has changed; try again.")

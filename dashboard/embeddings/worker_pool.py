@@ -18,7 +18,7 @@ from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, JobSta
 from stepscope.dashboard.embeddings.point_files import PointFiles
 from stepscope.dashboard.embeddings.processes import WorkerProcess
 from stepscope.dashboard.embeddings.results import ResultFiles
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
 MOST_RUNNING: Final = 2
 MOST_PREPARING: Final = 2
@@ -257,13 +257,13 @@ class WorkerPool:
         self._say(job, "pause")
         job.paused_at = time.monotonic()
         job.unwatched = unwatched
-        self._set(job, "paused", "Paused, as no page looked at it." if unwatched else "")
+        self._set(job, "paused", "Paused: no page has it open." if unwatched else "")
         self._schedule()
 
     def _again(self, job: Job) -> None:
         """Put a job without a worker back into the queue."""
         if job.plan is None:
-            raise JobError("This was worked out earlier. Start it again from its settings to go on.")
+            raise JobError("This result is from an earlier run. Start it again from its settings to continue.")
         self._set(job, "queued")
         job.phase = "preparing"
         self._prepare(job)
@@ -389,7 +389,7 @@ class WorkerPool:
     def _tidy(self, unfinished: list[Job]) -> None:
         now, timeouts = time.monotonic(), self._timeouts
         for job in unfinished:
-            forgotten = now - job.asked > timeouts.unwatched and not self._is_watched(job)
+            forgotten = now - job.requested > timeouts.unwatched and not self._is_watched(job)
             if forgotten and job.state in ("queued", "running"):
                 self._pause(job, unwatched=True)
             elif job.state == "paused" and job.worker is not None and now - job.paused_at > timeouts.parked:
@@ -408,9 +408,9 @@ def _failure(reason: str, message: str) -> str:
         case "memory":
             return "There is not enough memory for this. Choose fewer points, or close other programs."
         case "value":
-            return f"This cannot be worked out: {message.rstrip('.')}."
+            return f"This cannot be computed: {message.rstrip('.')}."
         case _:
-            return f"This failed ({message.rstrip('.')[:500]}). The server's log says where."
+            return f"This failed ({message.rstrip('.')[:500]}). See the server's log."
 
 
 def _sentence_of(error: Exception) -> str:

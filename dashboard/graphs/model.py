@@ -22,7 +22,7 @@ _SENTENCES: Final[Mapping[ProblemKind, str]] = {
     "dangling input": "Inputs name a node that the graph does not have; they are not drawn.",
     "duplicate name": "Nodes have the name of another node; a number was added to theirs.",
     "unnamed node": 'Nodes have no name, or one with an empty part; it is called "(empty)".',
-    "cycle": "Nodes depend on what they themselves compute, outside of a loop.",
+    "cycle": "Nodes depend on their own output outside of a loop.",
     "recursion": "Functions call themselves; the inner call is not opened.",
     "too large": "Calls of functions are not opened, since their bodies together have too many nodes.",
     "unknown function": "Nodes call a function that the graph does not have.",

@@ -137,8 +137,8 @@ class _Lines:
         c = self.columns
         if other >= c.nodes or other_place is not None:
             return c.x[other] + c.offset(other, other_place)
-        mine, theirs = self._reach(vertex), self._reach(other)
-        low, high = max(mine[0], theirs[0]), min(mine[1], theirs[1])
+        own, theirs = self._reach(vertex), self._reach(other)
+        low, high = max(own[0], theirs[0]), min(own[1], theirs[1])
         if low > high:
             return c.x[other]
         # Both nodes choose the same: straight down from the narrower one's middle.

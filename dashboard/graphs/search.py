@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from stepscope.dashboard.graphs.attributes import LARGE, attribute_of
 from stepscope.dashboard.graphs.tree import Tree
-from stepscope.summary.patterns import Pattern
+from stepscope.summary.safe_regex import Pattern
 
 Match = Literal["text", "regex"]
 Place = Literal["name", "op", "attribute"]
@@ -48,7 +48,7 @@ def search(tree: Tree, text: str, match: Match, places: Iterable[Place], limit: 
     Names of groups are their paths. Attributes are searched as "name=value", but for those larger than 1 KiB.
 
     Raises:
-        PatternError: the pattern is no regular expression, or takes too long.
+        PatternError: the pattern is not a regular expression, or takes too long.
     """
     pattern = Pattern(text, literal=match == "text")
     wanted = frozenset(places)

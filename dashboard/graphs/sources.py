@@ -52,7 +52,7 @@ class GraphSource:
     steps: tuple[int, ...]
     """Of all graphs that the tag ever had."""
     version: int
-    """Equal for equal content: a cached graph with another version is read anew."""
+    """Equal for equal content: a cached graph with another version is read again."""
     origin: Series = field(repr=False, compare=False)
     run_title: str = ""
     """What the run is called."""

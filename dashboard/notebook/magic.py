@@ -102,12 +102,12 @@ def parse_line(line: str) -> tuple[tuple[str, ...], int]:
     """Return the arguments for ``stepscope serve``, and the height in pixels.
 
     Raises:
-        UserError: quotes do not match, or the height is no number of pixels.
+        UserError: quotes do not match, or the height is not a number of pixels.
     """
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise UserError(f"{line!r} is no command line ({error}); expected such as --logdir DIR") from error
+        raise UserError(f"{line!r} is not a command line ({error}); expected such as --logdir DIR") from error
     if words[:1] == ["serve"]:
         words = words[1:]
     height, rest = "", []

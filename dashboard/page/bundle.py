@@ -112,7 +112,7 @@ def make(variant: str, root: Path = ROOT) -> None:
             if done.returncode:
                 raise BundleError(f"The page's scripts cannot be bundled:\n{done.stderr.strip()}")
         if not {f"{variant}.js", STYLE} <= {path.name for path in made.iterdir()}:
-            raise BundleError("The page's scripts cannot be bundled: Deno made other files than it was asked for.")
+            raise BundleError("The page's scripts cannot be bundled: Deno wrote unexpected files.")
         for path in list(made.iterdir()):
             compress(path)
         (made / _STAMP).write_text(digest, "ascii")

@@ -100,7 +100,7 @@ def long_select(
     label: str,
     class_name: str,
     *,
-    nothing: str = "Nothing of that name",
+    nothing: str = "No matches",
     **more: Any,
 ) -> dmc.Select:
     """Return a list of many long names that is searched; ``nothing`` is said where none is found."""

@@ -169,15 +169,15 @@ def health_badge(snapshot: Snapshot) -> Any:
     if folders:
         parts += [
             html.H3("Folders that cannot be listed"),
-            html.P("What is below them may be more than is shown; they are tried again at every look."),
+            html.P("They may hold more than is shown; they are retried at every poll."),
             html.Ul([file_entry(folder) for folder in folders[:MOST_FILES]]),
         ]
     if superseded:
         parts += [
             html.H3("Superseded points"),
             html.P(
-                f"{counted(superseded, 'point')} of a run that was started again at an earlier step: what came "
-                "before that step is kept, what it wrote after is replaced. Start with --keep-superseded to see all."
+                f"{counted(superseded, 'point')} of a run that was restarted at an earlier step: earlier points are "
+                "kept, later ones are replaced. Start with --keep-superseded to see all."
             ),
             html.Ul(
                 [

@@ -76,8 +76,8 @@ def run_buttons() -> html.Div:
     """Switch runs on and off together."""
     return html.Div(
         [
-            html.Button("All", id="runs-all", className="quiet", title="Show every run that the search lets through"),
-            html.Button("None", id="runs-none", className="quiet", title="Hide every run that the search lets through"),
+            html.Button("All", id="runs-all", className="quiet", title="Show every run that matches the search"),
+            html.Button("None", id="runs-none", className="quiet", title="Hide every run that matches the search"),
             html.Button(
                 "Selected", id="runs-selected", className="quiet", title="Show only the selected runs", hidden=True
             ),
@@ -91,13 +91,13 @@ def run_tools() -> html.Div:
     return html.Div(
         [
             _opener("runs-group", "group", "Group", "Group runs, and how groups are drawn"),
-            _opener("runs-color", "droplet", "Color", "What runs are colored by"),
-            _opener("runs-columns", "columns", "Columns", "Hyperparameters and metrics beside each run"),
+            _opener("runs-color", "droplet", "Color", "Choose what run colors represent"),
+            _opener("runs-columns", "columns", "Columns", "Choose the columns of the runs table"),
             html.Button(
                 icon("wide", 14),
                 id="runs-widen",
                 className="icon-button",
-                title="Widen the table, or back",
+                title="Widen or narrow the table",
                 **{"aria-label": "Widen the table of runs", "aria-pressed": "false"},
             ),
         ],
@@ -137,8 +137,8 @@ def run_search() -> html.Div:
                 icon("help", 15),
                 id="runs-help",
                 className="icon-button",
-                title="What can be searched for",
-                **{"aria-haspopup": "dialog", "aria-label": "What can be searched for"},
+                title="Search syntax",
+                **{"aria-haspopup": "dialog", "aria-label": "Search syntax"},
             ),
         ],
         id="runs-search",
@@ -241,6 +241,8 @@ def stores(
         "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
         "personal": [setting.name for setting in settings if setting.personal],
         "plugins": plugins,
+        "former_names": {former: setting.name for setting in settings for former in setting.former_names},
+        "former_values": {setting.name: dict(setting.former_values) for setting in settings if setting.former_values},
     }
     return [
         dcc.Store(id="view"),
@@ -366,12 +368,12 @@ def empty(path: str, missing: bool = False) -> html.Div:
                         html.Li(["Their names contain ", html.Code("tfevents"), "; each directory with one is a run."]),
                         html.Li(
                             [
-                                "Traces are found by their content, whatever they are called. ",
+                                "Traces are recognized by content, not by name. ",
                                 html.Button("Open a trace", className="link open-trace", type="button"),
                                 " of your own, or drop it here.",
                             ]
                         ),
-                        html.Li(["Another place? Start again with ", html.Code("stepscope --logdir DIR"), "."]),
+                        html.Li(["Wrong folder? Restart with ", html.Code("stepscope --logdir DIR"), "."]),
                     ]
                 ),
             ],

@@ -53,14 +53,20 @@ class PluginsListed(TypedDict):
 
 
 class Declared(TypedDict):
-    """All panels, the defaults of all settings, which of these are remembered for the next visit, and the panels of
-    other distributions; null for the last where none has anything of any group.
+    """What the page is made of: all panels, settings with their defaults, and what other distributions add.
+
+    ``personal`` names the settings that are remembered; ``plugins`` is null where no distribution has anything of any
+    group.
     """
 
     panels: list[PanelFacts]
     values: dict[str, list[str]]
     personal: list[str]
     plugins: list[PluginPage] | None
+    former_names: dict[str, str]
+    """What a setting of an earlier version is called now."""
+    former_values: dict[str, dict[str, str]]
+    """By the setting's name, what its values of earlier versions are called now."""
 
 
 MESSAGES: Final = (Declared, PluginsListed)

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any, Final, Generic, Literal, TypeVar, assert_never, get_args
 from urllib.parse import parse_qsl, quote, urlencode
 
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 T = TypeVar("T")
 
@@ -39,14 +39,18 @@ class Setting(Generic[T]):
     """The least and the largest value of a number."""
     personal: bool = False
     """How the user likes things to look, whatever the data: the browser remembers it for the next visit."""
+    former_names: tuple[str, ...] = ()
+    """What the parameter was called in earlier versions: links with these names still open."""
+    former_values: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What values were called in earlier versions, with what each is called now."""
 
     def of(self, view: "View") -> T:
         """Return the value in ``view``; the default where it is absent or not understood."""
-        raw = view.settings.get(self.name)
+        raw = next((view.settings[name] for name in (self.name, *self.former_names) if name in view.settings), None)
         if raw is None:
             return self.default
         try:
-            return self.parse(raw)
+            return self.parse([self.former_values.get(value, value) for value in raw])
         except ValueError:
             return self.default
 
@@ -145,7 +149,7 @@ class View:
 
 
 def pattern_error(pattern: str, candidates: Iterable[str] = ()) -> str:
-    """Return why ``pattern`` is no regular expression, or cannot be searched for in ``candidates``.
+    """Return why ``pattern`` is not a regular expression, or cannot be searched for in ``candidates``.
 
     Empty if it can be.
     """
@@ -177,7 +181,7 @@ def decode(query: str, settings: Iterable[Setting[Any]] = ()) -> View:
         query: the URL's query.
         settings: the settings that panels declare; empty keeps every dotted parameter.
     """
-    known = {setting.name for setting in settings}
+    known = {name for setting in settings for name in (setting.name, *setting.former_names)}
     values: dict[str, list[str]] = {}
     for key, value in parse_qsl(query[:MAX_QUERY].lstrip("?"), keep_blank_values=True):
         values.setdefault(key, []).append(value)

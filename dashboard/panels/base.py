@@ -44,7 +44,7 @@ class Panel:
     tag_ending: ClassVar[str] = ""
     """A regular expression for the end of a stored tag that no card shows."""
     companions: ClassVar[tuple[str, ...]] = ()
-    """Patterns of the files beside the event files that the panel shows."""
+    """Patterns of the files next to the event files that the panel shows."""
     group: ClassVar[str] = ""
     """The title of a menu that takes the tabs of several panels where there is no room for each; empty for none."""
     follows_runs: ClassVar[bool] = True

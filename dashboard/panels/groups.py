@@ -232,10 +232,10 @@ def parse_pages(raw: Sequence[str]) -> dict[str, int]:
 
 def structure(group: Group) -> dict[str, Any]:
     """Return what is mounted of a section, small enough to travel: when it is unchanged the cards stay as they are."""
-    told: dict[str, Any] = {"name": group.name, "label": group.label, "count": group.count}
+    reported: dict[str, Any] = {"name": group.name, "label": group.label, "count": group.count}
     if group.open:
-        told |= {"cards": list(group.on_page), "groups": [structure(inner) for inner in group.groups]}
-    return told
+        reported |= {"cards": list(group.on_page), "groups": [structure(inner) for inner in group.groups]}
+    return reported
 
 
 def still_fits(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
@@ -249,6 +249,6 @@ def still_fits(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return all(still_fits(before, now) for before, now in zip(old["groups"], new["groups"], strict=True))
 
 
-def mounted_keys(told: Mapping[str, Any]) -> list[str]:
+def mounted_keys(reported: Mapping[str, Any]) -> list[str]:
     """Return keys of the cards of a `structure`."""
-    return [*told.get("cards", ()), *(key for inner in told.get("groups", ()) for key in mounted_keys(inner))]
+    return [*reported.get("cards", ()), *(key for inner in reported.get("groups", ()) for key in mounted_keys(inner))]

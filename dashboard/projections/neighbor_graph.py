@@ -141,16 +141,16 @@ class _Search:
         rows = np.zeros((len(queries), self.count), np.int32)
         values = np.full((len(queries), self.count), np.inf, dtype)
         euclidean = self.metric == "euclidean"
-        asked = self._taken(queries, center, dtype)
+        requested = self._taken(queries, center, dtype)
         farthest = 0.0
         for ids in batches():
             candidates = self._taken(ids, center, dtype)
             add, factor = self._terms(candidates)
             farthest = max(farthest, float(add.max()))
-            self._keep(asked @ candidates.T, add, factor, ids, queries, rows, values)
+            self._keep(requested @ candidates.T, add, factor, ids, queries, rows, values)
         if not euclidean or dtype is np.float64:
             return rows, values, np.empty(0, np.intp)
-        own = np.einsum("ij,ij->i", asked, asked)
+        own = np.einsum("ij,ij->i", requested, requested)
         # Rounding is relative to the squares, of which the small squared distance is the difference.
         return rows, values, np.flatnonzero(values[:, 0] + own < _DOUBT * (own + farthest))
 

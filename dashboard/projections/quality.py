@@ -53,7 +53,7 @@ def quality(
     labels: NDArray[np.int32] | None = None,
     sample: int | None = None,
     seed: int = 0,
-    told: Callable[[int, int], None] | None = None,
+    reported: Callable[[int, int], None] | None = None,
 ) -> Quality:
     """Compare the ``count`` nearest neighbors of points in the data and in the picture.
 
@@ -73,7 +73,7 @@ def quality(
         labels: int32[n], -1 where unknown.
         sample: how many points are rated; by default all up to 20,000, else 5,000.
         seed: of the sample.
-        told: is called after each block with the points that are rated and those to be; what it raises ends the work.
+        reported: is called after each block with the points rated so far and in all; an exception ends the work.
 
     Raises:
         ValueError: shapes do not fit, or ``count`` is below 1.
@@ -101,8 +101,8 @@ def quality(
         # Before those of the next block are made: they are the largest things here.
         del apart, seen_apart
         done += len(own)
-        if told is not None:
-            told(done, len(rated))
+        if reported is not None:
+            reported(done, len(rated))
     hits = None if labels is None else _hits(labels, rated, near)
     known = None if hits is None else hits[np.isfinite(hits)]
     return Quality(

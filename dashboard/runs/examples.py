@@ -59,7 +59,7 @@ def _candidates(facts: Facts) -> Iterator[tuple[str, str]]:
     if condition:
         yield condition, "a condition on a hyperparameter"
     if metric:
-        yield metric, "a metric: its last value; .min and .max are its least and greatest"
+        yield metric, "a metric: its last value; .min and .max are its minimum and maximum"
     if condition and metric:
         yield f"{condition} or {metric}", "conditions are joined by and, or, not"
     if name:

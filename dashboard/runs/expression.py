@@ -20,9 +20,9 @@ from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from stepscope.dashboard.runs.facts import Facts, FactValue, Field, HParamField, MetricField, Statistic
-from stepscope.summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
+from stepscope.summary.conditions import NUMBER, BoolOp, ConditionParser, Not, Tree
 from stepscope.summary.errors import UserError
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 Operator = Literal["<", "<=", ">", ">=", "==", "!=", "~", "!~"]
 BuiltIn = Literal["name", "group", "step"]
@@ -45,7 +45,7 @@ _QUOTED: Final = re.compile(r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | `[^`]*`
 
 
 class ExpressionError(UserError):
-    """What was typed is no condition, or names what no run has."""
+    """What was typed is not a condition, or names what no run has."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class _Parser(ConditionParser[Comparison | Membership]):
         try:
             Pattern(text)
         except PatternError as error:
-            raise ExpressionError(f"{text!r} is no regular expression: {error}") from None
+            raise ExpressionError(f"{text!r} is not a regular expression: {error}") from None
 
     def _membership(self, left: Operand) -> Membership:
         if not self.take("mark", "("):
@@ -185,7 +185,7 @@ def _holds(condition: Condition, facts: Facts, runs: Sequence[str], group_of: Ca
             return [any(compare(v, "==", c) for c in row) for v, *row in zip(values, *choices, strict=True)]
         case Not(inner):
             return [not holds for holds in _holds(inner, facts, runs, group_of)]
-        case Both(kind, conditions):
+        case BoolOp(kind, conditions):
             columns = [_holds(part, facts, runs, group_of) for part in conditions]
             join = all if kind == "and" else any
             return [join(row) for row in zip(*columns, strict=True)]

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from stepscope.dashboard.runs.facts import Facts, HParamField, parse_field
 from stepscope.summary.kinds.hparams import HParamValue
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 SEEDS: Final = "seeds"
 PATH: Final = "path:"

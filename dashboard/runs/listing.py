@@ -165,9 +165,9 @@ class Listings:
             before = self._told.get(known)
         rows = rows_of(table)
         around = surroundings(table)
-        told = message(before.rows if before is not None else None, rows)
+        reported = message(before.rows if before is not None else None, rows)
         now = fingerprint(around)
-        same = before is not None and not told["rows"] and not told["gone"] and before.around == now
+        same = before is not None and not reported["rows"] and not reported["gone"] and before.around == now
         version = before.version if before is not None and same else key
         with self._lock:
             self._told[key] = _Told(version, rows, now)
@@ -176,8 +176,8 @@ class Listings:
                 self._told.popitem(last=False)
         if same:
             return None, key
-        base = "" if told["whole"] or before is None else before.version
-        return {**told, **around, "base": base, "version": version}, key
+        base = "" if reported["whole"] or before is None else before.version
+        return {**reported, **around, "base": base, "version": version}, key
 
 
 def message(before: Mapping[str, RunRow] | None, now: Mapping[str, RunRow]) -> ChangedRows:

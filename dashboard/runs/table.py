@@ -14,7 +14,7 @@ from stepscope.dashboard.runs.expression import looks_like_expression, parse, ru
 from stepscope.dashboard.runs.facts import Facts, Field, HParamField, parse_field
 from stepscope.dashboard.runs.grouping import RunGroup, group_runs, least_members
 from stepscope.summary.errors import UserError
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 from stepscope.summary.snapshot import Snapshot
 
 MOST_DEFAULT_COLUMNS: Final = 8
@@ -156,7 +156,7 @@ class RunTable:
             labels = [self.label(run) for run in runs]
             by_label = by_name if labels == runs else Pattern(text).matches(labels)
         except PatternError as error:
-            return runs, f"No regular expression: {error}"
+            return runs, f"Not a valid regular expression: {error}"
         except UserError as error:
             said = str(error)
             return runs, f"I{said[1:]}" if said.startswith("incomplete") else f"Not understood: {said}"

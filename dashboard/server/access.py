@@ -192,10 +192,10 @@ def checked_host(name: str) -> str:
     """Return a name for `Access.hosts`, in lower case.
 
     Raises:
-        ValueError: it is no name of a host.
+        ValueError: it is not a name of a host.
     """
     if not _HOST_PATTERN.fullmatch(name.lower()):
-        raise ValueError(f"{name!r} is no name of a host; expected such as notes.example.org or *.example.org")
+        raise ValueError(f"{name!r} is not a name of a host; expected such as notes.example.org or *.example.org")
     return name.lower()
 
 
@@ -203,11 +203,11 @@ def checked_prefix(given: str) -> str:
     """Return a path for `Access.prefix`, without a slash at its end.
 
     Raises:
-        ValueError: it is no path that an address can have as it stands.
+        ValueError: it is not a path that an address can have as it stands.
     """
     prefix = given.rstrip("/")
     if prefix and not _PREFIX.fullmatch(prefix):
-        raise ValueError(f"{given!r} is no path of an address; expected such as /notes or /team/notes")
+        raise ValueError(f"{given!r} is not a path of an address; expected such as /notes or /team/notes")
     return prefix
 
 

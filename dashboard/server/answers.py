@@ -44,13 +44,13 @@ class Answers:
                     self._known.clear()
                     self._state = state
                 flight = self._known.get(question)
-                mine = flight is None
+                own = flight is None
                 if flight is None:
                     flight = self._known[question] = Future()
                     # Nobody who waits and leaves may cancel what others wait for.
                     flight.set_running_or_notify_cancel()
                 self._known.move_to_end(question)
-            if mine:
+            if own:
                 return await self._made(question, flight, make)
             found: tuple[R] | None = await asyncio.wrap_future(flight)
             if found is not None:
@@ -106,8 +106,8 @@ def once_per_revision(live: Live, function: Callable[P, R]) -> Callable[P, Await
 
     @wraps(function)
     async def answer(*args: P.args, **kwargs: P.kwargs) -> R:
-        asked = fingerprint((args, kwargs, sorted(dash.ctx.triggered_prop_ids)))
-        found = await answers.get(state_of(live), asked, lambda: run(LIGHT, made, *args, **kwargs))
+        requested = fingerprint((args, kwargs, sorted(dash.ctx.triggered_prop_ids)))
+        found = await answers.get(state_of(live), requested, lambda: run(LIGHT, made, *args, **kwargs))
         if found is None:
             raise dash.exceptions.PreventUpdate
         return found

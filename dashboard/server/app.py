@@ -277,13 +277,13 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         keys["revision"] = str(revision)
         changed = {part: value if keys[part] != known.get(part) else no_update for part, value in parts.items()}
         tabs = changed["tabs"]
-        asked = changed["panel"] is not no_update or "view.data" in dash.ctx.triggered_prop_ids
+        requested = changed["panel"] is not no_update or "view.data" in dash.ctx.triggered_prop_ids
         return (
             no_update if news is None else news,
             changed["count"],
             changed["filter_error"],
             no_update if tabs is no_update else layout.tab_list([by_name[tab] for tab in parts["tabs"]]),
-            name if asked and name in by_name and name != chosen else no_update,
+            name if requested and name in by_name and name != chosen else no_update,
             changed["panel"],
             health_badge(snapshot) if changed["health"] is not no_update else no_update,
             panel_content(name, query, revision, scheme) if changed["panel"] is not no_update else no_update,

@@ -128,7 +128,7 @@ def parsed_message(text: str | bytes, message: M) -> M:
         decoded = text.decode() if isinstance(text, bytes) else text
         if not decoded.lstrip().startswith("{"):
             # An array would be taken for an empty message.
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
         return json_format.Parse(decoded, message)
     except (json_format.ParseError, ValueError, RecursionError) as error:
         name = type(message).__name__
@@ -163,7 +163,7 @@ def form_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
         if kind == _MULTIPART:
             return _multipart_fields(content_type, body)
     except (ValueError, LookupError) as error:
-        raise HTTPException(400, f"The body is no readable form: {error}.") from error
+        raise HTTPException(400, f"The body is not a readable form: {error}.") from error
     raise HTTPException(400, f"Expected a form ({_URL_ENCODED} or {_MULTIPART}), got {kind[:80] or 'no content type'}.")
 
 

@@ -52,8 +52,8 @@ class Compression:
             await self._app(scope, receive, send)
 
     async def _send_suite(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = Headers(scope=scope)
-        if "br" not in asked.get("accept-encoding", ""):
+        requested = Headers(scope=scope)
+        if "br" not in requested.get("accept-encoding", ""):
             await self._compressing(scope, receive, send)
             return
         suite = self._suites.get(scope["path"])
@@ -71,21 +71,21 @@ class Compression:
             suite = await run_in_threadpool(_suite_of, sent)
             if sum(len(known.content) for known in self._suites.values()) + len(suite.content) <= _MOST_SUITE_BYTES:
                 self._suites[scope["path"]] = suite
-        if asked.get("if-none-match") == suite.headers["ETag"]:
+        if requested.get("if-none-match") == suite.headers["ETag"]:
             await Response(status_code=304, headers=suite.headers)(scope, receive, send)
         else:
             await Response(suite.content, headers={**suite.headers, "Content-Encoding": "br"})(scope, receive, send)
 
 
 def _suite_of(sent: list[Message]) -> _Suite:
-    told = Headers(raw=sent[0]["headers"])
+    reported = Headers(raw=sent[0]["headers"])
     content = b"".join(message.get("body", b"") for message in sent[1:])
     return _Suite(
         brotli.compress(content, quality=_SUITE_QUALITY),
         {
-            "Content-Type": told.get("content-type", "text/javascript"),
+            "Content-Type": reported.get("content-type", "text/javascript"),
             # Those whose address has no version are asked for again, and answered by their tag.
-            "Cache-Control": told.get("cache-control", "no-cache"),
+            "Cache-Control": reported.get("cache-control", "no-cache"),
             "ETag": f'"{hashlib.blake2b(content, digest_size=8).hexdigest()}"',
             "Vary": "Accept-Encoding",
         },

@@ -127,7 +127,7 @@ class Guard:
         ask = {"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"}
         if opens:
             return HTMLResponse(_token_page(request, is_wrong=shown is not None), 401, ask)
-        why = "Stepscope asks for its token: send it as Authorization: Bearer TOKEN, or open the link that was printed."
+        why = "Stepscope requires its token: send it as Authorization: Bearer TOKEN, or open the link that was printed."
         return JSONResponse({"detail": why}, 401, ask)
 
     async def _bounded(self, path: str, headers: Headers, receive: Receive) -> Receive:

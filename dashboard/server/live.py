@@ -32,7 +32,7 @@ class Live:
         Args:
             path: the log directory, as shown to the user.
             make_follower: makes the follower, given the function that it calls with each new snapshot.
-            title: what the browser's tab says; that it is the log directory's if empty.
+            title: the title of the browser tab; that it is the log directory's if empty.
         """
         self.path = path
         self.title: Final = title or f"{Path(path).name or path} · Stepscope"

@@ -64,18 +64,18 @@ class OpenedCache(Generic[S, O]):
         while True:
             with self._lock:
                 future = self._opened.get(key)
-                mine = future is None
+                own = future is None
                 if future is None:
                     future = self._opened[key] = Future()
                 self._opened.move_to_end(key)
-            if mine:
+            if own:
                 self._open(source, key, future)
             wait_for(future)
             error = future.exception()
             if isinstance(error, self._unavailable):
                 # A new one: the kept one would gather a traceback, with all its frames hold, from everybody who asks.
                 raise self._unavailable(str(error))
-            if error is None or mine:
+            if error is None or own:
                 return future.result()
 
     def peek(self, source: S) -> O | None:

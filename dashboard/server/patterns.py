@@ -1,6 +1,6 @@
 """Regular expressions in requests, as TensorBoard takes them: upper and lower case differ."""
 
-from stepscope.summary.patterns import LONGEST_PATTERN, Pattern, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, Pattern, PatternError
 
 
 def exact_case(text: str, *, from_beginning: bool = False) -> Pattern:
@@ -11,7 +11,7 @@ def exact_case(text: str, *, from_beginning: bool = False) -> Pattern:
         from_beginning: it must match at the beginning of a text, not anywhere in it.
 
     Raises:
-        PatternError: ``text`` is no regular expression, or too long.
+        PatternError: ``text`` is not a regular expression, or too long.
     """
     # On its own first: "a)|(b" would be one once it is put into a group.
     Pattern(text)

@@ -52,8 +52,8 @@ def sniff(data: bytes) -> str:
         if data[offset : offset + len(signature)] == signature and (offset == 0 or data[:4] == b"RIFF"):
             return mime_type
     if not data:
-        raise PayloadError("the picture is empty: 0 bytes")
-    raise PayloadError(f"{file_size(len(data))} that are no PNG, JPEG, GIF, WebP or BMP; they begin with {data[:8]!r}")
+        raise PayloadError("the image is empty: 0 bytes")
+    raise PayloadError(f"{file_size(len(data))} that are not PNG, JPEG, GIF, WebP or BMP; they begin with {data[:8]!r}")
 
 
 def picture(images: Images, sample: int) -> Picture:
@@ -72,14 +72,14 @@ def read_picture(series: Series, index: int, sample: int) -> Picture:
     """Return a picture of a series.
 
     Raises:
-        HTTPException: 404 where there is no such point; 422 where it cannot be read or is no picture.
+        HTTPException: 404 where there is no such point; 422 where it cannot be read or is not a picture.
     """
     try:
         return picture(series.read(index), sample)
     except IndexError as error:
         raise HTTPException(404, f"{error}.") from error
     except PayloadError as error:
-        raise HTTPException(422, f"No picture: {error}.") from error
+        raise HTTPException(422, f"No image: {error}.") from error
 
 
 def picture_answer(request: Request, found: Picture, headers: dict[str, str]) -> Response:

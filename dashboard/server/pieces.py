@@ -58,7 +58,9 @@ def columns_of(series: Series) -> Columns:
     try:
         return series.columns
     except PayloadError as error:
-        raise HTTPException(422, f"The points of run {series.run!r}, tag {series.tag!r} are gone: {error}.") from error
+        raise HTTPException(
+            422, f"The points of run {series.run!r}, tag {series.tag!r} no longer exist: {error}."
+        ) from error
 
 
 def rows(columns: Columns) -> Iterator[list[Row]]:

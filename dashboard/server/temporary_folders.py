@@ -56,7 +56,7 @@ def sweep() -> None:
                 if _is_own_folder(folder):
                     _delete_if_left(folder)
             except OSError as error:
-                _log.warning("the temporary folder %s, which nobody needs, cannot be deleted: %s", folder, error)
+                _log.warning("the temporary folder %s, which is no longer needed, cannot be deleted: %s", folder, error)
 
 
 def _made(kind: str) -> tuple[Path, int]:

@@ -29,7 +29,7 @@ from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable,
 P = ParamSpec("P")
 R = TypeVar("R")
 
-BUSY: Final = "The server works on as many requests of this kind as it can, and as many wait. Try again in a moment."
+BUSY: Final = "The server is busy with requests of this kind. Try again in a moment."
 LEFT: Final = 499
 """Status of an answer that nobody receives: the client had left."""
 _RETRY_S: Final = 5
@@ -245,7 +245,7 @@ async def _run(pool: Pool, receive: Receive | None, function: Callable[[], R]) -
     except BusyError:
         raise HTTPException(503, BUSY, {"Retry-After": str(_RETRY_S)}) from None
     except Cancelled as error:
-        raise HTTPException(503, f"{error} Ask for less, or try again when less is going on.") from None
+        raise HTTPException(503, f"{error} Request less, or try again later.") from None
     finally:
         cancellation.cancel()
         for each in (done, left):

@@ -17,8 +17,8 @@ from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.dashboard.tensorboard.scalars import Format, scalars_answer
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.custom_scalars import PLUGIN_NAME, TAG
-from stepscope.summary.patterns import PatternError
 from stepscope.summary.proto.custom_scalars_pb2 import Category, Layout
+from stepscope.summary.safe_regex import PatternError
 from stepscope.summary.series import SCALARS
 from stepscope.summary.snapshot import Snapshot
 

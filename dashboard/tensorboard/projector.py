@@ -153,7 +153,7 @@ def router(live: Live) -> APIRouter:
         try:
             media_type = sniff(content)
         except PayloadError as error:
-            raise HTTPException(422, f"No picture: {error}.") from error
+            raise HTTPException(422, f"No image: {error}.") from error
         return Response(content, media_type=media_type, headers={**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN})
 
     return routes

@@ -108,15 +108,15 @@ def image_points(series: Series, sample: int) -> Iterator[bytes]:
         yield orjson.dumps({"wallTime": wall_time, "step": step, "imageId": key})
 
 
-def problem_of(asked: Mapping[str, Any]) -> str:
+def problem_of(requested: Mapping[str, Any]) -> str:
     """Return what is wrong with a request, in TensorBoard's words; empty where nothing is."""
-    plugin = asked.get("plugin")
-    sample = asked.get("sample")
-    if not isinstance(asked.get("tag"), str):
+    plugin = requested.get("plugin")
+    sample = requested.get("sample")
+    if not isinstance(requested.get("tag"), str):
         return "Missing tag"
     if plugin not in (SCALARS, HISTOGRAMS, IMAGES):
         return "Invalid plugin"
-    if plugin in (HISTOGRAMS, IMAGES) and not isinstance(asked.get("run"), str):
+    if plugin in (HISTOGRAMS, IMAGES) and not isinstance(requested.get("run"), str):
         return "Missing run"
     if plugin == IMAGES and (not isinstance(sample, int) or sample < 0):
         return "Missing sample"
@@ -168,23 +168,23 @@ class Question:
                 yield run, joined(parts if first is None else chain([first], parts))
 
 
-def question(snapshot: Snapshot, asked: Mapping[str, Any]) -> Question:
+def question(snapshot: Snapshot, requested: Mapping[str, Any]) -> Question:
     """Return what a request asks for.
 
     Raises:
         HTTPException: 400 where it cannot be repeated in its answer.
     """
-    tag, kind, sample = asked.get("tag"), asked.get("plugin"), asked.get("sample")
+    tag, kind, sample = requested.get("tag"), requested.get("plugin"), requested.get("sample")
     fields: dict[str, Any] = {"plugin": kind, "tag": tag}
-    fields |= {"run": asked["run"]} if isinstance(asked.get("run"), str) else {}
+    fields |= {"run": requested["run"]} if isinstance(requested.get("run"), str) else {}
     fields |= {"sample": sample} if isinstance(sample, int) else {}
     try:
         said = orjson.dumps(fields)
     except TypeError as error:
         raise HTTPException(400, f"A request cannot be repeated in its answer: {error}.") from error
-    if problem := problem_of(asked):
+    if problem := problem_of(requested):
         return Question(said, problem, (), 0)
-    found = (run.series.get(str(tag)) for run in runs_asked_for(snapshot, asked.get("run")))
+    found = (run.series.get(str(tag)) for run in runs_asked_for(snapshot, requested.get("run")))
     return Question(said, "", tuple(one for one in found if one is not None and one.kind == kind), int(sample or 0))
 
 
@@ -196,12 +196,16 @@ def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
             points cannot be read any more.
     """
     try:
-        asked = json.loads(requests)
+        requested = json.loads(requests)
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"Expected 'requests' as JSON: {error}.") from error
-    if not isinstance(asked, list) or not all(isinstance(one, dict) for one in asked) or len(asked) > MOST_REQUESTS:
+    if (
+        not isinstance(requested, list)
+        or not all(isinstance(one, dict) for one in requested)
+        or len(requested) > MOST_REQUESTS
+    ):
         raise HTTPException(400, f"Expected 'requests' as a list of at most {MOST_REQUESTS} objects.")
-    questions = [question(snapshot, one) for one in asked]
+    questions = [question(snapshot, one) for one in requested]
     points = sum(one.points for one in questions)
     if points > MOST_POINTS:
         raise HTTPException(
@@ -238,7 +242,7 @@ def answers(questions: Sequence[Question]) -> Iterator[bytes]:
 
 
 def _key(one: Question) -> tuple[bytes, bool]:
-    # A run that is no text, as null, is not repeated, and stands for all or for none.
+    # A run that is not text, as null, is not repeated, and stands for all or for none.
     return one.said, bool(one.series)
 
 

@@ -34,7 +34,7 @@ def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str
         for title, listed in groupby(sources, key=lambda s: s.run_title)
     ]
     if chosen and all(s.id != chosen for s in sources):
-        groups.append({"group": "No longer there", "items": [{"value": chosen, "label": chosen}]})
+        groups.append({"group": "Removed", "items": [{"value": chosen, "label": chosen}]})
     return groups
 
 
@@ -42,7 +42,7 @@ def trace_select(setting: Setting[str], snapshot: Snapshot, view: View, class_na
     """Return the list of traces to choose from; the newest is chosen where the view names none."""
     sources = trace_sources(snapshot)
     trace = setting.of(view) or newest(sources)
-    return long_select(setting, trace, choices(sources, trace), "Trace", class_name, nothing="No trace of that name")
+    return long_select(setting, trace, choices(sources, trace), "Trace", class_name, nothing="No matches")
 
 
 def open_button(class_name: str) -> html.Button:

@@ -41,7 +41,7 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
         with self._named(upload, name) as (path, unused):
             if not status.st_size or not is_trace_file(path):
                 discard(path)
-                raise UploadError(f"{name} is no trace. Drop {formats_in_words()}")
+                raise UploadError(f"{name} is not a trace. Drop {formats_in_words()}")
             trace = DroppedTrace("", PurePosixPath(unused), str(path), status.st_size, status.st_mtime_ns)
             if not self._keep(upload, unused, None, trace):
                 discard(path)

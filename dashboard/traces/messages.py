@@ -6,8 +6,8 @@ Joined = Literal["step", "time", "marked"]
 """How a trace's steps were found on the curves: their numbers are those that were logged at their time; by what was
 logged at their time; or by their numbers alone, where nothing was logged then or the trace does not say when it was."""
 State = Literal["ready", "waiting", "large", "unreadable", "none"]
-"""Of a trace: its steps are known; it has not been read yet; it is read only when somebody opens it; it is damaged; it
-marks no steps."""
+"""Of a trace: its steps are known; it has not been read yet; it is read only when opened; it is
+damaged; it has no step markers."""
 SentStep = tuple[int, int | None, int | None, int, float | None, float | None]
 """Step on the curve, start and duration in the trace in ns (None: all of it), the trace's number, wall times of
 beginning and end in s or None."""

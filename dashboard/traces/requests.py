@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import HTTPException, Query
 
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace, AnalyzedTraces, analyzed_traces_of
 from stepscope.dashboard.traces.sources import (
     LATEST_NS,
     OpenedTrace,
@@ -13,7 +14,6 @@ from stepscope.dashboard.traces.sources import (
     TraceUnavailableError,
     find_source,
 )
-from stepscope.dashboard.traces.studies import Studies, Study, studies_of
 
 MAX_BUCKETS = 8_192
 MAX_LANES = 2_000
@@ -30,7 +30,7 @@ class TraceRequests:
     def __init__(self, live: Live) -> None:
         self._live: Final = live
         self._cache: Final = live.shared(TraceCache)
-        self._studies: Final[Studies] = studies_of(live)
+        self._analyzed: Final[AnalyzedTraces] = analyzed_traces_of(live)
 
     def source(self, trace_id: str) -> TraceSource:
         """Return the listed trace; `HTTPException` 404 where there is none of that id."""
@@ -47,11 +47,11 @@ class TraceRequests:
         except TraceUnavailableError as error:
             raise HTTPException(422, str(error)) from error
 
-    def study(self, trace_id: str) -> Study:
+    def analyzed(self, trace_id: str) -> AnalyzedTrace:
         """Return the trace with its facts; raises as `opened` does."""
         source = self.source(trace_id)
         try:
-            return self._studies.get(source)
+            return self._analyzed.get(source)
         except TraceUnavailableError as error:
             raise HTTPException(422, str(error)) from error
 

@@ -53,7 +53,7 @@ class TraceSource:
     modified: float
     """Seconds since the epoch: the file's modification time or the point's wall time."""
     version: tuple[int, ...]
-    """Equal for equal content: a cached trace with another version is read anew."""
+    """Equal for equal content: a cached trace with another version is read again."""
     origin: Series | Companion
     left_out: tuple[str, ...] = ()
     """Names of files of the same recording that are not listed, as they have less."""
@@ -180,7 +180,7 @@ def read_source(source: TraceSource) -> Trace:
     """Read and parse a listed trace.
 
     Raises:
-        TraceUnavailableError: it vanished, is damaged, or is no trace.
+        TraceUnavailableError: it vanished, is damaged, or is not a trace.
     """
     try:
         if isinstance(source.origin, Companion):

@@ -1,6 +1,6 @@
 """Which steps of a run its traces cover, in the numbers of its curves, joined by number or by time.
 
-A trace counts steps as its profiler does, which need not be as the program logs them: a profiler that was started anew
+A trace counts steps as its profiler does, which need not be as the program logs them: a profiler that was restarted
 counts from 0, one that counts batches is ahead of epochs. Wall times tell which it is, see `join`.
 """
 
@@ -70,7 +70,7 @@ class Unreadable:
 
 
 def marked_steps(opened: OpenedTrace) -> MarkedSteps:
-    """Return the steps of an opened trace: the first `MOST_STEPS`, without those whose number is no number of a
+    """Return the steps of an opened trace: the first `MOST_STEPS`, without those whose number is not a number of a
     step.
     """
     trace = opened.trace

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.profiler.analysis import row_kernels
+from stepscope.profiler.analysis import row_loops
 from stepscope.profiler.trace import Counter, Trace
 
 
@@ -90,8 +90,8 @@ def overlap(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | Non
         raise ValueError(f"Expected lanes from 0 to {len(trace.lanes) - 1}, got {list(chosen)}.")
     numbers = np.array(chosen, np.int64)
     depths = np.array([trace.lanes[lane].depths for lane in chosen], np.int64)
-    first, last, top = row_kernels.rows_of_lanes(trace.lane, trace.depth, numbers, depths)
-    row_kernels.narrow(trace.start_ns, trace.duration_ns, first, last, start_ns, end_ns)
+    first, last, top = row_loops.rows_of_lanes(trace.lane, trace.depth, numbers, depths)
+    row_loops.narrow(trace.start_ns, trace.duration_ns, first, last, start_ns, end_ns)
     return Overlap(first, last, top, np.repeat(numbers, depths))
 
 
@@ -102,7 +102,7 @@ def area(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None =
     """
     found = overlap(trace, start_ns, end_ns, lanes)
     categories = max(1, len(trace.categories))
-    keys, sums, covered = row_kernels.sum_up(
+    keys, sums, covered = row_loops.sum_up(
         trace.start_ns,
         trace.duration_ns,
         trace.name_id,
@@ -128,21 +128,21 @@ def area(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None =
 
 
 def _totals(name: NDArray[np.int64], category: NDArray[np.int64], sums: NDArray[np.int64]) -> Totals:
-    order = np.lexsort((category, name, -sums[:, row_kernels.OWN], -sums[:, row_kernels.TOTAL]))
+    order = np.lexsort((category, name, -sums[:, row_loops.OWN], -sums[:, row_loops.TOTAL]))
     return Totals(name[order], category[order], *sums[order].T)
 
 
 def _by_category(category: NDArray[np.int64], sums: NDArray[np.int64]) -> Totals:
     distinct, group = np.unique(category, return_inverse=True)
     merged = np.zeros((len(distinct), sums.shape[1]), np.int64)
-    for column in (row_kernels.COUNT, row_kernels.TOTAL, row_kernels.OWN):
+    for column in (row_loops.COUNT, row_loops.TOTAL, row_loops.OWN):
         np.add.at(merged[:, column], group, sums[:, column])
     # Of the slices that are the longest of their names, the longest of all comes last, the first of equals.
-    order = np.lexsort((-sums[:, row_kernels.LONGEST], sums[:, row_kernels.MOST]))
-    merged[group[order], row_kernels.MOST] = sums[order, row_kernels.MOST]
-    merged[group[order], row_kernels.LONGEST] = sums[order, row_kernels.LONGEST]
-    order = np.argsort(-sums[:, row_kernels.LEAST], kind="stable")
-    merged[group[order], row_kernels.LEAST] = sums[order, row_kernels.LEAST]
+    order = np.lexsort((-sums[:, row_loops.LONGEST], sums[:, row_loops.MOST]))
+    merged[group[order], row_loops.MOST] = sums[order, row_loops.MOST]
+    merged[group[order], row_loops.LONGEST] = sums[order, row_loops.LONGEST]
+    order = np.argsort(-sums[:, row_loops.LEAST], kind="stable")
+    merged[group[order], row_loops.LEAST] = sums[order, row_loops.LEAST]
     return _totals(np.full(len(distinct), -1, np.int64), distinct, merged)
 
 

@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias, assert_never, cast
 from stepscope.profiler.analysis.metric_sources import all_names, needs, unit_of
 from stepscope.profiler.analysis.metrics import Metric
 from stepscope.profiler.analysis.records import Unit
-from stepscope.summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
+from stepscope.summary.conditions import NUMBER, BoolOp, ConditionParser, Not, Tree
 from stepscope.summary.errors import UserError
 
 Operator = Literal["<", "<=", ">", ">=", "==", "!="]
@@ -39,7 +39,7 @@ _NUMBER: Final = re.compile(rf"({NUMBER})\s*(.*)")
 
 
 class ConditionError(UserError):
-    """What was given is no condition on metrics."""
+    """What was given is not a condition on metrics."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def named(condition: Condition) -> tuple[str, ...]:
             return (metric,)
         case Not(inner):
             return named(inner)
-        case Both(_, conditions):
+        case BoolOp(_, conditions):
             return tuple(dict.fromkeys(name for part in conditions for name in named(part)))
         case _:
             assert_never(condition)
@@ -115,7 +115,7 @@ def holds(condition: Condition, known: Mapping[str, Metric]) -> bool:
             return _compare(value, operator, number)
         case Not(inner):
             return not holds(inner, known)
-        case Both(kind, conditions):
+        case BoolOp(kind, conditions):
             results = [holds(part, known) for part in conditions]
             return all(results) if kind == "and" else any(results)
         case _:

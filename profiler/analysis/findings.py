@@ -89,7 +89,7 @@ _RULES: Final = (
         HIGH_PERCENT,  # xprof
         "problem",
         "Steps wait for input",
-        "{value:.1f}% of the mean step is data loading with nothing else going on",
+        "{value:.1f}% of the mean step is data loading while nothing else runs",
         ("load data in more workers (PyTorch: num_workers)", "prefetch", "make loading cheaper"),
     ),
     _Rule(
@@ -98,7 +98,7 @@ _RULES: Final = (
         MODERATE_PERCENT,  # torch-tb-profiler and xprof
         "notice",
         "Loading data takes time",
-        "{value:.1f}% of the mean step is data loading with nothing else going on",
+        "{value:.1f}% of the mean step is data loading while nothing else runs",
         ("load data in more workers (PyTorch: num_workers)", "prefetch"),
     ),
     _Rule(
@@ -162,7 +162,7 @@ _RULES: Final = (
         "notice",
         "One step is much slower than the others",
         "the slowest step takes {value:.0f}% more than the median",
-        ("look at that step in the timeline: first steps compile and warm up, others may save or evaluate",),
+        ("open that step in the Timeline: first steps compile and warm up, others may save or evaluate",),
     ),
     _Rule(
         "memcpy",
@@ -264,7 +264,7 @@ def _losses(facts: Facts) -> Iterator[Finding]:
     counts = events_not_as_stored(facts.trace.losses)
     if counts:
         evidence = "; ".join(counted_reason(reason, count) for reason, count in counts.items())
-        advice = "Figures are of what could be read; the reasons say what became of these events."
+        advice = "Metrics cover only what could be read; the reasons explain what happened to these events."
         total = float(sum(counts.values()))
         yield Finding("notice", "Not all of the file could be shown as stored", evidence, advice, "losses", total, 0.0)
 

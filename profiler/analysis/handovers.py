@@ -109,14 +109,14 @@ def _alternating(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
     return worker[alternate], waiting[alternate]
 
 
-def _worked(group: Column, end: Column, length: Column, asked: Column, after: Column, until: Column) -> Column:
+def _worked(group: Column, end: Column, length: Column, requested: Column, after: Column, until: Column) -> Column:
     """Return the sum of the lengths of a group's stretches that end between two times."""
     order = np.lexsort((end, group))
     sums = np.concatenate([[0], np.cumsum(length[order])])
 
     def before(time: Column) -> Column:
-        place = latest(group[order], end[order], asked, time)
-        first = np.searchsorted(group[order], asked)
+        place = latest(group[order], end[order], requested, time)
+        first = np.searchsorted(group[order], requested)
         return sums[np.where(place >= 0, place + 1, first)]
 
     return before(until) - before(after)

@@ -17,10 +17,10 @@ def latest(group: Column, time: Column, asked_group: Column, asked_time: Column)
     every_group = np.concatenate([group, asked_group])
     order = np.lexsort((is_question, np.concatenate([time, asked_time]), every_group))
     newest = np.maximum.accumulate(np.where(is_question[order], -1, np.arange(len(order))))
-    asked = is_question[order]
-    place = newest[asked]
+    requested = is_question[order]
+    place = newest[requested]
     found = np.where(place >= 0, order[np.maximum(place, 0)], -1)
-    question = order[asked] - items
+    question = order[requested] - items
     same = (found >= 0) & (every_group[np.maximum(found, 0)] == asked_group[question])
     result = np.full(len(asked_time), -1, np.int64)
     result[question[same]] = found[same]
@@ -30,7 +30,7 @@ def latest(group: Column, time: Column, asked_group: Column, asked_time: Column)
 def earliest(group: Column, time: Column, asked_group: Column, asked_time: Column) -> Column:
     """For each question the item of its group with the earliest time that is not before the one asked for.
 
-    As `latest`, the other way round: of items of equal times the first counts.
+    As `latest`, reverse the order: of items of equal times the first counts.
     """
     found = latest(group[::-1], -time[::-1], asked_group, -asked_time)
     return np.where(found >= 0, len(time) - 1 - found, -1)

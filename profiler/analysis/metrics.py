@@ -84,7 +84,7 @@ def _definitions() -> dict[str, _Definition]:
         for category in CATEGORIES
     }
     found |= {
-        "input": _Definition("percent", "share of the steps' time in which nothing but data loading goes on", "input"),
+        "input": _Definition("percent", "share of the steps' time in which only data loading runs", "input"),
         "gpu_busy": _Definition(
             "percent",
             "share of the time from a device's first activity to its last with a kernel or copy, lowest device",

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.profiler.analysis import row_kernels
+from stepscope.profiler.analysis import row_loops
 from stepscope.profiler.trace import Trace
 
 
@@ -12,7 +12,7 @@ def enclosing(trace: Trace, index: int) -> NDArray[np.int64]:
 
     They are the slice's parent, as in `stepscope.profiler.trace.Trace.parents`, its parent's parent, and so on.
     """
-    return row_kernels.enclosing(trace.parents, index)[::-1]
+    return row_loops.enclosing(trace.parents, index)[::-1]
 
 
 def children(trace: Trace, index: int) -> NDArray[np.int64]:

@@ -63,11 +63,11 @@ def _inferred(facts: Facts, every: Device, ready: Column) -> Column:
     launched = np.flatnonzero(every.launch >= 0)
     launch = every.launch[launched]
     lane, start = trace.lane.astype(np.int64), trace.start_ns
-    told = latest(lane[calls], start[calls], lane[launch], start[launch])
+    reported = latest(lane[calls], start[calls], lane[launch], start[launch])
     before = latest(lane[launch], start[launch], lane[launch], start[launch] - 1)
     since = np.where(before >= 0, start[launch[before]], np.iinfo(np.int64).min)
-    waits = np.flatnonzero(told >= 0)
-    waits = launched[waits[start[calls[told[waits]]] > since[waits]]]
+    waits = np.flatnonzero(reported >= 0)
+    waits = launched[waits[start[calls[reported[waits]]] > since[waits]]]
     ended = latest(every.device, every.end, every.device[waits], every.start[waits])
     known = ended >= 0
     waits, ended = waits[known], ended[known]

@@ -28,7 +28,7 @@ def work_intervals(device: Device, work: str) -> Intervals:
         case "memory":
             chosen = device.of("memcpy", "memset")
         case _:
-            raise ValueError(f"{work!r} is no kind of device work. Expected one of {', '.join(WORK)}.")
+            raise ValueError(f"{work!r} is not a kind of device work. Expected one of {', '.join(WORK)}.")
     return union(device.start[chosen], device.end[chosen])
 
 

@@ -91,7 +91,7 @@ def _own_times(facts: Facts) -> NDArray[np.int64]:
 def tfprof(trace: Trace | Facts, *, view: View = "scope") -> "pl.DataFrame":
     """Return one of tfprof's views, longest total first.
 
-    - scope: a row per name scope and node ("a/b/c" lies in "a/b"); the total adds what lies inside.
+    - scope: a row per name scope and node ("a/b/c" lies in "a/b"); the total includes nested scopes.
     - graph: a row per node; the total adds everything the node needs, along its inputs, each node once.
     - op: a row per op type; totals are the type's own.
 

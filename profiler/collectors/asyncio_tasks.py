@@ -415,7 +415,7 @@ def _forget_this_frame(task: Task) -> None:
 def _in_lanes(lives: Iterable[_Life], stopped: int) -> tuple[Sequence[tuple[_Life, int]], int]:
     """Give every life the first lane in which no other goes on; also how many found none.
 
-    Slices of one lane that overlap are no picture that any viewer shows as it is.
+    Slices of one lane that overlap are not a picture that any viewer shows as it is.
     """
     placed: list[tuple[_Life, int]] = []
     free = list(range(LIFE_LANES))

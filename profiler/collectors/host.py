@@ -69,7 +69,7 @@ class HostCollector:
             When, on the monotonic clock.
 
         Raises:
-            TypeError, ValueError: ``number`` is no whole number of 64 bits.
+            TypeError, ValueError: ``number`` is not a whole number of 64 bits.
         """
         number = None if number is None else checked_step_number(number)
         with self._lock:
@@ -180,7 +180,7 @@ def checked_step_number(number: SupportsIndex) -> int:
     """Return ``number``, of whatever integer type, as what every reader of the files understands.
 
     Raises:
-        TypeError: it is no whole number.
+        TypeError: it is not a whole number.
         ValueError: it does not fit 64 bits.
     """
     whole = operator.index(number)

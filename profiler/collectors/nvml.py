@@ -116,7 +116,7 @@ class NvmlCollector:
             if not gpus:
                 visible = os.environ.get("CUDA_VISIBLE_DEVICES", "not set")
                 raise UserError(
-                    "NVML cannot record: CUDA sees no GPU. Expected at least one; look at the variable "
+                    "NVML cannot record: CUDA sees no GPU. Expected at least one; check the variable "
                     f"CUDA_VISIBLE_DEVICES, which is {visible!r}."
                 )
             self._order = _order_note(self._nvml, os.environ)

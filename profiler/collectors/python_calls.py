@@ -1,4 +1,4 @@
-"""Every call of a Python function, in all threads.
+"""Every Python function call, in all threads.
 
 A call is three plain values in a flat list of its thread, by start: the code object (or, of a function in C, its name),
 the start and the end. A resumption of a generator or a coroutine counts as a call. Records are made when the

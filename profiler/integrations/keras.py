@@ -382,7 +382,7 @@ def _labels(folder: Folder, path: str, rows: int) -> tuple[list[str] | None, lis
             return header, table
     warnings.warn(
         f"the labels of the embedding are left out: {path} must have {rows} lines of one label each, or a "
-        f"line of column names and {rows} lines of as many labels, apart by tabs; it has {len(lines)} lines",
+        f"line of column names and {rows} lines of as many labels, separated by tabs; it has {len(lines)} lines",
         stacklevel=2,
     )
     return None, None

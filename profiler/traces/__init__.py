@@ -45,7 +45,7 @@ KERNELS: Final = Group(
         "stepscope.profiler.parents",
         "stepscope.profiler.analysis.arguments",
         "stepscope.profiler.analysis.longest_path",
-        "stepscope.profiler.analysis.row_kernels",
+        "stepscope.profiler.analysis.row_loops",
         "stepscope.profiler.analysis.windows",
     ],
 )
@@ -58,7 +58,7 @@ def load_trace(address: str) -> Trace:
     Of a Chrome trace that is larger than there is memory for, the beginning is read, and `Trace.losses` says so.
 
     Raises:
-        TraceError: it cannot be read, is of another format and larger than that, or is no trace.
+        TraceError: it cannot be read, is of another format and larger than that, or is not a trace.
     """
     limits = limits_of_memory()
     most = limits.file_bytes
@@ -108,7 +108,7 @@ def _read(data: bytes, name: str, limits: Limits, notes: tuple[str, ...]) -> Tra
         if not beginning or (beginning.isspace() and len(beginning) < BEGINNING):
             raise TraceError(f"{name} is empty. Expected {formats_in_words()}")
         if beginning.isspace() or not may_be_trace(beginning):
-            raise TraceError(f"{name} is no trace. Expected {formats_in_words()}")
+            raise TraceError(f"{name} is not a trace. Expected {formats_in_words()}")
 
     if is_compressed(data):
         data, notes = unpacked(data, name, limits, check)
@@ -119,4 +119,4 @@ def _read(data: bytes, name: str, limits: Limits, notes: tuple[str, ...]) -> Tra
         trace = reader.read(data, name, notes, limits)
         if trace is not None:
             return trace
-    raise TraceError(f"{name} is no trace. Expected {formats_in_words()}")
+    raise TraceError(f"{name} is not a trace. Expected {formats_in_words()}")

@@ -13,7 +13,7 @@ from stepscope.profiler.traces.json_values import UNREADABLE_TIME
 from stepscope.profiler.traces.lanes import ThreadNames, process_name
 from stepscope.profiler.traces.losses import LossTally, moment
 
-NOT_A_NUMBER: Final = "counter value that is no number"
+NOT_A_NUMBER: Final = "counter value that is not a number"
 MEMORY_EVENT: Final = "[memory]"
 """What PyTorch's profiler calls its instants for an allocation or a release."""
 DEVICE_TYPES: Final[Mapping[int, str]] = {

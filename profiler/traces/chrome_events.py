@@ -39,7 +39,7 @@ class Columns(NamedTuple):
     """
 
     phase: NDArray[np.uint8]
-    """The letter of ``ph``, 0 where it is no single letter."""
+    """The letter of ``ph``, 0 where it is not a single letter."""
     name: NDArray[np.int32]
     category: NDArray[np.int32]
     time_ns: NDArray[np.int64]
@@ -183,7 +183,7 @@ def gather_arguments(
 
 
 def _decoded(text: bytes) -> dict[str, Any]:
-    """Return the value of ``args``; what is no JSON object comes under the key "args"."""
+    """Return the value of ``args``; what is not a JSON object comes under the key "args"."""
     value = decode_json(text)
     if isinstance(value, dict):
         return value
@@ -200,7 +200,7 @@ def arguments_of(data: bytes, columns: Columns, event: int) -> dict[str, Any]:
 def decode_json(text: bytes) -> Any:
     """Return a JSON value, also with control characters in strings, NaN and Infinity.
 
-    None where the text is no JSON.
+    None where the text is not JSON.
     """
     try:
         return msgspec.json.decode(text)

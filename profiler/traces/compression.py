@@ -132,7 +132,7 @@ def _unpacked(
                 at += len(piece) - len(stream.unused_data)
         except (_ZLIB_ERROR, ZstdError) as error:
             if not content.tell():
-                raise TraceError(f"{name} is a damaged {called} file: {error}. Expected a whole one.") from None
+                raise TraceError(f"{name} is a damaged {called} file: {error}. Expected a complete one.") from None
             notes = (f"the compressed file is damaged: {error}",)
             break
         if not stream.eof:

@@ -15,7 +15,7 @@ INTERNAL: Final = "internal event of the profiler"
 DROPPED: Final = "dropped while recording"
 TEXT: Final = "text cut"
 ARGUMENTS: Final = "arguments cut"
-BESIDE: Final = "part beside the events not read"
+BESIDE: Final = "part next to the events not read"
 NO_EVENT: Final = "object that is no event"
 MEMORY: Final = "beyond what there is memory for"
 FURTHER: Final = "lost for another reason"
@@ -37,10 +37,10 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     DROPPED: "The profiler's buffer was full: these were never stored.",
     TEXT: "A name of more than 16,384 characters. It is shown up to there, with its length and a checksum.",
     ARGUMENTS: "The arguments of an event have more than a megabyte. They are kept as text up to there.",
-    BESIDE: "A key of the file beside its events has more than 64 MiB, and is left out.",
+    BESIDE: "A key of the file next to its events has more than 64 MiB, and is left out.",
     NO_EVENT: "An element of the array of events with neither “ph” nor “name” nor “ts”.",
     MEMORY: "So many were left out at the end of the file, as there was no memory for them.",
-    FURTHER: "More reasons than are told apart.",
+    FURTHER: "More reasons than are distinguished.",
     "flow end without a start": "An arrow ends here, but the file has no beginning of the same category, name and id.",
     "flow start without an end": "An arrow begins here, but nothing of the same category, name and id follows.",
     "flow event on no slice": "An arrow begins or ends at a time when nothing runs on that thread.",
@@ -57,9 +57,9 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     "object deleted without being made": "The object of this category and id was made before the recording.",
     "event without a readable time": "Its “ts” is missing or no number of microseconds, so it has no place.",
     "complete event without a readable duration": "Its “dur” is missing or no number; it is shown with the duration 0.",
-    "event without a phase": "It has no “ph” of one letter, so nobody can know what it is.",
+    "event without a phase": "It has no “ph” of one letter, so its meaning is unknown.",
     "unreadable event": "An element of the array of events that is damaged or no object.",
-    "counter value that is no number": "A counter's argument is a text, a structure, or no finite number.",
+    "counter value that is not a number": "A counter's argument is a text, a structure, or no finite number.",
     "sample without a stack": "A sample names a stack frame that the file does not have.",
     "stack frame that is its own parent": "Stacks that lead to it are cut there.",
     "event without a time": "It stands for many occurrences, of which only the number is known.",
@@ -67,7 +67,7 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
 }
 _EXPLANATIONS_OF_KINDS: Final[tuple[tuple[str, str], ...]] = (
     ("event of phase ", "No reader of this format gives this phase a meaning."),
-    ("metadata event ", "It says something about a process or thread that has no place here."),
+    ("metadata event ", "It describes a process or thread in a way that is not supported here."),
 )
 
 

@@ -116,7 +116,7 @@ def rows_of(shape: tuple[int, ...], rows: int | None) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def told(what: str) -> Iterator[None]:
+def reported(what: str) -> Iterator[None]:
     """Turn whatever the reading of damaged bytes raises into one error.
 
     Raises:

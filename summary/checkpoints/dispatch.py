@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
-from stepscope.summary.checkpoints.base import Checkpoint, OpenFile, OtherFileError, told
+from stepscope.summary.checkpoints.base import Checkpoint, OpenFile, OtherFileError, reported
 from stepscope.summary.checkpoints.hdf5 import KERAS_WEIGHTS, Hdf5File, looks_like_hdf5
 from stepscope.summary.checkpoints.numpy_files import NumpyArchive, NumpyFile
 from stepscope.summary.checkpoints.safetensors import SafetensorsFile
@@ -47,7 +47,7 @@ def open_checkpoint(open_file: OpenFile, name: str) -> Checkpoint:
         CheckpointError: it cannot be read.
     """
     name = _index_of(open_file, name)
-    with told(name), open_file(name) as stream:
+    with reported(name), open_file(name) as stream:
         head = read_up_to(stream, 16)
         stream.seek(0)
         if head.startswith(b"PK\x03\x04"):
@@ -64,7 +64,7 @@ def open_checkpoint(open_file: OpenFile, name: str) -> Checkpoint:
             return TensorBundle(open_file, name) if name.endswith(INDEX_SUFFIX) else TensorSlices(open_file, name)
         stream.seek(0)
         refuse_old_file(stream, name)
-    raise OtherFileError(f"{name} is no file of weights that can be read. Expected {EXPECTED}.")
+    raise OtherFileError(f"{name} is not a file of weights that can be read. Expected {EXPECTED}.")
 
 
 def _of_archive(stream: BinaryIO, open_file: OpenFile, name: str) -> Checkpoint:

@@ -22,8 +22,8 @@ from stepscope.summary.checkpoints.base import (
     TensorInfo,
     checked_shape,
     find_tensor,
+    reported,
     rows_of,
-    told,
 )
 from stepscope.summary.checkpoints.elements import as_floats, is_number
 from stepscope.summary.checkpoints.zip_members import seekable_member
@@ -58,14 +58,14 @@ class Hdf5File:
         self._open = open_file
         self._name = name
         self._member = member
-        with told(name), self._opened() as file:
+        with reported(name), self._opened() as file:
             found = [info for info in _datasets(file) if is_number(info.dtype)]
         self.tensors = tuple(sorted(found, key=_order))
 
     def read(self, name: str, rows: int | None = None) -> NDArray[np.float32]:
         info = find_tensor(self.tensors, name)
         shape = rows_of(info.shape, rows)
-        with told(f"The tensor {name!r} of {self._name}"), self._opened() as file:
+        with reported(f"The tensor {name!r} of {self._name}"), self._opened() as file:
             dataset = _follow(file, name)
             if dataset.shape != info.shape:
                 raise CheckpointError("The file has changed since it was listed.")

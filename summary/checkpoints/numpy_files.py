@@ -21,8 +21,8 @@ from stepscope.summary.checkpoints.base import (
     TensorInfo,
     checked_shape,
     find_tensor,
+    reported,
     rows_of,
-    told,
 )
 from stepscope.summary.checkpoints.elements import is_number, read_floats
 from stepscope.summary.checkpoints.zip_members import open_member
@@ -43,7 +43,7 @@ class NumpyFile:
     def __init__(self, open_file: OpenFile, name: str) -> None:
         self._open = open_file
         self._name = name
-        with told(name), open_file(name) as stream:
+        with reported(name), open_file(name) as stream:
             shape, _, dtype = _header(stream)
         if not is_number(dtype.name):
             raise CheckpointError(f"{name} holds {_refused(dtype)}.")
@@ -51,7 +51,7 @@ class NumpyFile:
 
     def read(self, name: str, rows: int | None = None) -> NDArray[np.float32]:
         find_tensor(self.tensors, name)
-        with told(self._name), self._open(self._name) as stream:
+        with reported(self._name), self._open(self._name) as stream:
             return _read(stream, rows)
 
 
@@ -67,7 +67,7 @@ class NumpyArchive:
         self._name = name
         self._texts: dict[str, tuple[int, ...]] = {}
         listed: list[TensorInfo] = []
-        with told(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
+        with reported(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
             for member in archive.namelist()[:MOST_TENSORS]:
                 if not member.endswith(".npy"):
                     continue
@@ -104,14 +104,14 @@ class NumpyArchive:
             data = read_up_to(content, size)
             if dtype.kind == "S":
                 return [text.decode(errors="replace") for text in np.frombuffer(data, dtype).tolist()]
-            # As numbers first: NumPy itself would stop at what is no letter.
+            # As numbers first: NumPy itself would stop at what is not a letter.
             letters = np.frombuffer(data, f"{dtype.str[0]}u4").reshape(shape[0], -1)
             return ["".join(chr(c) if c < 0x110000 else "\ufffd" for c in row if c) for row in letters.tolist()]
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[BinaryIO]:
         with (
-            told(f"{name} of {self._name}"),
+            reported(f"{name} of {self._name}"),
             self._open(self._name) as stream,
             zipfile.ZipFile(stream) as archive,
             open_member(archive, name + ".npy") as content,

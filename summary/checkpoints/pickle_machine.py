@@ -238,6 +238,6 @@ class _Machine:
 
 @dataclass(eq=False)
 class _Key:
-    """A key of a dict that is no text or number; hashing it might take very long, as of nested tuples."""
+    """A key of a dict that is not text or number; hashing it might take very long, as of nested tuples."""
 
     value: Any

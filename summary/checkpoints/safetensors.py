@@ -18,8 +18,8 @@ from stepscope.summary.checkpoints.base import (
     TensorInfo,
     checked_shape,
     find_tensor,
+    reported,
     rows_of,
-    told,
 )
 from stepscope.summary.checkpoints.elements import element_bytes, is_number, read_floats
 from stepscope.summary.source import read_up_to
@@ -56,10 +56,10 @@ class SafetensorsFile:
         self._open = open_file
         self._name = name
         self._offsets: dict[str, int] = {}
-        with told(name), open_file(name) as stream:
+        with reported(name), open_file(name) as stream:
             length = int.from_bytes(read_up_to(stream, 8), "little")
             if not 2 <= length <= _LARGEST_HEADER:
-                raise CheckpointError(f"{name} is no safetensors file: its header would have {length:,} bytes.")
+                raise CheckpointError(f"{name} is not a safetensors file: its header would have {length:,} bytes.")
             content = read_up_to(stream, length)
             if len(content) < length:
                 raise CheckpointError(f"{name} ends within its header.")
@@ -68,13 +68,13 @@ class SafetensorsFile:
     def read(self, name: str, rows: int | None = None) -> NDArray[np.float32]:
         info = find_tensor(self.tensors, name)
         shape = rows_of(info.shape, rows)
-        with told(f"The tensor {name!r} of {self._name}"), self._open(self._name) as stream:
+        with reported(f"The tensor {name!r} of {self._name}"), self._open(self._name) as stream:
             stream.seek(self._offsets[name])
             return read_floats(stream, math.prod(shape), info.dtype).reshape(shape)
 
     def _listed(self, header: Any, begin: int) -> list[TensorInfo]:
         if not isinstance(header, dict) or len(header) > MOST_TENSORS:
-            raise CheckpointError(f"{self._name} is no safetensors file: its header is no list of tensors.")
+            raise CheckpointError(f"{self._name} is not a safetensors file: its header is not a list of tensors.")
         listed: list[TensorInfo] = []
         for name, about in header.items():
             if name == "__metadata__":

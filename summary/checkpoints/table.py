@@ -48,7 +48,7 @@ class Table:
         stream.seek(self._end)
         footer = read_up_to(stream, FOOTER_BYTES)
         if not is_table(footer):
-            raise CheckpointError("The file is no table: it does not end with the number that tables end with.")
+            raise CheckpointError("The file is not a table: it does not end with the number that tables end with.")
         at = _handle(memoryview(footer), 0)[2]
         self._blocks: list[tuple[bytes, bytes]] = list(self._block(*_handle(memoryview(footer), at)[:2]))
         """The last key of each block, or a later one, and where the block is."""

@@ -19,8 +19,8 @@ from stepscope.summary.checkpoints.base import (
     TensorInfo,
     checked_shape,
     find_tensor,
+    reported,
     rows_of,
-    told,
 )
 from stepscope.summary.checkpoints.elements import element_bytes, is_number, read_floats
 from stepscope.summary.checkpoints.ordered_code import WHOLE, slice_key
@@ -66,7 +66,7 @@ class TensorBundle:
         self._name = name
         self._entries: dict[bytes, BundleEntryProto] = {}
         header = BundleHeaderProto()
-        with told(name), open_file(name) as stream:
+        with reported(name), open_file(name) as stream:
             if stream.seek(0, os.SEEK_END) > LARGEST_INDEX:
                 raise CheckpointError(f"{name} has more than {LARGEST_INDEX:,} bytes, which no index has.")
             for key, value in Table(stream).entries():
@@ -82,7 +82,7 @@ class TensorBundle:
         info = find_tensor(self.tensors, name)
         shape = rows_of(info.shape, rows)
         entry = self._entries[_key(name)]
-        with told(f"The tensor {name!r} of {self._name}"):
+        with reported(f"The tensor {name!r} of {self._name}"):
             if entry.slices:
                 return self._joined(name, entry, info)[: rows if info.shape else None]
             return self._whole(entry, info.shape, shape)

@@ -20,8 +20,8 @@ from stepscope.summary.checkpoints.base import (
     OpenFile,
     TensorInfo,
     find_tensor,
+    reported,
     rows_of,
-    told,
 )
 from stepscope.summary.checkpoints.elements import is_number
 from stepscope.summary.checkpoints.ordered_code import slice_key
@@ -46,7 +46,7 @@ class TensorSlices:
     def __init__(self, open_file: OpenFile, name: str) -> None:
         self._open = open_file
         self._name = name
-        with told(name), self._table() as table:
+        with reported(name), self._table() as table:
             content = table.get(b"")
             saved = SavedTensorSlices.FromString(content or b"")
             if not saved.HasField("meta"):
@@ -61,7 +61,7 @@ class TensorSlices:
         info = find_tensor(self.tensors, name)
         wanted = rows_of(info.shape, rows)
         meta = self._metas[name]
-        with told(f"The tensor {name!r} of {self._name}"), self._table() as table:
+        with reported(f"The tensor {name!r} of {self._name}"), self._table() as table:
             claim(4 * math.prod(rows_of(info.shape, None)))
             whole = np.full(info.shape, np.nan, np.float32)
             for piece in meta.slice:

@@ -22,8 +22,8 @@ from stepscope.summary.checkpoints.base import (
     TensorInfo,
     checked_shape,
     find_tensor,
+    reported,
     rows_of,
-    told,
 )
 from stepscope.summary.checkpoints.elements import element_bytes, is_number, read_floats
 from stepscope.summary.checkpoints.pickle_machine import Described, Name, Stored, described
@@ -74,10 +74,10 @@ class TorchArchive:
     def __init__(self, open_file: OpenFile, name: str) -> None:
         self._open = open_file
         self._name = name
-        with told(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
+        with reported(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
             pickle = pickle_member(archive)
             if pickle is None:
-                raise CheckpointError(f"{name} is no archive of PyTorch: it has no data.pkl.")
+                raise CheckpointError(f"{name} is not an archive of PyTorch: it has no data.pkl.")
             self._folder = pickle.removesuffix("data.pkl")
             with archive.open(pickle) as content:
                 data = content.read(_LARGEST_PICKLE + 1)
@@ -93,7 +93,7 @@ class TorchArchive:
         tensor = self._tensors[name]
         shape = rows_of(tensor.shape, rows)
         with (
-            told(f"The tensor {name!r} of {self._name}"),
+            reported(f"The tensor {name!r} of {self._name}"),
             self._open(self._name) as stream,
             zipfile.ZipFile(stream) as archive,
             seekable_member(archive, f"{self._folder}data/{tensor.storage}") as content,
@@ -107,7 +107,7 @@ def _label(name: str) -> str:
 
 
 def pickle_member(archive: zipfile.ZipFile) -> str | None:
-    """Return the member that says which tensors there are; None where it is no archive of PyTorch."""
+    """Return the member that says which tensors there are; None where it is not an archive of PyTorch."""
     found = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
     return min(found, key=len) if found else None
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from stepscope.summary.contents import Contents
 from stepscope.summary.errors import UserError
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 from stepscope.summary.series import Run, Series
 
 Names: TypeAlias = str | Collection[str] | None

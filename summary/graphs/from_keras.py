@@ -16,7 +16,7 @@ _NOT_SHOWN: Final = frozenset({"name", "layers", "dtype", "batch_shape", "batch_
 
 
 def keras_json_of(model: Any) -> str | None:
-    """Return the JSON of a live Keras model, of Keras 3, ``tf.keras`` or ``tf_keras``; None if it is no Keras model.
+    """Return the JSON of a live Keras model, of Keras 3, ``tf.keras`` or ``tf_keras``; None if it is not a Keras model.
 
     Raises:
         ValueError: Keras cannot say what the model is made of; its own error is chained.
@@ -55,7 +55,7 @@ def graph_from_keras(model: Any) -> GraphDef:
 
     Raises:
         TypeError: it is none of these.
-        ValueError: the JSON is no Keras model's.
+        ValueError: the JSON is not a Keras model's.
         OSError: the file cannot be read.
     """
     text = keras_json_of(model)

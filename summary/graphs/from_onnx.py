@@ -110,7 +110,7 @@ def _without_weights(model: Any) -> Any:
 
 
 def _check_texts(message: Any) -> None:
-    """Refuse texts that are no UTF-8, which protobuf hands out as bytes where the syntax is that of version 2."""
+    """Refuse texts that are not UTF-8, which protobuf hands out as bytes where the syntax is that of version 2."""
     for field, value in message.ListFields():
         values = value if field.is_repeated else (value,)
         if field.message_type is not None:

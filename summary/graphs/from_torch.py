@@ -103,8 +103,8 @@ def _exported_or_loosely_traced(
     try:
         model(*positional, **keywords)
     except Exception as error:
-        told = f"{name} cannot be called with the given input_to_model: {_short(error)}"
-        raise TracingError(f"{told}{_why_one_argument(model, positional)}") from error
+        reported = f"{name} cannot be called with the given input_to_model: {_short(error)}"
+        raise TracingError(f"{reported}{_why_one_argument(model, positional)}") from error
     try:
         program = torch.export.export(model, positional, keywords, strict=False)
     except Exception as error:
@@ -126,9 +126,9 @@ def _why_one_argument(model: Any, positional: tuple[Any, ...]) -> str:
 
 
 def _short(error: Exception) -> str:
-    told = str(error).strip() or type(error).__name__
-    shown = _BESIDE_THE_POINT.split(told, 1)[0][:_LONGEST_REASON]
-    return shown if shown == told else f"{shown}..."
+    reported = str(error).strip() or type(error).__name__
+    shown = _BESIDE_THE_POINT.split(reported, 1)[0][:_LONGEST_REASON]
+    return shown if shown == reported else f"{shown}..."
 
 
 def _exported(program: Any, verbose: bool) -> GraphDef:

@@ -143,7 +143,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
         Args:
             params: names and values. Those in a mapping, a dataclass or a namespace get names such as ``optimizer/lr``,
-                and what is no number, string or boolean is written as its `str`.
+                and what is not a number, string or boolean is written as its `str`.
             metrics: numbers by tag, or one number, whose tag is ``hp_metric``.
             step: the metrics' step.
         """

@@ -56,7 +56,7 @@ def audio(tag: str, samples: Any, sample_rate: Any) -> Summary.Value:
         sample_rate: frames a second.
 
     Raises:
-        TypeError: another dtype, or ``sample_rate`` is no whole number.
+        TypeError: another dtype, or ``sample_rate`` is not a whole number.
         ValueError: another shape, no frames, a NaN, or ``sample_rate`` is out of range.
     """
     name = f"the audio {tag!r}"

@@ -43,7 +43,7 @@ def image_with_boxes(
             warning says so.
 
     Raises:
-        TypeError: the pixels are no real numbers, or a label is no string.
+        TypeError: the pixels are not real numbers, or a label is not a string.
         ValueError: a shape or number makes no sense, or several pictures.
     """
     name = f"the image {tag!r}"

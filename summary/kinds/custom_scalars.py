@@ -36,7 +36,7 @@ def layout_of(categories: Mapping[str, Mapping[str, Sequence[Any]]]) -> Layout:
             ["Margin", [tag of the value, of the lower bound, of the upper bound]].
 
     Raises:
-        TypeError: a title or tag is no string, or a chart is none of the two.
+        TypeError: a title or tag is not a string, or a chart is none of the two.
         ValueError: a margin chart has not three tags.
     """
     if not isinstance(categories, Mapping):

@@ -89,7 +89,7 @@ def decode_graph(value: Summary.Value) -> GraphDef:
     """Return the GraphDef in a string tensor of one element.
 
     Raises:
-        PayloadError: it is no such tensor, or its bytes are no GraphDef.
+        PayloadError: it is no such tensor, or its bytes are not a GraphDef.
     """
     encoded = _only_string(value, "a graph")
     try:
@@ -117,7 +117,7 @@ def decode_function_graphs(value: Summary.Value) -> RunMetadata:
     """Return the RunMetadata in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
 
     Raises:
-        PayloadError: it is no such tensor, or its bytes are no RunMetadata.
+        PayloadError: it is no such tensor, or its bytes are not a RunMetadata.
     """
     _check_version(value, FUNCTIONS_PLUGIN_NAME)
     return decode_run_metadata(value)
@@ -127,7 +127,7 @@ def graph_in_meta_graph(encoded: bytes) -> bytes:
     """Return the serialized ``graph_def`` of a serialized MetaGraphDef; empty if it has none.
 
     Raises:
-        PayloadError: the bytes are no MetaGraphDef.
+        PayloadError: the bytes are not a MetaGraphDef.
     """
     try:
         return MetaGraphDef.FromString(encoded).graph_def.SerializeToString()

@@ -65,7 +65,7 @@ def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | 
         max_bins: merges neighbors until there are at most so many.
 
     Raises:
-        TypeError: ``values`` or given edges are no real numbers.
+        TypeError: ``values`` or given edges are not real numbers.
         ValueError: there are none, or ``bins`` or ``max_bins`` make no sense.
     """
     return _histogram(tag, *_checked_histogram(tag, values, bins, max_bins))
@@ -98,7 +98,7 @@ def histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKE
         buckets: how many rows, k; 0 gives none.
 
     Raises:
-        TypeError: ``values`` or ``buckets`` are no real numbers.
+        TypeError: ``values`` or ``buckets`` are not real numbers.
         ValueError: ``buckets`` is negative, a fraction, or more than 16,777,216.
     """
     return _histogram_of_equal_buckets(tag, *_checked_equal_buckets(tag, values, buckets))
@@ -134,7 +134,7 @@ def histogram_of_buckets(
         bucket_counts: how many values fell in each bucket, shape [k].
 
     Raises:
-        TypeError: an argument is no real number, or no array of them.
+        TypeError: an argument is not a real number, or no array of them.
         ValueError: the arrays differ in length, are empty or not of rank 1, the limits do not ascend, a count is
             negative or not finite, or ``smallest`` is above ``largest``.
     """

@@ -53,7 +53,7 @@ def checked_hparams(hparams: Mapping[str, Any]) -> dict[str, HParamValue]:
     tensorboardX.
 
     Raises:
-        TypeError: it is no mapping, a name is no string, or a value is nothing of the above.
+        TypeError: it is no mapping, a name is not a string, or a value is nothing of the above.
         ValueError: an array has not one element.
     """
     if not isinstance(hparams, Mapping):

@@ -42,7 +42,7 @@ def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
 
     Raises:
-        TypeError: the pixels are no real numbers.
+        TypeError: the pixels are not real numbers.
         ValueError: the letters make no sense, do not fit the shape, or the channels are 2 or more than 4.
     """
     return _images(tag, checked_nhwc(pixels, dataformats, f"the image {tag!r}"))

@@ -31,7 +31,7 @@ def bytes_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[np.uint8]:
         name: what the pixels are, for errors.
 
     Raises:
-        TypeError: the pixels are no real numbers.
+        TypeError: the pixels are not real numbers.
         ValueError: the letters make no sense, do not fit the shape, or the channels are 2 or more than 4.
     """
     return levels(checked_nhwc(pixels, dataformats, name))

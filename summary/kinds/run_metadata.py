@@ -26,7 +26,7 @@ def decode_run_metadata(value: Summary.Value) -> RunMetadata:
     """Return the message in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
 
     Raises:
-        PayloadError: it is no such tensor, or its bytes are no RunMetadata.
+        PayloadError: it is no such tensor, or its bytes are not a RunMetadata.
     """
     plugin = value.metadata.plugin_data
     if plugin.plugin_name == PLUGIN_NAME and plugin.content != _CONTENT:

@@ -28,7 +28,7 @@ def text(tag: str, content: str | Sequence[Any] | NDArray[Any]) -> Summary.Value
     """Return a value with a string, or with an array or nested sequence of strings.
 
     Raises:
-        TypeError: some element is no string, or the rows differ in length.
+        TypeError: some element is not a string, or the rows differ in length.
         ValueError: a string cannot be encoded as UTF-8.
     """
     name = f"the text {tag!r}"
@@ -48,7 +48,7 @@ def text(tag: str, content: str | Sequence[Any] | NDArray[Any]) -> Summary.Value
 
 
 def decode_text(value: Summary.Value) -> Text:
-    """Return a string tensor of any rank; bytes that are no UTF-8 become U+FFFD.
+    """Return a string tensor of any rank; bytes that are not UTF-8 become U+FFFD.
 
     Raises:
         PayloadError: it is none.

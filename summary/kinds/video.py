@@ -33,7 +33,7 @@ def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summ
         dataformats: the axes in any order: N (videos), T (frames), C (1, 3 or 4 channels), H and W.
 
     Raises:
-        TypeError: the frames are no real numbers, or ``fps`` is no number.
+        TypeError: the frames are not real numbers, or ``fps`` is not a number.
         ValueError: the letters or the shape make no sense, ``fps`` is not above 0, or a side is longer
             than 65,535 pixels.
     """

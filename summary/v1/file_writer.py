@@ -7,15 +7,21 @@ from typing import Any, ClassVar, Final, Self
 
 from stepscope.summary.arguments import checked_name, checked_number, checked_step, checked_wall_time
 from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.kinds.run_metadata import tagged_run_metadata
 from stepscope.summary.locks import ForkSafeLock
-from stepscope.summary.messages import own_message
 from stepscope.summary.proto.event_pb2 import Event, SessionLog
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.proto.summary_pb2 import Summary
-from stepscope.summary.tensorflow_forms import checked_log_dir, checked_suffix, graph_def_of, longest_wait, whole_number
+from stepscope.summary.tensorflow_compat import (
+    checked_log_dir,
+    checked_suffix,
+    graph_def_of,
+    longest_wait,
+    whole_number,
+)
 from stepscope.summary.writer_base import Message
 
 
@@ -76,8 +82,8 @@ class FileWriter:
         """Add a Summary, with the metadata of its values as often as it comes, so that each file can be read alone.
 
         Raises:
-            TypeError: it is no Summary.
-            ValueError: the bytes are no Summary, or a value has no tag.
+            TypeError: it is not a Summary.
+            ValueError: the bytes are not a Summary, or a value has no tag.
         """
         own = own_message(Summary, summary, "a summary")
         step = checked_step(global_step)
@@ -107,7 +113,7 @@ class FileWriter:
 
         Raises:
             TypeError: it is none of these.
-            ValueError: both ``graph`` and ``graph_def`` are given, or the bytes are no GraphDef.
+            ValueError: both ``graph`` and ``graph_def`` are given, or the bytes are not a GraphDef.
         """
         definition = _graph_def(graph, graph_def)
         self._add(Event(step=checked_step(global_step), graph_def=definition.SerializeToString()))
@@ -116,8 +122,8 @@ class FileWriter:
         """Add a MetaGraphDef; TensorBoard shows the graph in it only beside an event of `add_graph`.
 
         Raises:
-            TypeError: it is no MetaGraphDef.
-            ValueError: the bytes are no MetaGraphDef.
+            TypeError: it is not a MetaGraphDef.
+            ValueError: the bytes are not a MetaGraphDef.
         """
         own = own_message(MetaGraphDef, meta_graph_def, "meta_graph_def")
         self._add(Event(step=checked_step(global_step), meta_graph_def=own.SerializeToString()))
@@ -126,8 +132,8 @@ class FileWriter:
         """Add what a profiler recorded of a step.
 
         Raises:
-            TypeError: it is no RunMetadata, or the tag no string.
-            ValueError: the tag was used before, or the bytes are no RunMetadata.
+            TypeError: it is not RunMetadata, or the tag is not a string.
+            ValueError: the tag was used before, or the bytes are not a RunMetadata.
         """
         own = own_message(RunMetadata, run_metadata, "run_metadata")
         event = Event(step=checked_step(global_step), tagged_run_metadata=tagged_run_metadata(checked_name(tag), own))
@@ -182,7 +188,7 @@ class FileWriter:
 
     def _open_if_closed(self, stacklevel: int) -> None:
         if self._closed:
-            message = f"the FileWriter of {self._logdir!r} was closed; it goes on in a new file"
+            message = f"the FileWriter of {self._logdir!r} was closed; it continues in a new file"
             warnings.warn(message, stacklevel=stacklevel)
             self.reopen()
 

@@ -10,7 +10,7 @@ from stepscope.summary.arguments import checked_number
 from stepscope.summary.kinds.audio import audio as audio_value
 from stepscope.summary.kinds.pixels import arranged, to_png
 from stepscope.summary.proto.summary_pb2 import Summary
-from stepscope.summary.tensorflow_forms import array_of, pcm16, whole_number
+from stepscope.summary.tensorflow_compat import array_of, pcm16, whole_number
 from stepscope.summary.v1.names import tag_of, tags_of_outputs
 
 _BAD_COLOR: Final = np.array([255, 0, 0, 255], np.uint8)

@@ -6,7 +6,7 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from stepscope.summary.messages import own_message
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.proto.summary_pb2 import Summary, SummaryDescription
 from stepscope.summary.writer_base import Message
 
@@ -23,7 +23,7 @@ def merge(
 
     Raises:
         TypeError: an input is neither bytes nor a message.
-        ValueError: there are none, bytes are no Summary, or two values have the same tag.
+        ValueError: there are none, bytes are not a Summary, or two values have the same tag.
     """
     if not isinstance(inputs, list | tuple):
         raise TypeError(f"inputs must be a list of summaries, got {type(inputs).__name__}")

@@ -12,11 +12,11 @@ _ILLEGAL: Final = re.compile(r"[^-/\w.]")
 def tag_of(name: str, family: str | None = None) -> str:
     """Return the tag: the clean name, or ``<family>/<family>/<name>``, so that the family is always the first part.
 
-    In names and families, what is no letter, digit, "_", ".", "-" or "/" becomes "_", and leading slashes go, with a
+    In names and families, what is not a letter, digit, "_", ".", "-" or "/" becomes "_", and leading slashes go, with a
     warning (TensorFlow's ``summary_op_util.py``).
 
     Raises:
-        TypeError: a name or a family is no string.
+        TypeError: a name or a family is not a string.
         ValueError: nothing is left of it.
     """
     clean = _clean(name, "name")

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.kinds.histogram import tensorflow_table
 from stepscope.summary.kinds.histogram_binning import Floats, binary_floats
 from stepscope.summary.kinds.scalar import scalar as scalar_value
 from stepscope.summary.kinds.text import text as text_value
-from stepscope.summary.messages import own_message
 from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
-from stepscope.summary.tensorflow_forms import strings_of, tensor_proto_of
+from stepscope.summary.tensorflow_compat import strings_of, tensor_proto_of
 from stepscope.summary.v1.names import tag_of
 from stepscope.summary.writer_base import Message
 
@@ -47,7 +47,7 @@ def histogram(name: str, values: Any, collections: Iterable[str] | None = None, 
         family: what the tag begins with.
 
     Raises:
-        TypeError: ``values`` are no real numbers.
+        TypeError: ``values`` are not real numbers.
         ValueError: one of them is NaN or infinite.
     """
     tag = tag_of(name, family)
@@ -67,8 +67,8 @@ def text(name: str, tensor: Any, collections: Iterable[str] | None = None) -> by
         collections: no effect.
 
     Raises:
-        TypeError: an element is no string.
-        ValueError: bytes are no UTF-8.
+        TypeError: an element is not a string.
+        ValueError: bytes are not UTF-8.
     """
     tag = tag_of(name)
     value = text_value(tag, strings_of(tensor, f"the text {tag!r}"))

@@ -16,7 +16,7 @@ class SummaryWriter(ABC):
 
         Raises:
             RuntimeError: the writer is closed.
-            TypeError, ValueError: ``step`` is no whole number.
+            TypeError, ValueError: ``step`` is not a whole number.
         """
 
     @abstractmethod
@@ -25,7 +25,7 @@ class SummaryWriter(ABC):
 
         Raises:
             RuntimeError: the writer is closed.
-            TypeError, ValueError: ``step`` is no whole number.
+            TypeError, ValueError: ``step`` is not a whole number.
         """
 
     @abstractmethod

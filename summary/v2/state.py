@@ -71,7 +71,7 @@ def step_of(step: Any) -> int:
     """``step`` or else the default step, as an int64.
 
     Raises:
-        TypeError: it is no whole number.
+        TypeError: it is not a whole number.
         ValueError: there is neither, or it is a fraction or does not fit 64 bits.
     """
     if step is None:
@@ -96,7 +96,7 @@ def name_scope(name: str) -> Iterator[str]:
         The whole scope, with a slash at its end.
 
     Raises:
-        TypeError: the name is no string.
+        TypeError: the name is not a string.
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a scope must be a string, got {type(name).__name__}")

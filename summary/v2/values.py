@@ -20,7 +20,7 @@ from stepscope.summary.kinds.scalar import scalar as scalar_value
 from stepscope.summary.kinds.text import text as text_value
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
-from stepscope.summary.tensorflow_forms import array_of, graph_def_of, pcm16, strings_of, whole_number
+from stepscope.summary.tensorflow_compat import array_of, graph_def_of, pcm16, strings_of, whole_number
 from stepscope.summary.v2.state import DEFAULT_WRITER, tag_of
 from stepscope.summary.v2.writing import destination, write_value
 

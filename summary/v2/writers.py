@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stepscope.summary.arguments import checked_number
 from stepscope.summary.event_file_writer import EventFileWriter
-from stepscope.summary.tensorflow_forms import checked_log_dir, checked_suffix, longest_wait, whole_number
+from stepscope.summary.tensorflow_compat import checked_log_dir, checked_suffix, longest_wait, whole_number
 from stepscope.summary.v2.base import SummaryWriter
 from stepscope.summary.v2.state import DEFAULT_STEP, DEFAULT_WRITER, set_step
 

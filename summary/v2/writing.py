@@ -5,11 +5,11 @@ from typing import Any
 
 from stepscope.summary.arguments import checked_name
 from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.foreign_protos import own_message
 from stepscope.summary.kinds.base import Prepared
-from stepscope.summary.messages import own_message
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
-from stepscope.summary.tensorflow_forms import tensor_proto_of
+from stepscope.summary.tensorflow_compat import tensor_proto_of
 from stepscope.summary.v2.state import DEFAULT_WRITER, should_record_summaries, step_of, tag_of
 from stepscope.summary.v2.writers import FileSummaryWriter
 from stepscope.summary.writer_base import Message
@@ -19,7 +19,7 @@ def destination(step: Any) -> tuple[EventFileWriter, int] | None:
     """Return the default writer's file and the step to write at, or None where nothing is to be written.
 
     Raises:
-        TypeError, ValueError: there is a default writer, but no step, or one that is no whole number.
+        TypeError, ValueError: there is a default writer, but no step, or one that is not a whole number.
         RuntimeError: the default writer is closed.
     """
     writer = DEFAULT_WRITER.get()
@@ -104,7 +104,7 @@ def write_raw_pb(tensor: bytes | Message, step: Any = None, name: str | None = N
         name: no effect.
 
     Raises:
-        TypeError: it is no Summary.
+        TypeError: it is not a Summary.
         ValueError: there is no step, the bytes are no Summary, or a value has no tag.
         RuntimeError: the default writer is closed.
     """

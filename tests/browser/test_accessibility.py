@@ -85,7 +85,7 @@ OVERLAYS: Final = {
     "large picture": ("images", "#panel .picture", "#large"),
     "display of meshes": ("mesh", "#mesh-display", ".mesh-display"),
     "save a graph": ("graph", ".graph-tools-end [title^=Save]", ".beside-box"),
-    "display of points": ("projector", "[title='Labels, pictures, lines, and how large points are']", ".beside-box"),
+    "display of points": ("projector", "[title='Labels, images, lines and point size']", ".beside-box"),
     "compare traces": ("timeline", "[title='Show other traces below this one, aligned']", ".beside-box"),
 }
 

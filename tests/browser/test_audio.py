@@ -244,7 +244,7 @@ def test_one_clip_has_no_slider_and_none_no_tab(serve: Serve, page: Page, logdir
     drawn(page, 1)
     expect(page.locator(".track-slider")).to_be_disabled()
     page.get_by_role("button", name="None").click()
-    expect(page.locator(".notice.none")).to_contain_text("No shown run has audio")
+    expect(page.locator(".notice.none")).to_contain_text("No audio in the visible runs")
 
 
 @pytest.mark.parametrize(

@@ -183,9 +183,9 @@ def test_what_was_chosen_is_remembered_but_for_the_token(timeline: Page, program
     box.get_by_label("Host").select_option("1")
     box.get_by_label("tracemalloc").check()
     # What is chosen above counts no more.
-    expect(box.get_by_label("Every call of a Python function")).to_be_disabled()
+    expect(box.get_by_label("Every Python function call")).to_be_disabled()
     box.get_by_label("tracemalloc").uncheck()
-    expect(box.get_by_label("Every call of a Python function")).to_be_enabled()
+    expect(box.get_by_label("Every Python function call")).to_be_enabled()
     box.get_by_role("button", name="Capture").click()
     expect(page.locator("#capture-note")).to_contain_text("Recorded 3 steps")
     page.reload()

@@ -281,10 +281,10 @@ def test_a_trace_that_comes_while_the_page_is_open_is_shaded(serve: Serve, page:
     log(logdir / "a", range(101))
     open_page(page, serve(logdir))
     bands(page, 0)
-    asked = page.evaluate(
+    requested = page.evaluate(
         "() => performance.getEntriesByType('resource').filter((e) => e.name.includes('/steps')).length"
     )
-    assert asked == 0
+    assert requested == 0
     trace(logdir / "a", {40: (39.5, 40.5)})
     [one] = bands(page, 1)
     assert one["titles"] == ["a: step 40 profiled, click for the Timeline"]

@@ -492,10 +492,10 @@ def test_spans_of_one_color_that_touch_are_one(blank: Page) -> None:
         [1, 0, 1, "d"],
     ]
     x, y, w, h = (blank.evaluate(f"() => chart.scene.plot.{name}") for name in "xywh")
-    told = []
+    reported = []
     for share, high in ((0.05, y + h - 2), (0.8, y + h - 2), (0.05, y + h / 2), (0.075, y + 2), (0.5, y + h - 2)):
-        told.append(blank.evaluate(f"() => (chart.markAt({x + share * w}, {high}) || {{}}).title || null"))
-    assert told == ["a\nb\nd", "c", None, "a\nb", None]
+        reported.append(blank.evaluate(f"() => (chart.markAt({x + share * w}, {high}) || {{}}).title || null"))
+    assert reported == ["a\nb\nd", "c", None, "a\nb", None]
     same = f"() => chart.markAt({x + 0.05 * w}, {y + h - 2}) === chart.markAt({x + 0.06 * w}, {y + h - 2})"
     assert blank.evaluate(same)
 

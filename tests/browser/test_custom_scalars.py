@@ -50,7 +50,7 @@ def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, 
     page.get_by_role("button", name="Edit custom charts").click()
     page.get_by_label("Category").fill("Mine")
     page.get_by_label("Chart", exact=True).fill("two")
-    page.get_by_label("Regular expression of tags").fill("x/.*")
+    page.get_by_label("Regular expression for tags").fill("x/.*")
     expect(page.locator(".layout .matches")).to_have_text("2 tags")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".custom_scalars-card h3")).to_have_text(["two"])

@@ -80,10 +80,10 @@ def test_filter_narrows_list_and_charts_and_shows_a_bad_pattern(
     assert run_names(page) == ["seed_0", "seed_0"]
     expect(page).to_have_url(re.compile("run_filter=SEED_0"))
     pattern.fill("seed_[")
-    expect(page.locator("#sidebar")).to_contain_text("No regular expression")
+    expect(page.locator("#sidebar")).to_contain_text("Not a valid regular expression")
     expect(count).to_have_text("3 of 3 shown")
     pattern.fill("")
-    expect(page.locator("#sidebar")).not_to_contain_text("No regular expression")
+    expect(page.locator("#sidebar")).not_to_contain_text("Not a valid regular expression")
 
 
 def test_switching_runs(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -95,7 +95,7 @@ def test_switching_runs(serve: Callable[..., Dashboard], page: Page, logdir: Pat
     expect(page).to_have_url(re.compile(r"\?hide=b$"))
     page.get_by_role("button", name="None", exact=True).click()
     expect(count).to_have_text("0 of 3 shown")
-    expect(page.locator("#panel")).to_contain_text("No shown run has scalars")
+    expect(page.locator("#panel")).to_contain_text("No scalars in the visible runs")
     page.locator(".run-name", has_text="c").dblclick()
     expect(count).to_have_text("1 of 3 shown")
     expect(page.get_by_label("Show c")).to_have_attribute("aria-checked", "true")
@@ -151,7 +151,7 @@ def test_theme_is_remembered(serve: Callable[..., Dashboard], page: Page, logdir
     page.reload()
     expect_curves(page)
     expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
-    choose_theme(page, "As the system")
+    choose_theme(page, "System")
     expect(root).to_have_attribute("data-mantine-color-scheme", "light")
     page.emulate_media(color_scheme="dark")
     expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
@@ -374,7 +374,7 @@ def test_keys_of_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: 
     expect(page.get_by_role("tab", name="Text")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("?")
     sheet = page.get_by_role("dialog", name="Keys and mouse")
-    expect(sheet).to_contain_text("Next or previous hit")
+    expect(sheet).to_contain_text("Next or previous match")
     page.keyboard.press("?")
     row = {"id": "text.try", "title": "Does something", "keys": ["g"]}
     page.evaluate("row => stepscope.commands.register({panel: 'text', title: 'Text', commands: [row]})", row)

@@ -233,7 +233,7 @@ def test_a_node_is_set_aside_and_brought_back(open_page: Open) -> None:
     page.keyboard.press("x")
     assert wait_for(page, "d.aside.length === 1")["aside"] == ["other"]
     page.get_by_role("button", name="Set aside: 1").click()
-    page.get_by_role("button", name="bring back", exact=True).click()
+    page.get_by_role("button", name="restore", exact=True).click()
     assert "other" in ids(wait_for(page, "d.aside.length === 0"))
 
 
@@ -248,8 +248,8 @@ def test_the_address_brings_everything_back(open_page: Open) -> None:
     page.get_by_role("menuitem", name="Structure").click()
     before = wait_for(page, "d.color === 'structure'")
     zoom = before["view"]["zoom"]
-    told = "Number((new URLSearchParams(location.search).get('graph.view') || '').split(',')[2])"
-    page.wait_for_function(f"() => Math.abs({told} - {zoom}) < 0.02")
+    reported = "Number((new URLSearchParams(location.search).get('graph.view') || '').split(',')[2])"
+    page.wait_for_function(f"() => Math.abs({reported} - {zoom}) < 0.02")
     page.reload()
     after = settled(page)
     for key in ("expanded", "selected", "color", "links"):
@@ -305,7 +305,7 @@ def test_a_menu_has_all_that_can_be_done(open_page: Open) -> None:
     state = settled(page)
     page.mouse.click(*middle(page, state, "net"), button="right")
     expect(page.get_by_role("menuitem", name="Expand")).to_be_visible()
-    page.get_by_role("menuitem", name="Light up its inputs").click()
+    page.get_by_role("menuitem", name="Highlight its inputs").click()
     assert set(wait_for(page, "d.traced.length")["traced"]) == {"net", "x"}
 
 

@@ -50,8 +50,8 @@ def test_no_loss_is_good_news_and_the_tab_comes_last(serve: Callable[..., Dashbo
     expect(verdict(page)).to_have_class(re.compile("good"))
     expect(cell(page, "a", "state")).to_have_text(WHOLE)
     expect(page.locator("#health-count")).to_have_text("2 files")
-    page.get_by_text("With loss").click()
-    expect(page.locator("#health-nothing")).to_contain_text("No file lost anything")
+    page.get_by_text("With damage").click()
+    expect(page.locator("#health-nothing")).to_contain_text("No damaged files")
 
 
 def test_empty_directory_waits_and_the_panel_opens_by_itself(
@@ -117,7 +117,7 @@ def test_truncated_tail_waits_calmly_and_is_read_when_the_rest_arrives(
     expect(cell(page, "a", "state")).to_have_text(re.compile(r"^waiting for the rest of a record at byte \d+$"))
     expect(verdict(page)).to_have_class(re.compile("good"))
     cell(page, "a", "state").click()
-    expect(page.locator("#health-details")).to_contain_text("The last record is shown when the rest of it is written")
+    expect(page.locator("#health-details")).to_contain_text("The last record appears once it is complete")
     with file.open("ab") as stream:
         stream.write(content[-7:])
     expect(cell(page, "a", "state")).to_have_text(WHOLE)
@@ -156,7 +156,7 @@ def test_filter_finds_files_and_shows_a_bad_pattern(serve: Callable[..., Dashboa
     pattern.fill("none")
     expect(page.locator("#health-nothing")).to_contain_text("No file matches the filter")
     pattern.fill("[")
-    expect(page.locator(".health-panel")).to_contain_text("No regular expression")
+    expect(page.locator(".health-panel")).to_contain_text("Not a valid regular expression")
     expect(page.locator("#health-count")).to_have_text("2 files")
 
 

@@ -262,7 +262,7 @@ def test_a_damaged_file_shows_what_is_left(serve: Serve, page: Page, logdir: Pat
 def test_without_shown_runs_the_panel_says_so(serve: Serve, page: Page, logdir: Path) -> None:
     two_runs(logdir)
     page.goto(serve(logdir).url + "?tab=histograms&histograms.mode=runs&runs=none")
-    expect(page.locator(".notice")).to_contain_text("No shown run has histograms")
+    expect(page.locator(".notice")).to_contain_text("No histograms in the visible runs")
 
 
 def test_an_empty_range_says_so(serve: Serve, page: Page, logdir: Path) -> None:

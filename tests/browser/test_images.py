@@ -210,12 +210,12 @@ def test_of_a_thousand_steps_only_what_is_seen_is_fetched(serve: Serve, page: Pa
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(1000):
             add_gray(writer, "one", step, step % 200)
-    asked: list[str] = []
+    requested: list[str] = []
 
     def note(request: Request) -> None:
         found = re.search(r"/look\?.*&step=(\d+)", request.url)
         if found:
-            asked.append(found[1])
+            requested.append(found[1])
 
     page.on("request", note)
     page.goto(serve(logdir).url + "?images.group=step&images.width=160")
@@ -223,7 +223,7 @@ def test_of_a_thousand_steps_only_what_is_seen_is_fetched(serve: Serve, page: Pa
     expect(newest).to_be_visible()
     page.locator(".track-slider").evaluate("(input) => { input.value = 500; input.dispatchEvent(new Event('input')); }")
     expect(page.locator(".tile.here img[alt$='step 500']")).to_be_visible()
-    assert len(asked) < 40
+    assert len(requested) < 40
     assert page.locator(".tile").count() < 20
 
 
@@ -257,7 +257,7 @@ def test_damage_is_said_in_the_place_of_the_picture(serve: Serve, page: Page, lo
     slide(page.locator(".track-slider"), 0)
     wait_for_shades(page, [9])
     page.goto(page.url.split("?")[0] + large("a", "digit", 1, 0))
-    expect(page.locator("#large .no-picture")).to_contain_text("The picture cannot be decoded: its packed bytes")
+    expect(page.locator("#large .no-picture")).to_contain_text("The image cannot be decoded: its packed bytes")
 
 
 def test_large_view_goes_by_the_arrow_keys_and_the_card_comes_along(serve: Serve, page: Page, logdir: Path) -> None:
@@ -312,7 +312,7 @@ def test_adjustments_and_zoom_are_drawn_and_kept_in_the_url(serve: Serve, page: 
     page.keyboard.press("r")
     page.get_by_label("Channel", exact=True).select_option("g")
     wait_for_color(page, [100, 100, 100])
-    page.get_by_label("Colors of pictures").select_option("viridis")
+    page.get_by_label("Colormap of single-channel").select_option("viridis")
     wait_for_color(page, [43, 118, 142])
     expect(page).to_have_url(re.compile(r"images\.channel=g.*images\.map=viridis"))
     page.keyboard.press("1")
@@ -352,7 +352,7 @@ def test_two_pictures_are_compared_in_every_way(serve: Serve, page: Page, logdir
     expect(page.locator(".difference-facts dd")).to_have_text(["30", "30", "18.59 dB", "24 of 24 (100%)"])
     page.get_by_label("Amplification").select_option("4")
     wait_for_color(page, [120, 120, 120])
-    page.get_by_label("How the difference is shown").select_option("signed")
+    page.get_by_label("How to show the difference").select_option("signed")
     wait_for_color(page, [120, 180, 213])
 
 
@@ -366,7 +366,7 @@ def test_pictures_of_different_sizes_are_compared_as_the_user_says(serve: Serve,
     expect(page.locator(".sizes-note")).to_have_text("A is 8 × 8, B is 4 × 4.")
     numbers = page.locator(".difference-facts dd")
     expect(numbers.last).to_have_text("1 of 16 (6.25%)")
-    page.get_by_label("How pictures of different sizes").select_option("scaled")
+    page.get_by_label("How images of different sizes").select_option("scaled")
     expect(numbers.last).to_contain_text("of 64")
 
 
@@ -434,4 +434,4 @@ def test_without_shown_runs_there_is_a_hint(serve: Serve, page: Page, logdir: Pa
     with SummaryWriter(str(logdir / "a")) as writer:
         add_gray(writer, "digit", 0, 9)
     page.goto(serve(logdir).url + "?hide=a")
-    expect(page.locator(".notice.none")).to_contain_text("No shown run has images")
+    expect(page.locator(".notice.none")).to_contain_text("No images in the visible runs")

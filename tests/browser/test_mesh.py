@@ -251,7 +251,7 @@ def test_what_is_wrong_is_said_on_the_card(serve: Serve, page: Page, logdir: Pat
             "1 face left out: expected indices of the vertices, 0 to 3",
             "1 face left out: a vertex of them is left out",
             "Colors not used: 2 of them for 4 vertices",
-            "Not honored of the logged configuration: fog = True",
+            "Ignored settings from json_config: fog = True",
         ]
     )
     expect(page.locator(".mesh-message:not([hidden])")).to_have_text(
@@ -311,7 +311,7 @@ def test_two_dozen_cards_need_one_context_which_may_be_lost(serve: Serve, page: 
     page.locator(".mesh-canvas").last.focus()
     page.keyboard.press("ArrowRight")
     message = page.locator(".mesh-message:not([hidden])").last
-    expect(message).to_contain_text("took the drawing away")
+    expect(message).to_contain_text("context was lost")
     page.evaluate("() => window.lose.restoreContext()")
     expect(page.locator(".mesh-message:not([hidden])")).to_have_count(0)
     assert page.evaluate("() => window.contexts") == 1

@@ -224,7 +224,7 @@ def test_what_is_said_instead_of_cards_follows_the_filters(
     page.evaluate(
         "stepscope.view.update((_, set) => { set('tag_filter', ['']); set('runs', ['none']); set('show', []); })"
     )
-    expect(notice).to_contain_text("No shown run has scalars")
+    expect(notice).to_contain_text("No scalars in the visible runs")
 
 
 def test_a_toolbar_that_stays_hides_what_scrolls_below_it(page: Page, serve: Callable[..., Dashboard]) -> None:

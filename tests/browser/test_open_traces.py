@@ -38,23 +38,23 @@ def test_traces_are_dropped_on_the_empty_page(
     later = tmp_path / "later.json"
     later.write_text(TRACE)
     page.get_by_role("tab", name="Profile").click()
-    with page.expect_file_chooser() as asked:
+    with page.expect_file_chooser() as requested:
         page.get_by_role("button", name="Open a trace from a file").click()
-    asked.value.set_files(later)
+    requested.value.set_files(later)
     expect(page).to_have_url(re.compile(r"profile\.trace=\|dropped\|later\.json"))
     expect(page.locator("#profile-facts")).to_contain_text("4 slices")
 
 
 def test_the_page_is_served_under_a_path(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     (logdir / "result.json").write_text(TRACE)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     url = serve(logdir, access=Access(prefix="/team/notes", token="a-token-of-enough-letters")).url
     page.goto(f"{url}/team/notes?token=a-token-of-enough-letters&tab=timeline")
     expect(page.locator(".timeline-panel canvas").first).to_be_visible()
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     expect(page).to_have_url(re.compile(r"/team/notes/\?tab=timeline"))
-    assert [one for one in asked if not one.startswith((f"{url}/team/notes", "blob:", "data:"))] == []
+    assert [one for one in requested if not one.startswith((f"{url}/team/notes", "blob:", "data:"))] == []
     (cookie,) = page.context.cookies(f"{url}/team/notes/")
     assert cookie["path"] == "/team/notes/"
     # A proxy may take the path off.

@@ -295,7 +295,7 @@ def test_without_pr_curves_there_is_no_tab_and_hidden_runs_say_so(serve: Serve, 
         add(writer, GOOD, 0)
     dashboard = serve(logdir)
     page.goto(dashboard.url + "?tab=pr_curves&runs=none")
-    expect(page.locator(".notice")).to_contain_text("No shown run has PR curves")
+    expect(page.locator(".notice")).to_contain_text("No PR curves in the visible runs")
     for file in (logdir / "curves").iterdir():
         file.unlink()
     with SummaryWriter(str(logdir / "other")) as writer:

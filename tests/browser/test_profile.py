@@ -334,7 +334,7 @@ def test_one_slice_no_slice_and_no_trace(serve: Callable[..., Dashboard], page: 
     write(logdir, "broken").write_text("no trace")
     dashboard = serve(logdir)
     open_page(page, dashboard, trace=trace_id("one"))
-    expect(page.locator(".profile-tile[data-metric=step_time]")).to_have_text("Whole trace5 µsit marks no steps")
+    expect(page.locator(".profile-tile[data-metric=step_time]")).to_have_text("Whole trace5 µsit has no step markers")
     expect(page.locator(".profile-views label")).to_have_text(
         ["Overview", "Operators", "Critical path", "Slices", "Diff"]
     )
@@ -347,7 +347,7 @@ def test_one_slice_no_slice_and_no_trace(serve: Callable[..., Dashboard], page: 
     open_page(page, dashboard, trace=trace_id("none"))
     expect(page.locator(".profile-words")).to_contain_text("The trace has no slices")
     open_page(page, dashboard, trace=trace_id("broken"))
-    expect(page.locator(".profile-notice")).to_contain_text("a.trace.json is no trace")
+    expect(page.locator(".profile-notice")).to_contain_text("a.trace.json is not a trace")
     open_page(page, dashboard, trace="gone")
     expect(page.locator(".profile-notice")).to_contain_text("There is no trace 'gone' in the log directory")
 

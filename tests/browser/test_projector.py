@@ -520,7 +520,7 @@ def test_a_single_axis_is_named_and_joined_by_what_varies_most_besides(open_page
     page = open_page("&projector.projection=custom&projector.left=rows:0-149&projector.right=rows:150-249")
     settled(page)
     names = page.evaluate("window.stepscope.projector.panel().view.axes.map((axis) => axis.name)")
-    assert names == ["150 points → 100 points", "what varies most besides"]
+    assert names == ["150 points → 100 points", "greatest remaining variance"]
     assert np.ptp(places(page)[:, 1]) > 1
 
 
@@ -640,7 +640,7 @@ def test_a_point_alone_is_shown(open_page: Open) -> None:
     expect(page.locator(".pj-inspector-body")).to_contain_text("only")
     expect(page.locator(".pj-near")).to_contain_text("There are no others.")
     page.keyboard.press("2")
-    expect(page.locator(".pj-run")).to_contain_text("Two points at least are needed.")
+    expect(page.locator(".pj-run")).to_contain_text("At least two points are needed.")
 
 
 def test_rows_with_holes_are_left_out_and_said(open_page: Open) -> None:

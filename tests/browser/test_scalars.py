@@ -491,7 +491,7 @@ def test_tags_are_combined_on_two_axes_and_taken_apart(serve: Serve, page: Page,
     ]
     expect(page.locator(".group-name").first).to_have_text("Combined")
     open_menu(page, key, "menu")
-    page.get_by_text("Take apart").click()
+    page.get_by_text("Split").click()
     expect(card(page, key)).to_have_count(0)
 
 

@@ -261,12 +261,12 @@ def test_a_card_that_did_not_come_says_why_and_is_asked_for_again(
     page = context.new_page()
     is_draw = draws_of(panel)
     own = panel != "histograms"
-    asked: list[str] = []
+    requested: list[str] = []
 
     def fail(route: Route) -> None:
         if not own and not is_draw(route):
             return route.continue_()
-        asked.append(route.request.url)
+        requested.append(route.request.url)
         return route.abort()
 
     page.route(address, fail)
@@ -274,10 +274,10 @@ def test_a_card_that_did_not_come_says_why_and_is_asked_for_again(
     card = page.locator(f".{panel}-card").first
     expect(card.get_by_role("alert")).to_have_text(re.compile("Not loaded: The server d.* not answer.*Retry"))
     expect(card).to_have_attribute("aria-busy", "false")
-    before = len(asked)
+    before = len(requested)
     card.get_by_role("button", name="Retry").click()
     expect(card.get_by_role("alert")).to_be_visible()
-    assert len(asked) > before
+    assert len(requested) > before
     page.unroute(address)
     # It may be asked for by itself meanwhile.
     page.evaluate("() => document.querySelector('.not-loaded button')?.click()")

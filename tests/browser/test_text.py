@@ -263,4 +263,4 @@ def test_hidden_runs_leave_a_hint(serve: Serve, page: Page, logdir: Path) -> Non
     page.goto(serve(logdir).url)
     expect(page.locator(".entry")).to_have_count(1)
     page.get_by_role("button", name="None").click()
-    expect(page.locator(".notice.none")).to_contain_text("No shown run has text")
+    expect(page.locator(".notice.none")).to_contain_text("No text in the visible runs")

@@ -238,7 +238,7 @@ def test_the_theme_changes_the_picture_at_once(open_page: Open) -> None:
 
 def test_a_broken_trace_says_so_and_another_can_be_chosen(open_page: Open) -> None:
     page = open_page("broken")
-    expect(page.locator(".timeline-message")).to_contain_text("broken.trace.json is no trace")
+    expect(page.locator(".timeline-message")).to_contain_text("broken.trace.json is not a trace")
     page.locator(".timeline-choice input").first.click()
     page.get_by_role("option", name="small.trace.json").click()
     assert settled(page)["trace"] == "r|file|r/small.trace.json"

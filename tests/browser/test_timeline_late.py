@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Dashboard
 from tests.browser.test_timeline_canvas import OTHER, debug, point, settled, wait_for, write_trace
-from tests.browser.test_timeline_hand import training
+from tests.browser.test_timeline_interactions import training
 
 pytestmark = pytest.mark.browser
 
@@ -122,8 +122,8 @@ def test_what_is_chosen_while_a_trace_opens_stays(page: Page, open_page: Open) -
 
 def test_a_link_of_several_traces_is_kept_whole_and_takes_no_click_back(page: Page, open_page: Open) -> None:
     second, third = Held(page, "trace?*slow*"), Held(page, "trace?*third*")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/slice?" in request.url else None)
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url) if "/slice?" in request.url else None)
     others = [trace("slow"), trace("third")]
     open_page("".join(f"&timeline.compare={other}" for other in others) + "&timeline.slice=0")
     settled(page)
@@ -139,13 +139,13 @@ def test_a_link_of_several_traces_is_kept_whole_and_takes_no_click_back(page: Pa
     wait_for(page, "d.traces.length === 3 && !d.loading")
     assert address(page, "compare") == others
     assert debug(page)["selection"]["name"] == "sgemm"
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 def test_traces_of_a_link_are_not_added_to_another_trace(page: Page, open_page: Open) -> None:
     held = Held(page, "trace?*slow*")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     open_page(f"&timeline.compare={trace('slow')}&timeline.compare={trace('third')}&timeline.slice=0")
     settled(page)
     held.wait()
@@ -155,7 +155,7 @@ def test_traces_of_a_link_are_not_added_to_another_trace(page: Page, open_page: 
     held.release()
     assert debug(page)["selection"] is None
     assert [one["id"] for one in debug(page)["traces"]] == [trace("dense")]
-    assert not [url for url in asked if "/trace?" in url and "third" in url]
+    assert not [url for url in requested if "/trace?" in url and "third" in url]
 
 
 def test_every_key_is_a_step_however_late_the_slices_come(page: Page, open_page: Open) -> None:
@@ -326,3 +326,13 @@ def test_an_impatient_second_click_opens_the_box_of_traces_too(page: Page, open_
     assert len(held.routes) == 1
     held.release()
     expect(page.get_by_label("Find a trace")).to_be_focused()
+
+
+def test_a_link_of_an_earlier_version_opens_with_its_settings_and_gets_their_new_names(
+    page: Page, open_page: Open
+) -> None:
+    open_page("&timeline.colour=category&mesh.background=grey&images.map=viridis")
+    expect(page.get_by_role("button", name="Color: Category")).to_be_visible()
+    assert address(page, "color") == ["category"]
+    assert "mesh.background=gray" in page.url
+    assert address(page, "colour") == []

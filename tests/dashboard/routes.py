@@ -1,4 +1,4 @@
-"""A dashboard in this process, with the files beside the event files that a server lists too."""
+"""A dashboard in this process, with the files next to the event files that a server lists too."""
 
 from pathlib import Path
 

@@ -97,7 +97,7 @@ def test_what_cannot_be_done_is_said(
 def test_what_is_no_trace_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     assert main(["analyze", str(tmp_path / "notes.txt")]) == 2
-    assert "notes.txt is no trace" in capsys.readouterr().err
+    assert "notes.txt is not a trace" in capsys.readouterr().err
 
 
 def test_names_from_traces_cannot_command_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,8 +145,8 @@ def test_a_trace_without_devices_has_no_rows_and_columns_of_them(
 ) -> None:
     path = write(tmp_path / "cpu.trace.json", [operator("mm", 0, 10), operator("memcpy", 10, 30)])
     text = "\n".join(printed(capsys, path))
-    assert "2 slices, no steps marked, so that all of it counts as one" in text
-    assert "mean_step (the whole trace: it marks no steps)" in text
+    assert "2 slices, no step markers, so the whole trace counts as one step" in text
+    assert "mean_step (the whole trace, as it has no step markers)" in text
     assert "cpu_exec 40 us 100.00%" in text
     assert "Name Calls self total\nmemcpy 1 30 us 30 us\nmm 1 10 us 10 us" in text
     for gone in ("kernel", "copied_bytes", "Device", "Tensor"):
@@ -184,7 +184,7 @@ def test_a_folder_says_how_its_traces_are_taken(tmp_path: Path, capsys: pytest.C
         captured = capsys.readouterr()
         return captured.err, "\nranks (means per step)\n" in captured.out
 
-    alone = f"{tmp_path}: 2 traces, each for itself, as they are no ranks of one job.\n"
+    alone = f"{tmp_path}: 2 traces, each on its own, as they are not ranks of one job.\n"
     together = f"{tmp_path}: 2 traces, taken as the ranks of one job.\n"
     assert said({}, {}) == (alone, False)
     assert said({"distributedInfo": {"rank": 1}}, {"distributedInfo": {"rank": 0}}) == (together, True)

@@ -36,7 +36,7 @@ class Work:
         return b"answer %d" % self.begun
 
 
-async def asked(answers: Answers, state: int, question: str, work: Any, times: int) -> list[asyncio.Task[Any]]:
+async def requested(answers: Answers, state: int, question: str, work: Any, times: int) -> list[asyncio.Task[Any]]:
     tasks = [asyncio.ensure_future(answers.get(state, question, work)) for _ in range(times)]
     # Each runs as far as it can.
     for _ in range(5):
@@ -47,7 +47,7 @@ async def asked(answers: Answers, state: int, question: str, work: Any, times: i
 def test_of_many_who_ask_the_same_one_works_it_out_until_something_changes() -> None:
     async def scene() -> None:
         answers, work = Answers(), Work()
-        tasks = await asked(answers, 1, "same", work, 100)
+        tasks = await requested(answers, 1, "same", work, 100)
         assert work.begun == 1
         work.may_end.set()
         assert await asyncio.gather(*tasks) == [b"answer 1"] * 100
@@ -61,7 +61,7 @@ def test_of_many_who_ask_the_same_one_works_it_out_until_something_changes() -> 
 def test_where_who_works_it_out_leaves_another_of_those_who_wait_does() -> None:
     async def scene() -> None:
         answers, work = Answers(), Work()
-        first, *others = await asked(answers, 1, "same", work, 3)
+        first, *others = await requested(answers, 1, "same", work, 3)
         first.cancel()
         await asyncio.wait([first])
         work.may_end.set()

@@ -174,7 +174,7 @@ def test_equal_clips_are_decoded_once() -> None:
         (wav_bytes(b"", channels=2000), "WAV", "Too many channels specified"),
         (b"fLaC" + bytes(60), "FLAC", "FLAC of 64 B that cannot be decoded"),
         (b"OggS" + bytes(60), "Ogg", "Ogg of 64 B that cannot be decoded"),
-        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B that cannot be decoded: Format not recognized"),
+        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B that cannot be decoded: Format not recogni"),
         (b"\xff\xfb" + bytes(200), "MP3", "MP3 of 202 B that cannot be decoded: no frame of sound"),
     ],
 )
@@ -213,14 +213,14 @@ def lying_flac(frames: int) -> bytes:
 def test_a_header_that_promises_too_much_takes_no_memory() -> None:
     lie = of(lying_flac((1 << 36) - 1), "FLAC")
     assert (lie.frames, lie.bytes) == (8000, 32_000)
-    assert lie.notice == "Cut short: 8,000 of the 68,719,476,735 frames that the header says."
+    assert lie.notice == "Cut short: 8,000 of the 68,719,476,735 frames stated by the header."
     unknown = of(lying_flac(0), "FLAC")
     assert (unknown.frames, unknown.notice) == (8000, "")
 
 
 def test_a_file_cut_short_gives_what_is_there() -> None:
     cut = of(int16_wav([1, 2, 3, 4])[:-3])
-    assert (cut.frames, cut.notice) == (2, "Cut short: 5 B of the 8 B that the header says.")
+    assert (cut.frames, cut.notice) == (2, "Cut short: 5 B of the 8 B stated by the header.")
     odd = of(wav_bytes(b"\1\0\2"))
     assert (odd.frames, odd.notice) == (1, "")
     streamed = of(wav_bytes(b"\1\0\2\0", size=0xFFFFFFFF))
@@ -228,7 +228,7 @@ def test_a_file_cut_short_gives_what_is_there() -> None:
     noise = np.random.default_rng(0).normal(0, 0.1, 40_000)
     flac = of(written(noise, "FLAC", "PCM_16")[:40_000], "FLAC")
     assert 8000 < flac.frames < 40_000
-    assert flac.notice == f"Cut short: {flac.frames:,} of the 40,000 frames that the header says."
+    assert flac.notice == f"Cut short: {flac.frames:,} of the 40,000 frames stated by the header."
     assert np.abs(flac.read(0, 8000)[:, 0] - noise[:8000]).max() < 1e-4
 
 
@@ -438,7 +438,7 @@ def test_point_says_what_is_there_or_why_nothing_is(client: TestClient) -> None:
         "error": "",
     }
     assert point(0, 2)["error"] == "there is no sample 2: this step has 2 clips"
-    assert point(1)["error"] == "the clip is 15 B of no known sound; begins with b'<!DOCTYP'"
+    assert point(1)["error"] == "the clip is 15 B in an unknown audio format; begins with b'<!DOCTYP'"
     assert point(2)["error"] == "WAV of 50 B that cannot be decoded: No 'data' chunk marker"
     assert (point(3)["error"], point(3)["mime_type"]) == ("the clip has 0 samples", "audio/wav")
 

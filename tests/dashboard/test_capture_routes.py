@@ -130,7 +130,7 @@ def test_the_option_says_which(capsys: pytest.CaptureFixture[str]) -> None:
     assert parsed_arguments.capture == [Address("node7", 6009), Address("::1", 1)]
     with pytest.raises(SystemExit, match=r"^2$"):
         make_parser("serve").parse_args(["serve", "--logdir", "x", "--capture", "node7"])
-    assert "'node7' is no address. Expected HOST:PORT, such as localhost:6009." in capsys.readouterr().err
+    assert "'node7' is not an address. Expected HOST:PORT, such as localhost:6009." in capsys.readouterr().err
 
 
 def test_nobody_is_asked_for_a_page_of_another_site(logdir: Path) -> None:

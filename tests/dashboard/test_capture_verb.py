@@ -70,7 +70,7 @@ def test_a_training_program_is_captured(tmp_path: Path, capsys: pytest.CaptureFi
         f"{program.address} (process {program.pid} on {socket.gethostname()}): 4 steps, {steps[0]} to {steps[-1]}, "
         "12 records",
         f"  {path}",
-        f"See it by: stepscope --logdir {logdir}",
+        f"Open it with: stepscope --logdir {logdir}",
     ]
     (run,) = Logdir(logdir).update().runs.values()
     assert list(run.series) == [f"step_{step}" for step in steps]
@@ -122,7 +122,7 @@ def test_a_program_that_is_recorded_already(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["localhost"], "'localhost' is no address. Expected HOST:PORT, such as localhost:6009."),
+        (["localhost"], "'localhost' is not an address. Expected HOST:PORT, such as localhost:6009."),
         (["localhost:1", "localhost:1"], "an address is given twice; a program has one recording at a time."),
         (["localhost:1", "--collector", "gpu"], "there is no collector 'gpu'. Expected some of: resources, "),
         (["localhost:1", "--logdir", "s3://bucket/logs"], "--logdir s3://bucket/logs is no local directory."),
@@ -140,7 +140,7 @@ def test_what_is_refused_before_anybody_is_asked(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--duration", "2"], "argument --duration: '2' is no duration; expected such as 2s, 500ms or 1m"),
+        (["--duration", "2"], "argument --duration: '2' is not a duration; expected such as 2s, 500ms or 1m"),
         (["--steps", "0"], "argument --steps: '0' must be a whole number from 1 to 10000"),
         (["--host-tracer-level", "4"], "argument --host-tracer-level: '4' must be a whole number from 0 to 3"),
         (["--attempts", "x"], "argument --attempts: 'x' must be a whole number from 1 to 1000"),

@@ -71,7 +71,7 @@ def test_what_stands_without_a_verb_is_opened(tmp_path: Path) -> None:
     [
         ("runs", "Did you mean: stepscope ls "),
         ("inspekt", "Did you mean: stepscope inspect "),
-        ("xyzzy", "A folder that is still to come is waited for by: stepscope --logdir xyzzy\n"),
+        ("xyzzy", "To wait for a folder that does not exist yet: stepscope --logdir xyzzy\n"),
     ],
 )
 def test_a_word_that_is_no_verb(
@@ -80,7 +80,7 @@ def test_a_word_that_is_no_verb(
     monkeypatch.chdir(tmp_path)
     assert main([word]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"stepscope: {word} is no verb, and there is no file or folder of that name.\n")
+    assert error.startswith(f"stepscope: {word} is not a verb, and there is no file or folder of that name.\n")
     assert said in error
 
 
@@ -108,7 +108,7 @@ def test_a_port_can_be_shared() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.json", '{"lr": 1}', "a.json is no trace. Expected a Chrome trace"),
+        ("a.json", '{"lr": 1}', "a.json is not a trace. Expected a Chrome trace"),
         ("none.json", None, "none.json cannot be read: No such file"),
     ],
 )
@@ -124,8 +124,10 @@ def test_trace_of_what_is_no_trace(
 
 
 def test_stepscope_is_a_module_that_can_be_run() -> None:
-    told = subprocess.run([sys.executable, "-m", "stepscope", "--version"], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("stepscope ")
+    reported = subprocess.run(
+        [sys.executable, "-m", "stepscope", "--version"], capture_output=True, text=True, check=True
+    )
+    assert reported.stdout.startswith("stepscope ")
 
 
 def test_missing_and_empty_directories_are_waited_for(tmp_path: Path) -> None:
@@ -196,7 +198,7 @@ def test_port_out_of_range() -> None:
 
 
 def test_host_that_is_not_here() -> None:
-    with pytest.raises(UserError, match=r"--host 192\.0\.2\.1 is no address of this machine"):
+    with pytest.raises(UserError, match=r"--host 192\.0\.2\.1 is not an address of this machine"):
         listen("192.0.2.1", 0, console()[0])
 
 
@@ -280,14 +282,16 @@ def test_tokens_that_cannot_be_used(token: str) -> None:
             Access("0.0.0.0", "abc"),
             "  http://localhost:6006/?token=abc  (Ctrl+C to stop)\n"
             "  http://box:6006/?token=abc\n"
-            "Other machines reach this dashboard, without encryption. Whoever has the token can read what is below "
-            "logs[1], save layouts in it, drop files and start projections.",
+            "Other machines reach this dashboard, without encryption. Anyone who has the token can read what is below "
+            "logs[1], save layouts in it, drop files and "
+            "start projections.",
         ),
         (
             Access("192.0.2.1"),
             "  http://192.0.2.1:6006/  (Ctrl+C to stop)\n"
-            "Other machines reach this dashboard, without encryption. No token is asked for: whoever reaches this "
-            "port can read what is below logs[1], save layouts in it, drop files and start projections.",
+            "Other machines reach this dashboard, without encryption. No token is required: anyone who reaches this "
+            "port can read what is below logs[1], save layouts in it, drop files and "
+            "start projections.",
         ),
     ],
 )

@@ -49,9 +49,9 @@ def raw(answer: object) -> bytes:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "203.0.113.5"])
 def test_a_script_of_a_package_is_compressed_once(host: str) -> None:
-    with client(host) as asked:
+    with client(host) as requested:
         for _ in range(2):
-            with asked.stream("GET", f"{SUITES}dash/a.js") as answer:
+            with requested.stream("GET", f"{SUITES}dash/a.js") as answer:
                 assert brotli.decompress(raw(answer)).decode() == SCRIPT
             assert {
                 name: answer.headers[name] for name in ("content-encoding", "content-type", "cache-control", "vary")
@@ -65,37 +65,37 @@ def test_a_script_of_a_package_is_compressed_once(host: str) -> None:
 
 
 def test_a_script_that_a_browser_has_is_not_sent_again() -> None:
-    with client() as asked:
-        tag = asked.get(f"{SUITES}dash/a.js").headers["etag"]
-        again = asked.get(f"{SUITES}dash/a.js", headers={"if-none-match": tag})
+    with client() as requested:
+        tag = requested.get(f"{SUITES}dash/a.js").headers["etag"]
+        again = requested.get(f"{SUITES}dash/a.js", headers={"if-none-match": tag})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
 
 
 def test_a_script_that_is_not_there_is_not_there() -> None:
-    with client() as asked:
+    with client() as requested:
         for _ in range(2):
-            answer = asked.get(f"{SUITES}dash/absent.js")
+            answer = requested.get(f"{SUITES}dash/absent.js")
             assert (answer.status_code, answer.text) == (404, "no such file")
 
 
 def test_a_client_without_brotli_gets_scripts_by_gzip_or_as_they_are() -> None:
-    with client() as asked:
-        with asked.stream("GET", f"{SUITES}dash/a.js", headers={"accept-encoding": "gzip"}) as answer:
+    with client() as requested:
+        with requested.stream("GET", f"{SUITES}dash/a.js", headers={"accept-encoding": "gzip"}) as answer:
             assert gzip.decompress(raw(answer)).decode() == SCRIPT
-        with asked.stream("GET", f"{SUITES}dash/a.js", headers={"accept-encoding": "identity"}) as answer:
+        with requested.stream("GET", f"{SUITES}dash/a.js", headers={"accept-encoding": "identity"}) as answer:
             assert raw(answer).decode() == SCRIPT
 
 
 def test_data_are_compressed_for_other_machines_alone() -> None:
-    with client() as asked:
-        here = asked.get("/rows")
-    with client("203.0.113.5") as asked:
-        there = asked.get("/rows")
+    with client() as requested:
+        here = requested.get("/rows")
+    with client("203.0.113.5") as requested:
+        there = requested.get("/rows")
     assert here.json() == there.json() == ROWS
     assert "content-encoding" not in here.headers
     assert there.headers["content-encoding"] == "gzip"
 
 
 def test_news_are_never_held_back_to_be_compressed() -> None:
-    with client("203.0.113.5") as asked:
-        assert "content-encoding" not in asked.get("/events").headers
+    with client("203.0.113.5") as requested:
+        assert "content-encoding" not in requested.get("/events").headers

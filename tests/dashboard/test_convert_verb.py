@@ -75,10 +75,10 @@ def test_traces_can_lie_elsewhere(trace: Path) -> None:
     ("arguments", "message"),
     [
         (["absent.json", "-o", "b.json"], "absent.json cannot be read: No such file or directory."),
-        (["a.trace.json", "-o", "b.txt"], "b.txt does not say which format is wanted. Expected an ending of .json"),
+        (["a.trace.json", "-o", "b.txt"], "b.txt does not name a format. Expected an extension of .json"),
         (["a.trace.json", "-o", "a.trace.json/b.json"], "a.trace.json/b.json cannot be written: "),
         (["memory://nowhere/a.json", "-o", "b.json"], "memory://nowhere/a.json cannot be read: "),
-        (["notes.txt", "-o", "b.json"], "notes.txt is no trace. Expected a Chrome trace"),
+        (["notes.txt", "-o", "b.json"], "notes.txt is not a trace. Expected a Chrome trace"),
         (["empty.zst", "-o", "b.json"], "empty.zst is empty."),
     ],
 )

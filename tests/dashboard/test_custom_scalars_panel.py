@@ -67,9 +67,9 @@ def test_a_margin_chart_has_its_bounds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("chart", "problem"),
     [
-        (lines("t", "("), "'(' is no regular expression: "),
+        (lines("t", "("), "'(' is not a regular expression: "),
         (lines("t", "(a+)+$"), ""),
-        (Chart(title="t"), "The layout says of this chart neither tags nor margins"),
+        (Chart(title="t"), "The layout defines no tags or margins for this chart"),
     ],
 )
 def test_what_cannot_be_shown_is_said(tmp_path: Path, chart: Chart, problem: str) -> None:
@@ -81,7 +81,7 @@ def test_what_cannot_be_shown_is_said(tmp_path: Path, chart: Chart, problem: str
 
 def test_a_chart_that_is_gone_is_said(tmp_path: Path) -> None:
     assert spec_of('["c", "t"]', logs(tmp_path, {}, a=["x"]), View()).problems == (
-        "This chart is in no layout any more",
+        "This chart was removed from the layout",
     )
 
 

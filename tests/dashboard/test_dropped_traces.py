@@ -83,7 +83,7 @@ def test_what_is_no_trace_is_refused_and_gone(client: TestClient, live: Live) ->
     for content in (b"", b'{"lr": 1}', b"hello"):
         answer = client.post(PATH, params={"name": "config.json"}, content=content, headers=FILE)
         assert answer.status_code == 422
-        assert answer.json()["detail"].startswith("config.json is no trace. Drop a Chrome trace")
+        assert answer.json()["detail"].startswith("config.json is not a trace. Drop a Chrome trace")
     assert client.post(PATH, params={"name": "a.json"}, content=TRACE).status_code == 415
     stranger = {**FILE, "origin": "http://evil.example"}
     assert client.post(PATH, params={"name": "a.json"}, content=TRACE, headers=stranger).status_code == 403

@@ -34,7 +34,7 @@ def test_a_graph_goes_into_the_run_of_its_files_name(
     logdir = tmp_path / "logs"
     assert main(["graph", str(model), "--logdir", str(logdir)]) == 0
     assert capsys.readouterr().out == (
-        f"Wrote a graph of 2 nodes to {logdir / 'net'}\nLook at it: stepscope --logdir {logdir}\n"
+        f"Wrote a graph of 2 nodes to {logdir / 'net'}\nOpen it with: stepscope --logdir {logdir}\n"
     )
     assert open_logdir(logdir).runs["net"].series["__run_graph__"].read(0) == GRAPH
 

@@ -186,7 +186,7 @@ def test_a_proxys_names_can_be_allowed(serve: Callable[..., TestClient], host: s
 
 @pytest.mark.parametrize("name", ["", "*", "a b", "*.*.org", "http://a.org", "a.org:80", "-", ".org"])
 def test_names_that_cannot_be_allowed(name: str) -> None:
-    with pytest.raises(ValueError, match="is no name of a host"):
+    with pytest.raises(ValueError, match="is not a name of a host"):
         checked_host(name)
 
 
@@ -227,7 +227,7 @@ def test_a_page_under_a_path(serve: Callable[..., TestClient]) -> None:
 
 @pytest.mark.parametrize("given", ["notes", "/a//b", "/a b", "/../a", "/a?b", "//a", "/é", "/<a>"])
 def test_paths_that_no_page_can_be_under(given: str) -> None:
-    with pytest.raises(ValueError, match="is no path of an address"):
+    with pytest.raises(ValueError, match="is not a path of an address"):
         checked_prefix(given)
 
 
@@ -240,7 +240,7 @@ def test_programs_send_the_token_as_a_header(serve: Callable[..., TestClient]) -
     assert client.get("/data/runs", headers={"Authorization": f"Bearer {TOKEN}"}).json() == []
     answer = client.get(f"/data/runs?token={TOKEN}")
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert answer.json()["detail"].startswith("Stepscope asks for its token: send it as Authorization: Bearer TOKEN")
+    assert answer.json()["detail"].startswith("Stepscope requires its token: send it as Authorization: Bearer TOKEN")
 
 
 def test_who_has_no_token_is_asked_for_it(serve: Callable[..., TestClient]) -> None:
@@ -267,7 +267,7 @@ def test_bodies_that_are_too_long_are_refused_on_every_route(serve: Callable[...
             assert answer.json()["detail"] == "The request is longer than the 4,194,304 bytes that are read of one."
 
 
-def asked(receive: Receive, path: str = "/data/plugin/hparams/experiment") -> list[Message]:
+def requested(receive: Receive, path: str = "/data/plugin/hparams/experiment") -> list[Message]:
     """What a guard sends to a client of whom the messages come; the application reads until the client is gone."""
     sent: list[Message] = []
 
@@ -294,7 +294,7 @@ def test_a_client_that_leaves_in_the_midst_of_its_request_is_let_go() -> None:
     async def receive() -> Message:
         return next(messages)
 
-    assert asked(receive) == []
+    assert requested(receive) == []
 
 
 def test_a_client_that_sends_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ def test_a_client_that_sends_without_end_is_given_up(monkeypatch: pytest.MonkeyP
         await asyncio.Event().wait()
         raise AssertionError
 
-    start, body = asked(receive)
+    start, body = requested(receive)
     assert start["status"] == 408
     assert (b"connection", b"close") in start["headers"]
     assert body["body"] == b'{"detail":"The request came too slowly: 0 bytes until now."}'

@@ -86,10 +86,10 @@ def routes(client: TestClient) -> dict[str, list[str]]:
 
 
 def test_every_route_answers_or_refuses_whatever_it_is_asked(client: TestClient) -> None:
-    asked = routes(client)
-    assert "/data/runs" in asked
-    assert "/api/timeline/window" in asked
-    for path, names in asked.items():
+    requested = routes(client)
+    assert "/data/runs" in requested
+    assert "/api/timeline/window" in requested
+    for path, names in requested.items():
         # Each parameter meets each value, in company that changes.
         for shift, value in itertools.product(range(len(names) or 1), VALUES):
             start = VALUES.index(value)
@@ -105,10 +105,10 @@ def test_every_route_answers_or_refuses_whatever_it_is_asked(client: TestClient)
 def test_every_route_that_is_posted_to_answers_or_refuses(client: TestClient) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
     # What Dash posts to its own route is not in the list.
-    asked = ["/_dash-update-component", *(path for path, operations in paths.items() if "post" in operations)]
-    asked = [path.replace("{extension}", "csv") for path in asked]
-    assert {"/data/plugin/hparams/session_groups", "/api/scalars/curves", "/api/projector/drop"} < set(asked)
-    for path, body, content_type in itertools.product(asked, BODIES, CONTENT_TYPES):
+    requested = ["/_dash-update-component", *(path for path, operations in paths.items() if "post" in operations)]
+    requested = [path.replace("{extension}", "csv") for path in requested]
+    assert {"/data/plugin/hparams/session_groups", "/api/scalars/curves", "/api/projector/drop"} < set(requested)
+    for path, body, content_type in itertools.product(requested, BODIES, CONTENT_TYPES):
         answer = client.post(path, content=body, headers={"content-type": content_type})
         assert answer.status_code in (200, 400, 404, 409, 413, 415, 422), (
             f"{path} {body[:80]!r} {content_type}: {answer.text}"

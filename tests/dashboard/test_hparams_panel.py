@@ -13,7 +13,7 @@ from stepscope.dashboard.panels.hparams.analysis import Analysis, Correlation, F
 from stepscope.dashboard.panels.hparams.importance import bars, warnings
 from stepscope.dashboard.panels.hparams.panel import HParamsPanel
 from stepscope.dashboard.panels.hparams.sessions import first_folder, folders, read_sessions, runs_of_sessions, text_of
-from stepscope.dashboard.panels.hparams.settings import SETTINGS, Asked, Interval, parse_ranges, parse_values
+from stepscope.dashboard.panels.hparams.settings import SETTINGS, Interval, TableRequest, parse_ranges, parse_values
 from stepscope.dashboard.panels.hparams.table import Table, build_table, payload
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import HParamValue, checked_hparams, session_start, start_info
@@ -28,8 +28,8 @@ THIRD = float(np.float32(1 / 3))
 
 
 def table(path: Path, query: str = "hparams.rows=sessions") -> Table:
-    asked = Asked.of(decode(query))
-    return build_table(read_sessions(open_logdir(path), asked.folder), asked)
+    requested = TableRequest.of(decode(query))
+    return build_table(read_sessions(open_logdir(path), requested.folder), requested)
 
 
 def names(found: Table) -> list[str]:
@@ -274,7 +274,7 @@ def test_bars_are_sorted_by_either() -> None:
 @pytest.mark.parametrize(
     ("found", "begins"),
     [
-        (Analysis(3, 0, None, {}), ["Too few sessions to say: 3 sessions"]),
+        (Analysis(3, 0, None, {}), ["Too few sessions: 3 sessions"]),
         (Analysis(20, 1, None, {}), ["Nothing to explain", "1 session without a finite value left out"]),
         (Analysis(20, 0, Forest({"a": 0.1}, 0.1), {}), ["The forest explains little (out-of-bag R\u00b2 0.10)"]),
     ],

@@ -80,8 +80,8 @@ def test_a_session_in_the_log_directory_itself(tmp_path: Path) -> None:
     ("request_", "reason"),
     [
         ({"startIndex": -1}, "Expected startIndex and sliceSize of at least 0"),
-        ({"colParams": [{"hparam": "opt", "filterRegexp": "("}]}, "is no regular expression"),
-        ({"colParams": [{"hparam": "opt", "filterRegexp": "x" * 1000}]}, "is no regular expression: longer than"),
+        ({"colParams": [{"hparam": "opt", "filterRegexp": "("}]}, "is not a regular expression"),
+        ({"colParams": [{"hparam": "opt", "filterRegexp": "x" * 1000}]}, "is not a regular expression: longer than"),
         ({"colParams": [{"hparam": "opt", "order": 7}]}, "must be ORDER_ASC or ORDER_DESC, got 7"),
         ({"aggregationType": 9}, "got number 9"),
     ],

@@ -77,8 +77,8 @@ def test_an_animation_goes_as_it_is() -> None:
     [
         (png_of_size(30_000, 30_000), "too large: at most 50,000,000 pixels are drawn"),
         (png_of_size(9_000, 9_000), "is 9,000 by 9,000: at most 50,000,000 pixels are drawn"),
-        (png_of_size(0, 7), "the picture"),
-        (png_of_size(40, 40), "the picture is damaged"),
+        (png_of_size(0, 7), "the image"),
+        (png_of_size(40, 40), "the image is damaged"),
         (b"\x89PNG\r\n\x1a\n", "its header cannot be read"),
     ],
 )
@@ -91,7 +91,7 @@ def test_damage_of_pixels_is_found_whatever_the_size() -> None:
     rng = np.random.default_rng(0)
     data = picture(Image.fromarray(rng.integers(0, 255, (90, 90), np.uint8))).data
     for edge in (64, 128):
-        with pytest.raises(PayloadError, match="the picture is damaged"):
+        with pytest.raises(PayloadError, match="the image is damaged"):
             small(Picture("image/png", data[: len(data) // 2]), edge)
 
 

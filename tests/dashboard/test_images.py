@@ -86,7 +86,7 @@ def test_svg_is_never_served(client: TestClient) -> None:
     answer = client.get("/api/images/image", params={**WHERE, "index": 2})
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/json"
-    assert answer.json()["detail"].startswith("No picture: 71 B that are no PNG, JPEG, GIF, WebP or BMP")
+    assert answer.json()["detail"].startswith("No image: 71 B that are not PNG, JPEG, GIF, WebP or BMP")
 
 
 def test_download_is_named_after_run_tag_and_step(client: TestClient) -> None:
@@ -122,10 +122,10 @@ def test_look_sends_a_picture_with_what_is_known_of_it_for_good(client: TestClie
     ("index", "step", "sample", "error"),
     [
         (3, 30, 1, "there is no sample 1: this step has 1 picture"),
-        (2, 20, 0, "71 B that are no PNG, JPEG, GIF, WebP or BMP; they begin with b'<svg xml'"),
-        (4, 40, 0, "the picture is damaged: its header cannot be read (12 B)"),
-        (5, 50, 0, "the picture is empty: 0 bytes"),
-        (0, 99, 0, "the run was started again, and this picture is gone"),
+        (2, 20, 0, "71 B that are not PNG, JPEG, GIF, WebP or BMP; they begin with b'<svg xml'"),
+        (4, 40, 0, "the image is damaged: its header cannot be read (12 B)"),
+        (5, 50, 0, "the image is empty: 0 bytes"),
+        (0, 99, 0, "the run was restarted, and this image no longer exists"),
     ],
 )
 def test_look_says_why_there_is_no_picture(client: TestClient, index: int, step: int, sample: int, error: str) -> None:
@@ -136,7 +136,7 @@ def test_look_says_why_there_is_no_picture(client: TestClient, index: int, step:
 
 def test_look_of_another_epoch_is_refused(client: TestClient) -> None:
     answer = look(client, 0, 0, epoch="0000")
-    assert answer.json()["error"] == "the run was started again, and this picture is gone"
+    assert answer.json()["error"] == "the run was restarted, and this image no longer exists"
 
 
 def test_steps_and_catalog_list_what_there_is(client: TestClient) -> None:
@@ -165,7 +165,7 @@ def test_pictures_come_in_a_zip_file_that_says_what_is_missing(client: TestClien
         "a/digit/10_sample1.png": second,
         "a/digit/30.gif": encoded("GIF"),
         "left_out.txt": b"a\tdigit\tstep 99\tsample 0\tthe run was started again\n"
-        b"b\tx\tstep 0\tsample 0\tthe run has no images of that tag any more\n",
+        b"b\tx\tstep 0\tsample 0\tthe run has no images with that tag any more\n",
     }
 
 

@@ -15,9 +15,9 @@ from stepscope.dashboard.panels.groups import OfTag
 from stepscope.dashboard.panels.mesh import geometry
 from stepscope.dashboard.panels.mesh.files import ply
 from stepscope.dashboard.panels.mesh.geometry import make_geometry, sample_of
-from stepscope.dashboard.panels.mesh.looks import looks_of
+from stepscope.dashboard.panels.mesh.json_config import looks_of
 from stepscope.dashboard.panels.mesh.panel import draw, mesh_keys
-from stepscope.dashboard.panels.mesh.parts import Compare, belonging, compared_points, meshes_of, parse_compare
+from stepscope.dashboard.panels.mesh.series import Compare, belonging, compared_points, meshes_of, parse_compare
 from stepscope.dashboard.panels.mesh.settings import COMPARE
 from stepscope.dashboard.panels.mesh.toolbar import comparisons
 from stepscope.dashboard.server.arrays import typed
@@ -208,7 +208,7 @@ def test_a_series_that_does_not_say_its_part_is_known_by_its_tag(tmp_path: Path)
     assert found["m"].vertices is not None
     assert found["m"].problems[0].startswith("The metadata of m_VERTEX cannot be read")
     assert found["odd"].vertices is None
-    assert found["odd"].problems[1].startswith("odd does not say which part it is")
+    assert found["odd"].problems[1].startswith("odd does not name the part")
 
 
 # --- configuration --------------------------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ def test_what_is_wrong_with_the_data_stands_in_the_answer(
         ({"index": 9}, 404, "there is no number 9"),
         ({"index": 0, "run": "b"}, 404, "unknown run"),
         ({"index": 0, "tag": "b"}, 404, "no mesh of that name"),
-        ({"index": 0, "step": 1, "wall_time": 0}, 404, "is another now"),
+        ({"index": 0, "step": 1, "wall_time": 0}, 404, "has changed"),
         ({"index": 0, "face": 7}, 404, "there is no number 7"),
         ({"index": -1}, 422, "greater than or equal to 0"),
     ],

@@ -170,9 +170,9 @@ def test_time_series_that_nobody_can_ask_for(client: TestClient, requests: str) 
 
 
 def test_a_sample_below_zero_is_no_sample(client: TestClient) -> None:
-    asked = {"plugin": "images", "tag": "digit", "run": "one", "sample": -1}
-    answer = client.get(TIME_SERIES, params={"requests": json.dumps([asked])}).json()
-    assert answer == [{**asked, "error": "Missing sample"}]
+    requested = {"plugin": "images", "tag": "digit", "run": "one", "sample": -1}
+    answer = client.get(TIME_SERIES, params={"requests": json.dumps([requested])}).json()
+    assert answer == [{**requested, "error": "Missing sample"}]
 
 
 def test_there_are_no_notifications(client: TestClient) -> None:

@@ -120,12 +120,12 @@ def test_what_the_page_names_is_kept_for_good_and_compressed(client: TestClient)
         "main.js",
     ]
     for address in named:
-        for encoding, told in (("br", "br"), ("gzip", "gzip"), ("identity", None)):
+        for encoding, reported in (("br", "br"), ("gzip", "gzip"), ("identity", None)):
             answer = client.get(address, headers={"accept-encoding": encoding})
             assert answer.status_code == 200
             assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
             assert answer.headers["vary"] == "Accept-Encoding"
-            assert answer.headers.get("content-encoding") == told
+            assert answer.headers.get("content-encoding") == reported
     assert client.get(named[0]).headers["content-type"] == "text/css; charset=utf-8"
     assert client.get(named[1]).headers["content-type"] == "text/javascript; charset=utf-8"
 

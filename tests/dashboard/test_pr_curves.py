@@ -82,7 +82,7 @@ def test_numbers_at_a_threshold_are_scikit_learns(index: int) -> None:
     labels, predictions = samples(7)
     curve = curve_of(labels, predictions)
     predicted = predictions >= curve.thresholds[index]
-    mine = [row[index] for row in (curve.f1, curve.accuracy, curve.mcc, curve.precision, curve.recall)]
+    own = [row[index] for row in (curve.f1, curve.accuracy, curve.mcc, curve.precision, curve.recall)]
     theirs = [
         f1_score(labels, predicted),
         accuracy_score(labels, predicted),
@@ -90,7 +90,7 @@ def test_numbers_at_a_threshold_are_scikit_learns(index: int) -> None:
         precision_score(labels, predicted, zero_division=0),
         recall_score(labels, predicted),
     ]
-    assert mine == pytest.approx(theirs, abs=1e-6)
+    assert own == pytest.approx(theirs, abs=1e-6)
 
 
 def test_thresholds_at_which_nothing_is_positive_are_cut_off_as_tensorboard_does() -> None:

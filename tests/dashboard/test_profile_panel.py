@@ -17,23 +17,23 @@ from polars.testing import assert_frame_equal
 
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.profile import device_figures, figures, texts
-from stepscope.dashboard.panels.profile.ask import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.columns import columns
-from stepscope.dashboard.panels.profile.evidence import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.figures import _label_places
+from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.links import timeline_link
 from stepscope.dashboard.panels.profile.overview import run_facts, versions
-from stepscope.dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
+from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
-from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
+from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Page, PageRequest, without_comma
 from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
+from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.analyzed_traces import MOST_RESULTS, AnalyzedTrace, AnalyzedTraces, Progress
 from stepscope.dashboard.traces.headings import heading, headings
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
-from stepscope.dashboard.traces.studies import MOST_RESULTS, Progress, Studies, Study
 from stepscope.profiler.analysis import report
 from stepscope.profiler.analysis.compare import compare
 from stepscope.profiler.analysis.facts import Facts
@@ -86,21 +86,21 @@ def opened(found: TraceSource, content: Trace) -> OpenedTrace:
     return OpenedTrace(found, content, LevelOfDetail(content), start, end, 1)
 
 
-def studies_of(contents: Mapping[str, Trace], most: int = 4) -> Studies:
-    return Studies(TraceCache(opener=lambda found: opened(found, contents[found.id])), most)
+def analyzed_traces_of(contents: Mapping[str, Trace], most: int = 4) -> AnalyzedTraces:
+    return AnalyzedTraces(TraceCache(opener=lambda found: opened(found, contents[found.id])), most)
 
 
-def study_of(content: Trace) -> Study:
-    return Study(opened(source(), content), Progress())
+def analyzed_of(content: Trace) -> AnalyzedTrace:
+    return AnalyzedTrace(opened(source(), content), Progress())
 
 
-def asked(page: Page, **more: Any) -> Asked:
-    return replace(Asked.of(View()), page=page, **more)
+def requested(page: Page, **more: Any) -> PageRequest:
+    return replace(PageRequest.of(View()), page=page, **more)
 
 
 def tables(content: Trace, page: Page, **more: Any) -> dict[str, Table]:
     found = source()
-    answer = answer_of(studies_of({found.id: content}), asked(page, **more), None, [found])
+    answer = answer_of(analyzed_traces_of({found.id: content}), requested(page, **more), None, [found])
     return {table.name: table for table in answer.tables}
 
 
@@ -124,15 +124,15 @@ def find(component: Any, kind: type) -> list[Any]:
 @pytest.mark.parametrize("odd", ODD)
 def test_every_page_of_every_odd_trace_can_be_shown(odd: str, page: Page) -> None:
     one, other = source(), source(name="b.trace.json")
-    studies = studies_of({one.id: ODD[odd](), other.id: ODD[odd]()})
-    question = asked(
+    analyzed_traces = analyzed_traces_of({one.id: ODD[odd](), other.id: ODD[odd]()})
+    question = requested(
         page, trace=one.id, before=other.id, by=("name", "shape", "stack", "module", "annotation", "op_type")
     )
-    answer = answer_of(studies, question, one.id, [one, other])
+    answer = answer_of(analyzed_traces, question, one.id, [one, other])
     content = [
-        page_content(question, answer.study, answer.tables, "dark"),
-        options_of(page, View(), answer.study, [], []),
-        trace_line(answer.study),
+        page_content(question, answer.analyzed, answer.tables, "dark"),
+        options_of(page, View(), answer.analyzed, [], []),
+        trace_line(answer.analyzed),
     ]
     assert json.loads(json.dumps(content, cls=PlotlyJSONEncoder))
 
@@ -181,22 +181,22 @@ def test_operators_are_grouped_by_what_is_asked_for() -> None:
 
 
 def test_pages_without_anything_to_show_are_apart_with_their_reasons() -> None:
-    study = study_of(tiny())
-    absent = absent_pages(study, 1, 1)
+    analyzed = analyzed_of(tiny())
+    absent = absent_pages(analyzed, 1, 1)
     assert list(absent) == ["memory", "input", "copies", "ranks", "diff", "tfprof"]
     assert [each["value"] for each in shown_pages(absent, "copies")][:4] == ["overview", "operators", "kernels", "idle"]
     assert "copies" in [each["value"] for each in shown_pages(absent, "copies")]
-    assert "ranks" not in absent_pages(study, 2, 1)
-    assert "diff" not in absent_pages(study, 1, 2)
+    assert "ranks" not in absent_pages(analyzed, 2, 1)
+    assert "diff" not in absent_pages(analyzed, 1, 2)
     assert words(absent_menu(absent, "t")).startswith("Nothing to show (6)")
 
 
 def test_reasons_of_empty_tables_are_said_once() -> None:
     lonely = trace(operator("a", 0, 1))
-    page = words(page_content(asked("copies"), study_of(lonely), [*tables(lonely, "copies").values()], "light"))
+    page = words(page_content(requested("copies"), analyzed_of(lonely), [*tables(lonely, "copies").values()], "light"))
     assert page.count("No device activity was recorded") == 1
     some = trace(activity("k", 0, 5, 1))
-    page = words(page_content(asked("idle"), study_of(some), [*tables(some, "idle").values()], "light"))
+    page = words(page_content(requested("idle"), analyzed_of(some), [*tables(some, "idle").values()], "light"))
     assert page.count("Not in this trace: ") == 1
 
 
@@ -212,8 +212,8 @@ def test_a_known_device_has_its_roof_and_what_is_missing_is_named() -> None:
         activity("conv", 40, 30, 2),
         deviceProperties=[device],
     )
-    question = asked("roofline")
-    page = page_content(question, study_of(found), [*tables(found, "roofline").values()], "light")
+    question = requested("roofline")
+    page = page_content(question, analyzed_of(found), [*tables(found, "roofline").values()], "light")
     (graph,) = find(page, Graph)
     roof, marks = graph.figure["data"]
     assert max(roof["y"]) == 15_700
@@ -225,8 +225,8 @@ def test_a_known_device_has_its_roof_and_what_is_missing_is_named() -> None:
 
 
 def test_the_flame_graph_has_every_frame_below_its_caller() -> None:
-    study = study_of(tiny())
-    tree = study.table("code")
+    analyzed = analyzed_of(tiny())
+    tree = analyzed.table("code")
     figure = figures.flame_chart(tree, "light")
     assert figure is not None
     (icicle,) = figure["data"]
@@ -258,16 +258,16 @@ def test_peaks_give_the_roofline_its_efficiency() -> None:
 def test_changes_are_those_of_compare() -> None:
     before, after = source(name="before.trace.json"), source(name="after.trace.json")
     old, new = trace(*EVENTS[:4]), tiny()
-    studies = studies_of({before.id: old, after.id: new})
+    analyzed_traces = analyzed_traces_of({before.id: old, after.id: new})
     for what in ("steps", "operators", "kernels"):
-        question = asked("diff", before=before.id, changed=what)
-        (table,) = answer_of(studies, question, after.id, [before, after]).tables
+        question = requested("diff", before=before.id, changed=what)
+        (table,) = answer_of(analyzed_traces, question, after.id, [before, after]).tables
         expected = compare(old, new, what=what)
         assert_frame_equal(table.frame, expected)
     # Twice as many steps: longer in all is shorter per step.
     assert {row["state"] for row in rows(table)} == {"added", "shorter"}
     assert "Compared: per step, of 1 step before and 2 steps after." in table.about
-    (table,) = answer_of(studies, replace(question, per="total"), after.id, [before, after]).tables
+    (table,) = answer_of(analyzed_traces, replace(question, per="total"), after.id, [before, after]).tables
     assert {row["state"] for row in rows(table)} == {"added", "longer"}
     assert "Compared: total, of 1 step before and 2 steps after." in table.about
 
@@ -387,8 +387,8 @@ def test_copies_are_found_by_the_names_of_slices() -> None:
     assert [(row["memory"], row["count"]) for row in rows(table)] == [("pageable", 1), ("pinned", 2)]
     assert table.chosen == 1
     assert tables(copies, "copies", row="memset")["memcpys"].chosen is None
-    study = study_of(copies)
-    (chart,) = find(page_content(asked("copies"), study, [], "light"), Graph)
+    analyzed = analyzed_of(copies)
+    (chart,) = find(page_content(requested("copies"), analyzed, [], "light"), Graph)
     drawn = [(each["name"], each["x"], each["y"], each["customdata"]) for each in chart.figure["data"]]
     assert drawn == [
         ("HtoD pageable", [4_000], [0.5], [["6000:22000", "1", "4 kB", "8 µs"]]),
@@ -401,15 +401,15 @@ def test_the_row_that_is_asked_for_is_selected_and_its_absence_said() -> None:
     assert (found.chosen, chosen_id(found)) == (1, "1")
     grouped = tables(tiny(), "operators", by=("name", "stack"), row="aten::mm")["operators"]
     assert chosen_id(grouped) == "group 0"
-    study = study_of(tiny())
+    analyzed = analyzed_of(tiny())
     cases: tuple[tuple[Page, str, str], ...] = (
         ("kernels", "aten::mm", "“aten::mm” has no row here.  Slices has it"),
         ("kernels", "gone", "“gone” has no row here."),
         ("slices", "gone", "“gone” has no row here."),
     )
     for page, name, expected in cases:
-        question = asked(page, row=name)
-        content = page_content(question, study, list(tables(tiny(), page, row=name).values()), "light")
+        question = requested(page, row=name)
+        content = page_content(question, analyzed, list(tables(tiny(), page, row=name).values()), "light")
         assert [words(each).strip() for each in find(content, html.P) if getattr(each, "role", "") == "status"] == [
             expected
         ]
@@ -550,8 +550,8 @@ def test_the_memory_chart_keeps_the_peak() -> None:
 
 
 def test_the_overview_says_what_the_analyses_say() -> None:
-    study = study_of(tiny())
-    page = page_content(asked("overview"), study, [], "light")
+    analyzed = analyzed_of(tiny())
+    page = page_content(requested("overview"), analyzed, [], "light")
     tiles = {
         tile.children[0].children: tile.children[1].children
         for tile in find(page, html.Div)
@@ -563,22 +563,22 @@ def test_the_overview_says_what_the_analyses_say() -> None:
     assert tiles["Steps"] == f"{known['steps']:.0f}"
     titles = [each.children[1].children[0].children for each in find(page, html.Li) if hasattr(each, "data-severity")]
     assert titles == report.table(tiny(), "findings")["title"].to_list()
-    assert dict(run_facts(study))["Device 0"] == "A GPU, 8 GB memory, 4 multiprocessors"
-    assert dict(run_facts(study))["Events"] == "all were read"
+    assert dict(run_facts(analyzed))["Device 0"] == "A GPU, 8 GB memory, 4 multiprocessors"
+    assert dict(run_facts(analyzed))["Events"] == "all were read"
     assert "Not shown as stored" not in words(page)
 
 
 def test_losses_are_counted_and_explained() -> None:
     lost = trace(operator("a", 0, 10), {"ph": "f", "id": 3, "name": "x", "cat": "y", "pid": 100, "tid": 1, "ts": 5})
-    page = words(page_content(asked("overview"), study_of(lost), [], "light"))
+    page = words(page_content(requested("overview"), analyzed_of(lost), [], "light"))
     assert "1 arrow without a start" in page
     assert "1 arrow has only one end" in page
     assert "An arrow ends here, but the file has no beginning" in page
     assert "events lost" not in page
-    assert "1 arrow has only one end" in words(trace_line(study_of(lost)))
+    assert "1 arrow has only one end" in words(trace_line(analyzed_of(lost)))
     assert page.index("Findings") < page.index("Not shown as stored")
     more = trace(operator("a", 10**9, 10), operator("b", 10**9 + 5, -1))
-    page = words(page_content(asked("overview"), study_of(more), [], "light"))
+    page = words(page_content(requested("overview"), analyzed_of(more), [], "light"))
     assert "1 event could not be shown as stored" in page
     assert "“b” on process 100, thread 1 at 0.005000 ms" in page
     assert page.index("Not shown as stored") < page.index("Findings")
@@ -590,9 +590,9 @@ def test_every_metric_that_findings_name_has_a_unit_and_leads_to_a_page() -> Non
 
 
 def test_findings_lead_to_what_proves_them() -> None:
-    study = study_of(trace(*events()))
-    links = {metric: [(words(each), each.href) for each in evidence_links(study, metric)] for metric in DEFINITIONS}
-    assert all(links[metric] for metric in report.table(study.facts, "findings")["metric"].to_list())
+    analyzed = analyzed_of(trace(*events()))
+    links = {metric: [(words(each), each.href) for each in evidence_links(analyzed, metric)] for metric in DEFINITIONS}
+    assert all(links[metric] for metric in report.table(analyzed.facts, "findings")["metric"].to_list())
     for metric in (*EVIDENCE_PAGES, *_PLACES):
         for _, href in links[metric]:
             assert re.match(r"\?tab=(profile&profile.view=|timeline&timeline.trace=)", href)
@@ -600,7 +600,7 @@ def test_findings_lead_to_what_proves_them() -> None:
     assert page[0] == "See Copies"
     assert place[0] == "Show the longest copy on the Timeline"
     index = int(re.findall(r"timeline.slice=([0-9]+)", place[1])[0])
-    assert study.facts.trace.names[study.facts.trace.name_id[index]].startswith("Memcpy")
+    assert analyzed.facts.trace.names[analyzed.facts.trace.name_id[index]].startswith("Memcpy")
 
 
 def test_versions_are_those_that_the_trace_states() -> None:
@@ -616,24 +616,24 @@ def test_versions_are_those_that_the_trace_states() -> None:
 
 
 def test_facts_name_hosts_time_and_workers() -> None:
-    found = dict(run_facts(study_of(replace(tiny(), epoch_ns=1_700_000_000 * 10**9)), workers=2))
+    found = dict(run_facts(analyzed_of(replace(tiny(), epoch_ns=1_700_000_000 * 10**9)), workers=2))
     assert found["Recorded at"] == "2023-11-14 22:13:20 UTC"
     assert found["Workers"] == "2 traces in this folder"
     hosted = trace(operator("a", 0, 1), otherData={"host": "one", "producer": "p"}, hostnames=["one", "two"])
-    facts = dict(run_facts(study_of(hosted)))
+    facts = dict(run_facts(analyzed_of(hosted)))
     assert (facts["Hosts"], facts["Recorded by"]) == ("one, two", "p")
 
 
 def test_the_queue_and_the_delays_are_those_of_the_analyses() -> None:
-    study = study_of(tiny())
-    charts = {each.id: each.figure for each in find(page_content(asked("idle"), study, [], "light"), Graph)}
+    analyzed = analyzed_of(tiny())
+    charts = {each.id: each.figure for each in find(page_content(requested("idle"), analyzed, [], "light"), Graph)}
     assert list(charts) == ["profile-queue", "profile-delays"]
     (line,) = charts["profile-queue"]["data"]
     assert line["name"] == "stream 7"
     (bars,) = charts["profile-delays"]["data"]
     assert sum(bars["y"]) == len(launch_delays(tiny()))
     assert dict(zip(bars["x"], bars["y"], strict=True)) == {"2 µs": 1, "5 µs": 1}
-    assert find(page_content(asked("idle"), study_of(trace(operator("a", 0, 1))), [], "light"), Graph) == []
+    assert find(page_content(requested("idle"), analyzed_of(trace(operator("a", 0, 1))), [], "light"), Graph) == []
 
 
 def test_parts_of_a_ranks_step_add_up_to_it() -> None:
@@ -676,8 +676,8 @@ def test_parts_of_a_ranks_step_add_up_to_it() -> None:
 def test_an_empty_table_says_why() -> None:
     page = words(
         page_content(
-            asked("kernels"),
-            study_of(trace(operator("a", 0, 1))),
+            requested("kernels"),
+            analyzed_of(trace(operator("a", 0, 1))),
             [*tables(trace(operator("a", 0, 1)), "kernels").values()],
             "light",
         )
@@ -688,13 +688,13 @@ def test_an_empty_table_says_why() -> None:
 def test_ranks_are_those_beside_the_open_trace_or_those_asked_for() -> None:
     one, two, elsewhere = source(name="0.trace.json"), source(name="1.trace.json"), source(folder="y")
     everything = [two, elsewhere, one]
-    assert rank_sources(asked("ranks"), one.id, everything) == [one, two]
-    assert rank_sources(asked("ranks", ranks=(elsewhere.id, "gone")), one.id, everything) == [elsewhere]
-    assert rank_sources(asked("kernels"), one.id, everything) == []
+    assert rank_sources(requested("ranks"), one.id, everything) == [one, two]
+    assert rank_sources(requested("ranks", ranks=(elsewhere.id, "gone")), one.id, everything) == [elsewhere]
+    assert rank_sources(requested("kernels"), one.id, everything) == []
 
 
 def test_ranks_are_numbered_as_they_state_or_in_order() -> None:
-    stated = [study_of(trace(operator("a", 0, 1), distributedInfo={"rank": rank})) for rank in (5, 3)]
+    stated = [analyzed_of(trace(operator("a", 0, 1), distributedInfo={"rank": rank})) for rank in (5, 3)]
     assert list(report.by_rank(stated, lambda each: each.facts)) == [3, 5]
     assert list(report.by_rank([*stated, stated[0]], lambda each: each.facts)) == [0, 1, 2]
 
@@ -710,7 +710,7 @@ def test_rank_tables_are_the_analyses() -> None:
         )
         for rank, each in enumerate(sources)
     }
-    answer = answer_of(studies_of(contents), asked("ranks"), sources[0].id, sources)
+    answer = answer_of(analyzed_traces_of(contents), requested("ranks"), sources[0].id, sources)
     facts = {rank: Facts(content) for rank, content in enumerate(contents.values())}
     for table in answer.tables:
         assert_frame_equal(table.frame, report.analyses("ranks")[table.name].table(facts))
@@ -719,21 +719,21 @@ def test_rank_tables_are_the_analyses() -> None:
 
 def test_what_is_missing_is_said() -> None:
     found = source()
-    studies = studies_of({found.id: tiny()})
-    assert answer_of(studies, asked("diff"), None, [found]).missing == (
+    analyzed_traces = analyzed_traces_of({found.id: tiny()})
+    assert answer_of(analyzed_traces, requested("diff"), None, [found]).missing == (
         "Choose a trace to compare with",
         "Choose the earlier trace above: operators and kernels are compared by name.",
     )
-    alone = answer_of(studies, asked("ranks"), found.id, [found]).missing
+    alone = answer_of(analyzed_traces, requested("ranks"), found.id, [found]).missing
     assert alone is not None
     assert alone[0] == "Only one rank"
     with pytest.raises(TraceUnavailableError, match="There is no trace 'gone'"):
-        answer_of(studies, asked("diff", before="gone"), None, [found])
+        answer_of(analyzed_traces, requested("diff", before="gone"), None, [found])
 
 
 def test_views_that_are_not_understood_are_the_defaults() -> None:
     view = decode("?profile.view=nothing&profile.by=color,&profile.tflops=-1&profile.changed=x")
-    assert Asked.of(view) == Asked.of(View())
+    assert PageRequest.of(view) == PageRequest.of(View())
     assert BY.of(decode("profile.by=stack,name")) == ("name", "stack")
 
 
@@ -744,37 +744,37 @@ def test_commas_in_ids_separate_nothing() -> None:
 
 
 def test_a_page_depends_on_its_own_settings_only() -> None:
-    one, other = asked("kernels", by=("name",)), asked("kernels", by=("stack",), before="x")
+    one, other = requested("kernels", by=("name",)), requested("kernels", by=("stack",), before="x")
     assert one.relevant() == other.relevant()
     assert replace(one, page="operators").relevant() != replace(other, page="operators").relevant()
 
 
-def test_studies_are_bounded_and_follow_new_versions() -> None:
+def test_analyzed_traces_are_bounded_and_follow_new_versions() -> None:
     sources = [source(name=f"{number}.trace.json") for number in range(3)]
-    studies = studies_of({each.id: tiny() for each in sources}, most=2)
-    first = studies.get(sources[0])
-    assert studies.get(sources[0]) is first
-    assert studies.get(replace(sources[0], version=(2,))) is not first
-    studies.get(sources[1])
-    studies.get(sources[2])
-    assert studies.get(sources[0]) is not first
+    analyzed_traces = analyzed_traces_of({each.id: tiny() for each in sources}, most=2)
+    first = analyzed_traces.get(sources[0])
+    assert analyzed_traces.get(sources[0]) is first
+    assert analyzed_traces.get(replace(sources[0], version=(2,))) is not first
+    analyzed_traces.get(sources[1])
+    analyzed_traces.get(sources[2])
+    assert analyzed_traces.get(sources[0]) is not first
 
 
 def test_results_are_kept_and_bounded() -> None:
-    study = study_of(tiny())
-    assert study.table("kernels") is study.table("kernels")
-    first = study.table("kernels")
+    analyzed = analyzed_of(tiny())
+    assert analyzed.table("kernels") is analyzed.table("kernels")
+    first = analyzed.table("kernels")
     for number in range(MOST_RESULTS):
-        study.kept(number, "numbers", lambda: 1)
-    assert study.table("kernels") is not first
+        analyzed.kept(number, "numbers", lambda: 1)
+    assert analyzed.table("kernels") is not first
 
 
 def test_several_threads_share_one_result() -> None:
-    study, made, barrier = study_of(tiny()), [], threading.Barrier(4)
+    analyzed, made, barrier = analyzed_of(tiny()), [], threading.Barrier(4)
 
     def ask(_: int) -> int:
         barrier.wait()
-        return study.kept("key", "it", lambda: made.append(1) or len(made))  # type: ignore[func-returns-value]
+        return analyzed.kept("key", "it", lambda: made.append(1) or len(made))  # type: ignore[func-returns-value]
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, range(4))) == [1, 1, 1, 1]
@@ -843,7 +843,7 @@ def test_slices_have_their_own_time_and_that_of_what_lies_inside() -> None:
         ("hidden", 1, 5_000, 5_000, "17500:27500"),
     ]
     assert total_row(table) == [{"name": "Total of 3 rows", "@row": "total", "count": 3, "self_ns": 100_000}]
-    overview = page_content(asked("overview"), study_of(annotated), [], "light")
+    overview = page_content(requested("overview"), analyzed_of(annotated), [], "light")
     assert "Top slices by own time" in words(overview)
     # A mark of a step is no work.
     (top,) = [each for each in find(overview, html.Table) if each.className == "profile-top"]

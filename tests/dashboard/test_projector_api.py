@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
-from stepscope.dashboard.embeddings import judgments, plans
+from stepscope.dashboard.embeddings import plans, quality_and_clusters
 from stepscope.dashboard.embeddings.job_queue import Jobs
-from stepscope.dashboard.embeddings.judgments import HdbscanSettings, KmeansSettings
 from stepscope.dashboard.embeddings.methods import SETTINGS as KINDS
+from stepscope.dashboard.embeddings.quality_and_clusters import HdbscanSettings, KmeansSettings
 from stepscope.dashboard.embeddings.uploads import Uploads
 from stepscope.dashboard.panels.projector.panel import ProjectorPanel
 from stepscope.dashboard.panels.registry import companion_patterns
@@ -301,7 +301,7 @@ def test_random_axes_of_some_points(client: TestClient) -> None:
     near = ask(client, "neighbors", id=ID, row=3, job=begun["job"])
     assert sorted(near["rows"]) == [1, 5]
     refused = client.get("/api/projector/neighbors", params={"id": ID, "row": 2, "job": begun["job"]})
-    assert (refused.status_code, refused.json()["detail"]) == (404, "The point 2 is not in the picture.")
+    assert (refused.status_code, refused.json()["detail"]) == (404, "The point 2 is not in the view.")
 
 
 def tsne(client: TestClient, iterations: int, **more: Any) -> str:
@@ -439,17 +439,17 @@ def test_others_are_answered_while_a_page_waits_and_a_job_runs(live: Live) -> No
         ("labels", {"id": ID, "name": "animal", "rows": "-1"}, 404, "There are 6 points; there is no number -1."),
         ("table", {"id": ID, "limit": 501}, 422, "Parameter 'limit': Input should be less than or equal to 500."),
         ("table", {"id": ID, "sort": "nothing"}, 404, "'words' has no column 'nothing'"),
-        ("table", {"id": ID, "rows_of": "f" * 32}, 404, "This selection is not known any more."),
+        ("table", {"id": ID, "rows_of": "f" * 32}, 404, "This selection no longer exists."),
         ("row", {"id": ID, "row": 6}, 404, "There are 6 points; there is no number 6."),
         ("neighbors", {"id": ID, "row": 0, "metric": "x"}, 422, "Parameter 'metric': Input should be"),
-        ("neighbors", {"id": ID, "row": 0, "job": "0" * 32}, 404, "There is no such computation any more."),
+        ("neighbors", {"id": ID, "row": 0, "job": "0" * 32}, 404, "This computation no longer exists."),
         ("search", {"id": ID, "q": ""}, 422, "Parameter 'q': "),
-        ("sprite", {"id": ID}, 404, "The embedding has no sprite picture."),
-        ("frame", {"job": "../../../etc/passwd"}, 404, "There is no such computation any more."),
+        ("sprite", {"id": ID}, 404, "The embedding has no sprite image."),
+        ("frame", {"job": "../../../etc/passwd"}, 404, "This computation no longer exists."),
         ("frame", {"job": "x", "wait": 1e9}, 422, "Parameter 'wait': "),
-        ("quality", {"job": "x"}, 404, "There is no such computation any more."),
+        ("quality", {"job": "x"}, 404, "This computation no longer exists."),
         ("export", {"id": ID, "format": "exe"}, 422, "Parameter 'format': "),
-        ("export", {"id": ID, "job": "x"}, 404, "There is no such computation any more."),
+        ("export", {"id": ID, "job": "x"}, 404, "This computation no longer exists."),
     ],
 )
 def test_what_a_caller_got_wrong(
@@ -484,12 +484,12 @@ def test_what_a_caller_got_wrong(
         ("project", {"id": ID, "projection": "tsne", "supervise": "nothing"}, 404, "'words' has no column 'nothing'"),
         ("project", {"id": GROWING, "projection": "pca", "steps": []}, 422, "No step is named."),
         ("project", {"id": GROWING, "projection": "pca", "steps": [3]}, 404, "'growing' has no step 3"),
-        ("project", {"id": ID, "projection": "pca", "rows": "x"}, 404, "This selection is not known any more."),
+        ("project", {"id": ID, "projection": "pca", "rows": "x"}, 404, "This selection no longer exists."),
         ("clusters", {"id": ID, "method": "kmeans", "settings": {"count": -1}}, 422, "Settings: count is -1"),
-        ("clusters", {"id": ID, "method": "kmeans", "on": "x"}, 404, "There is no such computation any more."),
-        ("job", {"job": "x", "action": "pause"}, 404, "There is no such computation any more."),
+        ("clusters", {"id": ID, "method": "kmeans", "on": "x"}, 404, "This computation no longer exists."),
+        ("job", {"job": "x", "action": "pause"}, 404, "This computation no longer exists."),
         ("job", {"job": "x", "action": "explode"}, 422, "The request is not understood: Invalid enum value 'explode'"),
-        ("rows", {"id": ID, "rows": "!"}, 422, "The rows are no base64 of uint32"),
+        ("rows", {"id": ID, "rows": "!"}, 422, "The rows are not base64 of uint32"),
         ("rows", {"id": ID, "rows": "////fw=="}, 422, "There are 6 points; there is no number 2147483647."),
         ("labels", {"id": ID, "name": "animal", "rows": list(range(2001))}, 422, "The request is not understood"),
     ],
@@ -517,13 +517,21 @@ def test_every_number_of_the_settings_is_bounded(
 
 def test_more_neighbors_than_memory_holds_are_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     # Of 25,000 points, and as many neighbors of each, HDBSCAN would hold ten gigabytes.
-    for module in (plans, judgments):
+    for module in (plans, quality_and_clusters):
         monkeypatch.setattr(module, "MOST_PAIRS", 20)
-    told = "neighbors in all with these settings; at most 20 are held."
+    reported = "neighbors in all with these settings; at most 20 are held."
     orders: list[tuple[str, dict[str, Any], str]] = [
-        ("project", {"projection": "tsne"}, f"These points have 30 {told} Choose fewer points, or a smaller perplex"),
-        ("project", {"projection": "umap"}, f"These points have 36 {told} Choose fewer points, or a smaller number"),
-        ("clusters", {"method": "hdbscan"}, f"6 points have 36 {told} Set minimum_samples to 3 or less."),
+        (
+            "project",
+            {"projection": "tsne"},
+            f"These points have 30 {reported} Choose fewer points, or a smaller perplex",
+        ),
+        (
+            "project",
+            {"projection": "umap"},
+            f"These points have 36 {reported} Choose fewer points, or a smaller number",
+        ),
+        ("clusters", {"method": "hdbscan"}, f"6 points have 36 {reported} Set minimum_samples to 3 or less."),
     ]
     for path, order, detail in orders:
         answer = client.post(f"/api/projector/{path}", json={"id": ID, **order})
@@ -564,13 +572,13 @@ def test_a_file_is_dropped_with_its_metadata(client: TestClient) -> None:
         "shape": [3, 3],
         "problem": "",
     }
-    told = client.post(
+    reported = client.post(
         "/api/projector/drop_metadata",
         params={"id": id, "name": "names.tsv"},
         content=b"name\tsize\na\t1\nb\t2\nc\t3\n",
         headers=FILE,
     )
-    assert told.json() == {"id": id, "ids": [id]}
+    assert reported.json() == {"id": id, "ids": [id]}
     assert ask(client, "row", id=id, row=2) == {
         "row": 2,
         "file_row": 2,

@@ -18,8 +18,8 @@ from stepscope.dashboard.embeddings.job import JobError, Plan, PlannedPicture, P
 from stepscope.dashboard.embeddings.job_queue import Jobs
 from stepscope.dashboard.embeddings.point_files import PointFiles
 from stepscope.dashboard.embeddings.results import Result, ResultFiles, key_of
-from stepscope.dashboard.embeddings.wire import Arrays
 from stepscope.dashboard.embeddings.worker_pool import Timeouts
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
 ENDLESS = 1_000_000
 POINTS = np.random.default_rng(1).normal(size=(60, 5)).astype(np.float32)
@@ -45,8 +45,8 @@ def until(holds: Callable[[], bool], what: str = "") -> None:
 
 
 def settled(jobs: Jobs, key: str) -> dict[str, Any]:
-    until(lambda: jobs.told(key)[0]["state"] in ("done", "failed", "cancelled"))
-    return jobs.told(key)[0]
+    until(lambda: jobs.reported(key)[0]["state"] in ("done", "failed", "cancelled"))
+    return jobs.reported(key)[0]
 
 
 def tsne_plan(iterations: int, *, pictures: int = 1, **settings: Any) -> Plan:
@@ -71,7 +71,7 @@ def tsne_plan(iterations: int, *, pictures: int = 1, **settings: Any) -> Plan:
 def running(jobs: Jobs, plan: Plan) -> str:
     """Submits a plan and waits until its iterations are under way."""
     job, _ = jobs.submit(plan)
-    until(lambda: jobs.told(job.key)[0]["iteration"] > 0)
+    until(lambda: jobs.reported(job.key)[0]["iteration"] > 0)
     return job.key
 
 
@@ -79,15 +79,15 @@ def test_a_projection_is_shown_at_once_and_streams_until_it_is_done(make_jobs: C
     jobs = make_jobs()
     job, cached = jobs.submit(tsne_plan(300))
     assert not cached
-    until(lambda: jobs.told(job.key)[1] is not None)
-    first = jobs.told(job.key)
+    until(lambda: jobs.reported(job.key)[1] is not None)
+    first = jobs.reported(job.key)
     assert first[0]["state"] in ("queued", "running")
     assert (first[0]["kind"], first[0]["seed"], first[0]["frames"], first[0]["step"]) == ("project", 0, None, None)
     done = settled(jobs, job.key)
     assert (done["state"], done["phase"], done["iteration"], done["total"]) == ("done", "done", 300, 300)
     assert done["message"] == ""
     assert done["loss"] > 0
-    _, picture, version, rows = jobs.told(job.key)
+    _, picture, version, rows = jobs.reported(job.key)
     assert picture is not None
     assert rows is None
     assert picture.shape == (60, 2)
@@ -112,15 +112,15 @@ def test_at_most_two_run_and_the_others_wait_in_order(make_jobs: Callable[..., J
     waiting = []
     for seed in (3, 4):
         waiting.append(jobs.submit(tsne_plan(ENDLESS, seed=seed))[0].key)
-        until(lambda: jobs.told(waiting[-1])[0]["phase"] == "waiting")
-    assert [jobs.told(key)[0]["message"] for key in waiting] == [
+        until(lambda: jobs.reported(waiting[-1])[0]["phase"] == "waiting")
+    assert [jobs.reported(key)[0]["message"] for key in waiting] == [
         "Waits for 2 other computations.",
         "Waits for 3 other computations.",
     ]
-    assert [jobs.told(key)[0]["state"] for key in (first, second)] == ["running", "running"]
+    assert [jobs.reported(key)[0]["state"] for key in (first, second)] == ["running", "running"]
     jobs.act(first, "cancel")
-    until(lambda: jobs.told(waiting[0])[0]["iteration"] > 0)
-    assert jobs.told(waiting[1])[0]["state"] == "queued"
+    until(lambda: jobs.reported(waiting[0])[0]["iteration"] > 0)
+    assert jobs.reported(waiting[1])[0]["state"] == "queued"
     assert len(jobs.workers()) == 2
 
 
@@ -130,12 +130,12 @@ def test_pause_stops_and_resume_goes_on(make_jobs: Callable[..., Jobs]) -> None:
     assert jobs.act(key, "pause") == "paused"
     # Whoever comes next gets a worker of its own.
     other = running(jobs, tsne_plan(ENDLESS, seed=5))
-    at = jobs.told(key)[0]["iteration"]
-    moved = jobs.told(other)[0]["iteration"]
-    until(lambda: jobs.told(other)[0]["iteration"] > moved)
-    assert jobs.told(key)[0]["iteration"] == at
+    at = jobs.reported(key)[0]["iteration"]
+    moved = jobs.reported(other)[0]["iteration"]
+    until(lambda: jobs.reported(other)[0]["iteration"] > moved)
+    assert jobs.reported(key)[0]["iteration"] == at
     assert jobs.act(key, "resume") == "running"
-    until(lambda: jobs.told(key)[0]["iteration"] > at)
+    until(lambda: jobs.reported(key)[0]["iteration"] > at)
 
 
 def test_who_goes_on_while_two_others_run_waits_in_the_queue(make_jobs: Callable[..., Jobs]) -> None:
@@ -144,10 +144,10 @@ def test_who_goes_on_while_two_others_run_waits_in_the_queue(make_jobs: Callable
     jobs.act(key, "pause")
     others = [running(jobs, tsne_plan(ENDLESS, seed=seed)) for seed in (5, 6)]
     assert jobs.act(key, "resume") == "queued"
-    until(lambda: jobs.told(key)[0]["phase"] == "waiting")
-    at = jobs.told(key)[0]["iteration"]
+    until(lambda: jobs.reported(key)[0]["phase"] == "waiting")
+    at = jobs.reported(key)[0]["iteration"]
     jobs.act(others[0], "cancel")
-    until(lambda: jobs.told(key)[0]["iteration"] > at)
+    until(lambda: jobs.reported(key)[0]["iteration"] > at)
 
 
 def test_a_long_pause_gives_the_worker_back_and_goes_on_from_the_state(make_jobs: Callable[..., Jobs]) -> None:
@@ -169,7 +169,7 @@ def test_a_job_that_nobody_looks_at_is_paused_and_goes_on_when_asked_for(make_jo
     plan = tsne_plan(ENDLESS)
     job, _ = jobs.submit(plan)
     until(lambda: job.state == "paused")
-    assert job.message == "Paused, as no page looked at it."
+    assert job.message == "Paused: no page has it open."
     jobs.submit(plan)
     until(lambda: job.state == "running")
 
@@ -204,14 +204,14 @@ def test_pictures_are_worked_out_from_the_last_to_the_first(make_jobs: Callable[
     size = float(np.abs(pictures[2]).max())
     assert float(np.median(np.abs(pictures[1] - pictures[2]))) < size / 4
     with pytest.raises(JobError, match="The computation has 3 pictures; there is no number 3"):
-        jobs.told(job.key, 3)
+        jobs.reported(job.key, 3)
 
 
 def test_a_cancelled_job_starts_anew(make_jobs: Callable[..., Jobs]) -> None:
     jobs = make_jobs()
     key = running(jobs, tsne_plan(ENDLESS))
     assert jobs.act(key, "cancel") == "cancelled"
-    assert jobs.told(key)[0]["message"] == "Canceled."
+    assert jobs.reported(key)[0]["message"] == "Canceled."
     assert jobs.act(key, "pause") == "cancelled"
     again, cached = jobs.submit(tsne_plan(ENDLESS))
     assert not cached
@@ -223,10 +223,10 @@ def test_a_worker_that_is_killed_is_told_of_and_replaced(make_jobs: Callable[...
     key = running(jobs, tsne_plan(ENDLESS))
     (pid,) = jobs.workers()
     psutil.Process(pid).kill()
-    told = settled(jobs, key)
-    assert told["state"] == "failed"
-    assert told["message"] == (
-        "The process that worked on this was killed from outside, most likely because memory ran out. "
+    reported = settled(jobs, key)
+    assert reported["state"] == "failed"
+    assert reported["message"] == (
+        "The worker process was killed, most likely because memory ran out. "
         "Choose fewer points, or close other programs, and start it again."
     )
     assert jobs.workers() == []
@@ -241,11 +241,11 @@ def test_what_goes_wrong_in_a_worker_is_a_sentence(make_jobs: Callable[..., Jobs
 
     unknown = broken({"do": "nothing of the kind"})
     assert settled(jobs, jobs.submit(unknown)[0].key)["message"] == (
-        "This failed (KeyError: 'nothing of the kind'). The server's log says where."
+        "This failed (KeyError: 'nothing of the kind'). See the server's log."
     )
     plan = tsne_plan(10, perplexity=-1.0)
     assert settled(jobs, jobs.submit(plan)[0].key)["message"] == (
-        "This cannot be worked out: Settings: The perplexity of t-SNE must be from 1 to 1000, not -1.0."
+        "This cannot be computed: Settings: The perplexity of t-SNE must be from 1 to 1000, not -1.0."
     )
 
 
@@ -258,11 +258,11 @@ def test_what_goes_wrong_before_a_worker_has_it_is_a_sentence(make_jobs: Callabl
 
         return Plan(key_of(repr(error)), {"kind": "project"}, (), prepare)
 
-    told = [
+    reported = [
         settled(jobs, jobs.submit(failing(error))[0].key)["message"]
         for error in (JobError("It is gone."), MemoryError(), OSError(28, "No space left on device"))
     ]
-    assert told == [
+    assert reported == [
         "It is gone.",
         "There is not enough memory for this. Choose fewer points, or close other programs.",
         "The points cannot be written to the temporary folder (No space left on device). Make room there.",
@@ -281,9 +281,9 @@ def test_results_are_kept_and_found_by_another_server(make_jobs: Callable[..., J
     second.act(job.key, "extend", 10)
     assert settled(second, job.key)["iteration"] == 50
     third = make_jobs(ResultFiles(tmp_path))
-    assert third.told(job.key)[0]["state"] == "done"
-    with pytest.raises(JobError, match="There is no such computation any more"):
-        third.told("0" * 32)
+    assert third.reported(job.key)[0]["state"] == "done"
+    with pytest.raises(JobError, match="This computation no longer exists"):
+        third.reported("0" * 32)
 
 
 def test_a_damaged_result_is_worked_out_again(tmp_path: Path) -> None:
@@ -318,10 +318,10 @@ def test_waiting_holds_no_thread_and_ends_with_news(make_jobs: Callable[..., Job
     key = running(jobs, tsne_plan(ENDLESS))
 
     async def follow() -> list[int]:
-        versions = [jobs.told(key)[0]["version"]]
+        versions = [jobs.reported(key)[0]["version"]]
         for _ in range(3):
             await jobs.wait_beyond(key, versions[-1], 60)
-            versions.append(jobs.told(key)[0]["version"])
+            versions.append(jobs.reported(key)[0]["version"])
         return versions
 
     versions = asyncio.run(follow())
@@ -357,7 +357,7 @@ def test_workers_end_when_the_dashboard_does(make_jobs: Callable[..., Jobs]) -> 
     (pid,) = jobs.workers()
     over = True
     until(lambda: not psutil.pid_exists(pid))
-    assert jobs.told(key)[0]["message"] == "The dashboard has ended."
+    assert jobs.reported(key)[0]["message"] == "The dashboard has ended."
 
 
 SERVER = """

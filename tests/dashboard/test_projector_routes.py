@@ -164,7 +164,7 @@ def test_an_unreadable_configuration_is_said(logdir: Path, content: bytes) -> No
     assert ask(client, "runs").json() == []
     answer = ask(client, "info", run="a")
     assert answer.status_code == 422
-    assert "a/projector_config.pbtxt is no readable projector configuration" in answer.json()["detail"]
+    assert "a/projector_config.pbtxt is not a readable projector configuration" in answer.json()["detail"]
 
 
 def test_unknown_runs_and_names(logdir: Path) -> None:

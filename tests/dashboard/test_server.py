@@ -72,7 +72,7 @@ def test_points_of_a_card_as_a_table(client: TestClient) -> None:
 
 def test_a_table_of_nothing_says_what_to_do(client: TestClient) -> None:
     answer = client.get("/api/scalars/table", params={"key": "gone"})
-    expected = "No shown run has such a scalar. Show more runs, or change the filter."
+    expected = "None of the visible runs has such a scalar. Show more runs, or change the filter."
     assert (answer.status_code, answer.json()["detail"]) == (404, expected)
 
 

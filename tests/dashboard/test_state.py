@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +52,16 @@ def test_addresses_are_readable_and_leave_defaults_out() -> None:
         encode(view, SETTINGS) == "tab=scalars&runs=none&show=lr_0.1/seed%200&tag_filter=loss|acc&scalars.smoothing=0.9"
     )
     assert encode(View(), SETTINGS) == ""
+
+
+def test_names_and_values_of_earlier_versions_are_understood() -> None:
+    shade = replace(
+        state.choice("mesh.shade", "page", ("page", "gray")),
+        former_names=("mesh.tint",),
+        former_values={"grey": "gray"},
+    )
+    assert shade.of(decode("mesh.tint=grey", [shade])) == "gray"
+    assert shade.of(decode("mesh.tint=grey&mesh.shade=page", [shade])) == "page"
 
 
 @pytest.mark.parametrize("raw", ["nan", "-1", "1", "x", ""])

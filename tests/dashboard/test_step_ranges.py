@@ -187,17 +187,17 @@ class Steps:
 
 def test_the_route_tells_of_a_trace_once_it_was_read(tmp_path: Path) -> None:
     path = trace_file(tmp_path, "a.trace.json", {3: (119.5, 120.25), 4: (120.5, 121.25)})
-    asked = threading.Event()
+    requested = threading.Event()
 
     def opener(source: TraceSource) -> OpenedTrace:
-        assert asked.wait(60)
+        assert requested.wait(60)
         return open_trace(source)
 
     steps = Steps(snapshot_of(scalar("r", "loss", SECONDS), files=[companion("r", path)]), opener)
     known = {"id": "r|file|r/a.trace.json", "run": "r", "label": "a.trace.json", "kind": "file", "problem": ""}
     nothing = {"runs": [], "joined": "marked", "steps": [], "left_out": 0, "range": None, "wall": None}
     assert steps.get()["traces"] == [known | {"state": "waiting"} | nothing]
-    asked.set()
+    requested.set()
     assert steps.rests.acquire(timeout=60)
     answer = steps.get()
     assert not answer["pending"]

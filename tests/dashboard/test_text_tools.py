@@ -15,8 +15,8 @@ from stepscope.dashboard.panels.text.json_tree import DEEPEST, MOST_NODES, json_
 from stepscope.dashboard.panels.text.search import MOST_TEXTS, Place, TextPattern, search
 from stepscope.summary import SummaryWriter
 from stepscope.summary.logdir import open_logdir
-from stepscope.summary.patterns import PatternError
 from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.safe_regex import PatternError
 from stepscope.summary.series import Series
 from tests.dashboard.media import client_of
 

@@ -368,12 +368,12 @@ def test_broken_traces_say_so_and_the_others_still_work(tmp_path: Path, trace_fi
     def trace(name: str) -> Any:
         return client.get("/api/timeline/trace", params={"id": f"r|file|r/{name}"})
 
-    assert "text.trace.json is no trace" in trace("text.trace.json").json()["problem"]
+    assert "text.trace.json is not a trace" in trace("text.trace.json").json()["problem"]
     assert "gone.trace.json of run 'r' cannot be read" in trace("gone.trace.json").json()["problem"]
     assert "There is no trace 'r|file|r/other.trace.json'" in trace("other.trace.json").json()["problem"]
     slice_of_text = client.get("/api/timeline/slice", params={"id": "r|file|r/text.trace.json", "index": 0})
     assert slice_of_text.status_code == 422
-    assert "text.trace.json is no trace" in slice_of_text.json()["detail"]
+    assert "text.trace.json is not a trace" in slice_of_text.json()["detail"]
     assert trace("cut.trace.json").json()["slices"] > 0
     assert trace("cut.trace.json").json()["notes"] != []
     assert trace("a.trace.json").status_code == 200
@@ -433,6 +433,6 @@ def test_a_broken_file_is_read_again_only_when_it_changed(tmp_path: Path) -> Non
     cache = TraceCache(opener=counting)
     for modified_ns in (1, 1, 2):
         source = find_source(snapshot_of(companion("r", path, modified_ns)), "r|file|r/b.trace.json")
-        with pytest.raises(TraceUnavailableError, match=r"b\.trace\.json is no trace"):
+        with pytest.raises(TraceUnavailableError, match=r"b\.trace\.json is not a trace"):
             cache.get(source)
     assert calls == [1, 2]

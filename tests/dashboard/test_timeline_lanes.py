@@ -8,8 +8,8 @@ import pytest
 
 from stepscope.dashboard.panels.timeline.lanes import arrange
 from stepscope.dashboard.panels.timeline.values import step_places
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace, Progress
 from stepscope.dashboard.traces.sources import TraceSource, open_trace
-from stepscope.dashboard.traces.studies import Progress, Study
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import load_trace, read_trace, trace_of_step_stats
 from stepscope.summary.contents import Companion
@@ -148,8 +148,8 @@ def test_a_kernel_belongs_to_the_step_that_launched_it(tmp_path: Path) -> None:
     path.write_text(json.dumps(events))
     companion = Companion("r", PurePosixPath("r/a.trace.json"), str(path), path.stat().st_size, 0)
     source = TraceSource("r|file|a", "r", "a", "file", None, None, 0.0, (0,), companion)
-    study = Study(open_trace(source), Progress())
-    trace, places = study.facts.trace, step_places(study)
+    analyzed = AnalyzedTrace(open_trace(source), Progress())
+    trace, places = analyzed.facts.trace, step_places(analyzed)
     names = [trace.names[i] for i in trace.name_id]
     found = dict(zip(names, places.tolist(), strict=True))
     assert (found["late"], found["never launched"], found["cudaLaunchKernel"]) == (0, 1, 0)

@@ -151,8 +151,8 @@ def test_a_view_never_has_too_many_segments(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_idle_gaps_have_their_cause(tmp_path: Path) -> None:
     client = client_of(tmp_path, a=STEPS)
-    asked = {"id": id_of("a"), "start": 0, "end": 110_000, "width": 110}
-    assert ask(client, "idle", **asked) == {
+    requested = {"id": id_of("a"), "start": 0, "end": 110_000, "width": 110}
+    assert ask(client, "idle", **requested) == {
         "of": "stream",
         "scope": "all",
         "causes": ["host_wait", "kernel_wait", "other"],
@@ -168,7 +168,7 @@ def test_idle_gaps_have_their_cause(tmp_path: Path) -> None:
         "totals": {"kernel_wait": {"ns": 8_000, "count": 2}},
         "lanes": {},
     }
-    assert ask(client, "idle", **asked, of="device") == {
+    assert ask(client, "idle", **requested, of="device") == {
         "of": "device",
         "scope": "all",
         "causes": ["host_wait", "kernel_wait", "other"],
@@ -183,9 +183,9 @@ def test_idle_gaps_have_their_cause(tmp_path: Path) -> None:
         "totals": {"kernel_wait": {"ns": 10_000, "count": 1}},
         "lanes": {"0": [0]},
     }
-    part = ask(client, "idle", **{**asked, "start": 50_000, "end": 52_000})
+    part = ask(client, "idle", **{**requested, "start": 50_000, "end": 52_000})
     assert (part["start"], part["totals"]) == ([45_000], {"kernel_wait": {"ns": 2_000, "count": 1}})
-    assert ask(client, "idle", **asked, scope="complete")["start"] == []
+    assert ask(client, "idle", **requested, scope="complete")["start"] == []
 
 
 def test_narrow_gaps_are_merged_or_left_out() -> None:
@@ -348,9 +348,9 @@ def test_a_trace_without_slices_has_nothing_over_it(tmp_path: Path) -> None:
 def test_windows_may_be_far_from_the_trace(tmp_path: Path) -> None:
     late = [{**each, "ts": each["ts"] + 3.9e15} for each in STEPS]
     client = client_of(tmp_path, a=late)
-    asked = {"id": id_of("a"), "start": -LATEST_NS, "end": LATEST_NS, "width": 8_192}
-    assert ask(client, "critical_path", **asked, step=1)["totals"]["kernel"] == {"ns": 25_000, "count": 1}
-    assert ask(client, "idle", **asked)["totals"] == {"kernel_wait": {"ns": 8_000, "count": 2}}
+    requested = {"id": id_of("a"), "start": -LATEST_NS, "end": LATEST_NS, "width": 8_192}
+    assert ask(client, "critical_path", **requested, step=1)["totals"]["kernel"] == {"ns": 25_000, "count": 1}
+    assert ask(client, "idle", **requested)["totals"] == {"kernel_wait": {"ns": 8_000, "count": 2}}
 
 
 @pytest.mark.peers

@@ -134,7 +134,7 @@ def test_what_was_found_says_traces(tmp_path: Path) -> None:
 def test_the_empty_page_says_that_traces_are_looked_for_too() -> None:
     text = words(empty("/logs"))
     assert "Waiting for the first event file or trace" in text
-    assert "Traces are found by their content" in text
+    assert "Traces are recognized by content" in text
 
 
 def test_few_remote_files_are_looked_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,9 +49,9 @@ def test_temporal_breakdown(opened: Opened) -> None:
     (theirs,) = figures["get_temporal_breakdown"][0]
     (ours,) = temporal_breakdown(facts, waits_are_work=True).to_dicts()
     pairs = (("idle", "idle_time"), ("compute", "compute_time"), ("non_compute", "non_compute_time"))
-    for mine, name in pairs:
-        assert microseconds(ours[f"{mine}_ns"]) == theirs[f"{name}(us)"]
-        assert round(ours[f"{mine}_percent"], 2) == pytest.approx(theirs[f"{name}_pctg"], abs=0.0101)
+    for own, name in pairs:
+        assert microseconds(ours[f"{own}_ns"]) == theirs[f"{name}(us)"]
+        assert round(ours[f"{own}_percent"], 2) == pytest.approx(theirs[f"{name}_pctg"], abs=0.0101)
     assert microseconds(ours["span_ns"]) == theirs["kernel_time(us)"]
 
 
@@ -87,14 +87,12 @@ def test_kernels_and_copies_by_name(opened: Opened) -> None:
     counted = {row["name"]: sum(other["name"] == row["name"] for other in rows) for row in rows}
     for row in rows:
         theirs = [row[f"{key} (us)"] for key in ("sum", "max", "min", "mean")]
-        mine = [
-            microseconds(int(value)) if index < 3 else value / 1000 for index, value in enumerate(ours[row["name"]])
-        ]
+        own = [microseconds(int(value)) if index < 3 else value / 1000 for index, value in enumerate(ours[row["name"]])]
         assert counted[row["name"]] == 1
         # Where it merges rare kernels into "others", its max, min and mean are those of the sums.
-        assert mine[0] == theirs[0]
+        assert own[0] == theirs[0]
         if theirs[1] != theirs[0]:
-            assert mine == pytest.approx([*theirs, row["stddev"]], abs=1e-6)
+            assert own == pytest.approx([*theirs, row["stddev"]], abs=1e-6)
 
 
 def test_idle_time_by_cause(opened: Opened) -> None:
@@ -149,9 +147,9 @@ def test_queue_length(opened: Opened) -> None:
     assert sorted(ours) == sorted(row["('stream', '')"] for row in theirs)
     for row in theirs:
         stream = row["('stream', '')"]
-        mine = ours[stream]
+        own = ours[stream]
         for key in ("count", "min", "25%", "50%", "75%", "max"):
-            assert mine[key.replace("25%", "p25").replace("50%", "p50").replace("75%", "p75")] == pytest.approx(
+            assert own[key.replace("25%", "p25").replace("50%", "p50").replace("75%", "p75")] == pytest.approx(
                 row[f"('queue_length', '{key}')"]
             )
         # Changes at equal times come in no particular order there; ours begin with the launches.
@@ -159,7 +157,7 @@ def test_queue_length(opened: Opened) -> None:
         times, values = lengths["time_ns"].to_numpy(), lengths["length"].to_numpy()
         change = np.diff(values, prepend=0)
         lowest = np.cumsum(change[np.lexsort((change, times))]).mean()
-        assert lowest - 1e-9 <= row["('queue_length', 'mean')"] <= mine["mean"] + 1e-9
+        assert lowest - 1e-9 <= row["('queue_length', 'mean')"] <= own["mean"] + 1e-9
 
 
 def test_the_last_step_is_left_out(opened: Opened) -> None:

@@ -18,13 +18,13 @@ from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
 from stepscope.dashboard.page.state import View
-from stepscope.dashboard.panels.profile.ask import Answer, answer_of
-from stepscope.dashboard.panels.profile.pages import options_of, page_content, trace_line
+from stepscope.dashboard.panels.profile.request import Answer, answer_of
 from stepscope.dashboard.panels.profile.rows import rows, total_row
-from stepscope.dashboard.panels.profile.settings import PAGES, Asked, Page
+from stepscope.dashboard.panels.profile.settings import PAGES, Page, PageRequest
 from stepscope.dashboard.panels.profile.table import MOST_ROWS, Table
+from stepscope.dashboard.panels.profile.views import options_of, page_content, trace_line
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
-from stepscope.dashboard.traces.studies import Studies
 from stepscope.profiler.analysis import report
 from stepscope.profiler.analysis.compare import CHANGES, compare
 from stepscope.profiler.analysis.kernels import kernels
@@ -36,7 +36,7 @@ from stepscope.profiler.lod import LevelOfDetail, span_ns
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import load_trace
 from stepscope.summary.contents import Companion
-from tests.dashboard.test_profile_panel import asked, client_of
+from tests.dashboard.test_profile_panel import client_of, requested
 
 pytestmark = pytest.mark.peers
 Peer = Callable[[str], Path]
@@ -59,7 +59,7 @@ def _shown_roofline(trace: Trace) -> pl.DataFrame:
     return frame.drop("efficiency_percent", "bound_by") if frame["bound_by"].is_null().all() else frame
 
 
-OWN: dict[str, Callable[[Asked, Trace], pl.DataFrame]] = {
+OWN: dict[str, Callable[[PageRequest, Trace], pl.DataFrame]] = {
     "operators": lambda question, trace: operators(trace, by=question.by),
     "roofline": lambda question, trace: _shown_roofline(trace),
 }
@@ -81,8 +81,8 @@ def opened(source: TraceSource) -> OpenedTrace:
 
 
 @pytest.fixture(scope="module")
-def studies() -> Studies:
-    return Studies(TraceCache(opener=opened), most=2)
+def analyzed_traces() -> AnalyzedTraces:
+    return AnalyzedTraces(TraceCache(opener=opened), most=2)
 
 
 @pytest.fixture(scope="module", params=TRACES, ids=lambda name: Path(name).name.split(".")[0])
@@ -90,13 +90,13 @@ def source(request: pytest.FixtureRequest, peer: Peer) -> TraceSource:
     return source_of(peer(request.param))
 
 
-def shown(studies: Studies, question: Asked, *sources: TraceSource) -> Answer:
+def shown(analyzed_traces: AnalyzedTraces, question: PageRequest, *sources: TraceSource) -> Answer:
     """What a page shows, made as the page makes it."""
-    answer = answer_of(studies, question, sources[0].id, sources)
+    answer = answer_of(analyzed_traces, question, sources[0].id, sources)
     parts: Sequence[Any] = [
-        page_content(question, answer.study, answer.tables, "light"),
-        options_of(question.page, View(), answer.study, [], []),
-        trace_line(answer.study),
+        page_content(question, answer.analyzed, answer.tables, "light"),
+        options_of(question.page, View(), answer.analyzed, [], []),
+        trace_line(answer.analyzed),
     ]
     assert json.loads(json.dumps(parts, cls=PlotlyJSONEncoder, allow_nan=False))
     return answer
@@ -127,10 +127,10 @@ def check_rows(table: Table) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ("ranks", "diff")])
-def test_tables_are_the_analyses(studies: Studies, source: TraceSource, page: Page) -> None:
-    question = asked(page)
-    answer = shown(studies, question, source)
-    trace = answer.study.facts.trace
+def test_tables_are_the_analyses(analyzed_traces: AnalyzedTraces, source: TraceSource, page: Page) -> None:
+    question = requested(page)
+    answer = shown(analyzed_traces, question, source)
+    trace = answer.analyzed.facts.trace
     for table in answer.tables:
         if table.name == "losses":
             found = dict(zip(table.frame["reason"].to_list(), table.frame["count"].to_list(), strict=True))
@@ -145,10 +145,10 @@ def test_tables_are_the_analyses(studies: Studies, source: TraceSource, page: Pa
         check_rows(table)
 
 
-def test_operators_are_those_of_each_grouping(studies: Studies, source: TraceSource) -> None:
+def test_operators_are_those_of_each_grouping(analyzed_traces: AnalyzedTraces, source: TraceSource) -> None:
     for by in (("name", "shape"), ("name", "stack"), ("module",), ("annotation", "op_type")):
-        (table,) = shown(studies, asked("operators", by=by), source).tables
-        facts = studies.get(source).facts
+        (table,) = shown(analyzed_traces, requested("operators", by=by), source).tables
+        facts = analyzed_traces.get(source).facts
         assert_frame_equal(table.frame, operators(facts.trace, by=by))
         check_rows(table)
         if table.groups is not None:
@@ -166,26 +166,26 @@ def check_groups(table: Table, sums: Sequence[str]) -> None:
     assert inside.sort("@in").select(sums).rows() == groups.frame.select(sums).rows()
 
 
-def test_kernels_and_slices_are_those_of_each_grouping(studies: Studies, source: TraceSource) -> None:
-    facts = studies.get(source).facts
+def test_kernels_and_slices_are_those_of_each_grouping(analyzed_traces: AnalyzedTraces, source: TraceSource) -> None:
+    facts = analyzed_traces.get(source).facts
     for by in ("stem", "category"):
-        (table,) = shown(studies, asked("kernels", group=by), source).tables
+        (table,) = shown(analyzed_traces, requested("kernels", group=by), source).tables
         assert table.groups is not None
         assert_frame_equal(table.frame, report.table(facts, "kernels"))
         assert_frame_equal(table.groups.frame, kernels(facts.trace, by=by))
         check_groups(table, ("count", "total_ns"))
-    (table,) = shown(studies, asked("slices", group="category"), source).tables
+    (table,) = shown(analyzed_traces, requested("slices", group="category"), source).tables
     assert table.groups is not None
     assert_frame_equal(table.groups.frame, slices_by_category(table.frame))
     check_groups(table, ("count", "self_ns", "total_ns"))
     assert table.frame["count"].sum() == len(facts.trace)
 
 
-def test_every_row_leads_to_a_slice_of_its_own(studies: Studies, source: TraceSource) -> None:
+def test_every_row_leads_to_a_slice_of_its_own(analyzed_traces: AnalyzedTraces, source: TraceSource) -> None:
     cases: tuple[tuple[Page, str], ...] = (("kernels", "name"), ("slices", "name"), ("copies", ""))
     for page, column in cases:
-        table = shown(studies, asked(page), source).tables[0]
-        trace = studies.get(source).facts.trace
+        table = shown(analyzed_traces, requested(page), source).tables[0]
+        trace = analyzed_traces.get(source).facts.trace
         for row, place in zip(table.frame.head(MOST_ROWS).to_dicts(), table.at, strict=True):
             assert place is not None
             assert int(trace.duration_ns[place.slice]) == row["max_ns"]
@@ -195,20 +195,22 @@ def test_every_row_leads_to_a_slice_of_its_own(studies: Studies, source: TraceSo
                 assert place.search == row[column] == trace.names[trace.name_id[place.slice]]
 
 
-def test_the_row_of_every_kernel_and_operator_is_found_by_its_name(studies: Studies, source: TraceSource) -> None:
+def test_the_row_of_every_kernel_and_operator_is_found_by_its_name(
+    analyzed_traces: AnalyzedTraces, source: TraceSource
+) -> None:
     pages: tuple[Page, ...] = ("operators", "kernels", "slices")
     for page in pages:
-        names = shown(studies, asked(page), source).tables[0].frame["name"].head(20).to_list()
+        names = shown(analyzed_traces, requested(page), source).tables[0].frame["name"].head(20).to_list()
         for name in dict.fromkeys(names):
-            (table,) = answer_of(studies, asked(page, row=name), source.id, [source]).tables
+            (table,) = answer_of(analyzed_traces, requested(page, row=name), source.id, [source]).tables
             assert table.chosen is not None
             assert table.frame["name"][table.chosen] == name
 
 
-def test_ranks_are_the_analyses(studies: Studies, peer: Peer) -> None:
+def test_ranks_are_the_analyses(analyzed_traces: AnalyzedTraces, peer: Peer) -> None:
     sources = [source_of(peer(f"hta/sampled_rank-{rank}.json.gz")) for rank in (0, 1)]
-    answer = shown(studies, asked("ranks"), *sources)
-    facts = {rank: studies.get(each).facts for rank, each in enumerate(sources)}
+    answer = shown(analyzed_traces, requested("ranks"), *sources)
+    facts = {rank: analyzed_traces.get(each).facts for rank, each in enumerate(sources)}
     assert [table.name for table in answer.tables] == list(report.analyses("ranks"))
     for table in answer.tables:
         assert_frame_equal(table.frame, report.analyses("ranks")[table.name].table(facts))
@@ -216,10 +218,10 @@ def test_ranks_are_the_analyses(studies: Studies, peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_changes_are_the_analyses(studies: Studies, peer: Peer, what: Any) -> None:
+def test_changes_are_the_analyses(analyzed_traces: AnalyzedTraces, peer: Peer, what: Any) -> None:
     before, after = (source_of(peer(f"hta/{name}.json.gz")) for name in ("diff_control", "diff_test"))
-    (table,) = shown(studies, asked("diff", before=before.id, changed=what), after, before).tables
-    expected = compare(studies.get(before).facts, studies.get(after).facts, what=what)
+    (table,) = shown(analyzed_traces, requested("diff", before=before.id, changed=what), after, before).tables
+    expected = compare(analyzed_traces.get(before).facts, analyzed_traces.get(after).facts, what=what)
     assert_frame_equal(table.frame, expected)
     check_rows(table)
 

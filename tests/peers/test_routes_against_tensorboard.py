@@ -175,15 +175,15 @@ def test_scalars_as_csv_and_of_several_runs(both: Both) -> None:
 def test_time_series(both: Both) -> None:
     client, tensorboard = both
     tags = same_json(both, "plugin/timeseries/tags")
-    asked: list[dict[str, Any]] = [{"plugin": "text", "tag": "a"}, {"plugin": "images", "tag": "a", "run": "b"}, {}]
+    requested: list[dict[str, Any]] = [{"plugin": "text", "tag": "a"}, {"plugin": "images", "tag": "a", "run": "b"}, {}]
     for kind in ("scalars", "histograms"):
         for run, found in tags[kind]["runTagInfo"].items():
-            asked += [{"plugin": kind, "run": run, "tag": tag} for tag in found]
-            asked += [{"plugin": kind, "tag": tag} for tag in found]
+            requested += [{"plugin": kind, "run": run, "tag": tag} for tag in found]
+            requested += [{"plugin": kind, "tag": tag} for tag in found]
     for tag, by_run in tags["images"]["tagRunSampledInfo"].items():
-        asked += [{"plugin": "images", "run": run, "tag": tag, "sample": s} for run in by_run for s in (0, 7)]
-    theirs = same_json(both, "plugin/timeseries/timeSeries", requests=json.dumps(asked))
-    posted = client.post("/data/plugin/timeseries/timeSeries", data={"requests": json.dumps(asked)}).json()
+        requested += [{"plugin": "images", "run": run, "tag": tag, "sample": s} for run in by_run for s in (0, 7)]
+    theirs = same_json(both, "plugin/timeseries/timeSeries", requests=json.dumps(requested))
+    posted = client.post("/data/plugin/timeseries/timeSeries", data={"requests": json.dumps(requested)}).json()
     assert difference("posted", posted, theirs) == ""
     for our, their in zip(posted, theirs, strict=True):
         for run in their.get("runToSeries", {}) if their["plugin"] == "images" else ():

@@ -111,7 +111,7 @@ NUMBERS_OF_PYTORCH = ["1.5", b"2.5", Decimal("3.5"), Fraction(1, 2), *NUMBERS]
 
 
 def oddly(writer: Any, numbers: Sequence[Any]) -> list[str]:
-    """Writes what is no plain int or float, and returns which steps were refused."""
+    """Writes what is not a plain int or float, and returns which steps were refused."""
     refused = []
     for step in [*STEPS, *NOT_STEPS]:
         try:

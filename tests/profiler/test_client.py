@@ -165,7 +165,7 @@ def flipped() -> io.BytesIO:
         (archive(("a.trace.json.gz", TRACE), about=None), "it has no recording.json"),
         (archive(("a.trace.json.gz", TRACE), about=b"{"), "its recording.json is damaged: "),
         (archive(("a.trace.json.gz", TRACE), about=b"[" * 100_000), "its recording.json is damaged: "),
-        (archive(("a.trace.json.gz", TRACE), about=[]), "its recording.json is no JSON object"),
+        (archive(("a.trace.json.gz", TRACE), about=[]), "its recording.json is not a JSON object"),
         (archive(("a.trace.json.gz", TRACE), about={"notes": "x" * (1 << 20)}), "it has no recording.json"),
         (archive(*((f"{n}.tfevents.1", b"") for n in range(20))), "it has 21 files; expected no more than 16"),
         (
@@ -201,7 +201,7 @@ def test_of_an_event_file_step_stats_alone_are_taken(tmp_path: Path) -> None:
     logdir.mkdir()
     found = unpack(archive(("a.trace.json.gz", TRACE), ("a.tfevents.1", events)), logdir, BEGIN_NS)
     assert found.step_stats == 1
-    assert found.notes == ("a note", "3 events of the answer were no StepStats and were left out")
+    assert found.notes == ("a note", "3 events of the answer were not StepStats and were left out")
     assert tags_in(logdir) == ["step_0"]
 
 
@@ -362,12 +362,12 @@ def test_a_log_directory_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_capture_that_is_cancelled_ends_the_recording(tmp_path: Path) -> None:
     with start(0) as server:
         address = parse_address(server.address)
-        asked = Client(address)
+        requested = Client(address)
         errors: list[CaptureError] = []
 
         def work() -> None:
             try:
-                asked.capture(CaptureRequest(duration_ms=600_000, collectors=[]), tmp_path, 0)
+                requested.capture(CaptureRequest(duration_ms=600_000, collectors=[]), tmp_path, 0)
             except CaptureError as error:
                 errors.append(error)
 
@@ -375,7 +375,7 @@ def test_a_capture_that_is_cancelled_ends_the_recording(tmp_path: Path) -> None:
         thread.start()
         while not Client(address).status()["recording"]:
             pass
-        asked.cancel()
+        requested.cancel()
         thread.join()
         assert [error.problem for error in errors] == ["cancelled"]
         while Client(address).status()["recording"]:

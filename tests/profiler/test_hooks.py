@@ -132,15 +132,15 @@ def test_dataflow_and_memory_are_shown_on_demand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, show_dataflow: bool, show_memory: bool
 ) -> None:
     # No collector says which tensors there were, so that a timeline could show the difference.
-    asked = []
+    requested = []
 
     def shown(step_stats: Any, **arguments: Any) -> dict[str, Any]:
-        asked.append(arguments)
+        requested.append(arguments)
         return chrome_trace(step_stats, **arguments)
 
     monkeypatch.setattr("stepscope.profiler.hooks.chrome_trace", shown)
     train(ProfilerHook(1, None, tmp_path, show_dataflow, show_memory, collectors=[]), 2)
-    assert asked == [{"show_dataflow": show_dataflow, "show_memory": show_memory}]
+    assert requested == [{"show_dataflow": show_dataflow, "show_memory": show_memory}]
 
 
 def test_the_log_directory_may_be_another(tmp_path: Path) -> None:

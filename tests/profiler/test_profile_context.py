@@ -332,7 +332,11 @@ def test_a_directory_that_takes_nothing_costs_the_dumps_only(tmp_path: Path, cap
             {"show_name_regexes": "a.*"},
             "the option show_name_regexes must be several regular expressions, got 'a",
         ),
-        ("op", {"hide_name_regexes": ["("]}, r"the option hide_name_regexes has '\(', which is no regular expression"),
+        (
+            "op",
+            {"hide_name_regexes": ["("]},
+            r"the option hide_name_regexes has '\(', which is not a regular expression",
+        ),
     ],
 )
 def test_wrong_profiles_are_refused_before_the_training(tmp_path: Path, cmd: Any, options: Any, message: str) -> None:

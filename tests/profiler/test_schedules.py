@@ -250,24 +250,24 @@ def test_steps_of_another_thread_count(tmp_path: Path) -> None:
 
 
 def test_each_recording_is_told_once_it_is_written(tmp_path: Path) -> None:
-    told = []
+    reported = []
 
     def tell(recording: Recording) -> None:
         assert Path(recording.trace_path).exists()
-        told.append((recording.steps, running.session is None))
+        reported.append((recording.steps, running.session is None))
 
     profile = Profile(tmp_path, schedule=planned("S.rSr"), collectors=[], on_recording=tell)
     train(profile, 5, last=False)
     # After the second comes the next at once, so it runs already.
-    assert told == [((0,), True), ((2, 3), False), ((4,), True)]
+    assert reported == [((0,), True), ((2, 3), False), ((4,), True)]
 
 
 def test_without_a_schedule_all_is_one_recording(tmp_path: Path) -> None:
-    told: list[Recording] = []
-    profile = Profile(tmp_path, collectors=[], on_recording=told.append)
+    reported: list[Recording] = []
+    profile = Profile(tmp_path, collectors=[], on_recording=reported.append)
     train(profile, 3)
     assert recorded(profile) == [(0, 1, 2)]
-    assert told == profile.recordings
+    assert reported == profile.recordings
 
 
 def test_a_profile_may_be_used_again(tmp_path: Path) -> None:
@@ -334,8 +334,8 @@ def test_one_recording_at_a_time(tmp_path: Path) -> None:
 
 def test_stop_ends_a_profile_and_what_starts_then_is_left_alone(tmp_path: Path) -> None:
     # The end of the block stopped the recording that somebody else had started meanwhile.
-    told: list[Recording] = []
-    with Profile(tmp_path / "a", schedule=planned(".rrr"), collectors=[], on_recording=told.append) as profile:
+    reported: list[Recording] = []
+    with Profile(tmp_path / "a", schedule=planned(".rrr"), collectors=[], on_recording=reported.append) as profile:
         with pytest.raises(NotStartedError):
             profiler.stop()
         profile.step()
@@ -344,7 +344,7 @@ def test_stop_ends_a_profile_and_what_starts_then_is_left_alone(tmp_path: Path) 
         profile.step()
     other = profiler.stop()
     assert (recording.steps, other.steps) == ((1,), (0,))
-    assert told == profile.recordings == [recording]
+    assert reported == profile.recordings == [recording]
 
 
 def test_stop_without_saving_writes_nothing(tmp_path: Path) -> None:
@@ -375,13 +375,13 @@ class SecondTime:
 
 def test_a_recording_is_told_though_the_next_cannot_start(tmp_path: Path) -> None:
     # It was written, and nobody got to know.
-    told: list[Recording] = []
+    reported: list[Recording] = []
     plan = schedule(wait=0, warmup=0, active=1)
-    profile = Profile(tmp_path, schedule=plan, collectors=[SecondTime()], on_recording=told.append)
+    profile = Profile(tmp_path, schedule=plan, collectors=[SecondTime()], on_recording=reported.append)
     with pytest.raises(UserError, match="the device is gone"):
         train(profile, 3)
     assert recorded(profile) == [(0,)]
-    assert told == profile.recordings
+    assert reported == profile.recordings
     assert profile.recordings[0].notes == ("one event was dropped",)
 
 

@@ -286,7 +286,7 @@ def test_a_client_that_goes_away_ends_its_recording(server: Server) -> None:
         wait_until(lambda: bool(ask(server, "GET", "/status")[1]["recording"]))
         assert capture(server, LONG) == (
             409,
-            {"error": "somebody else captures this process already. Try again when that is over."},
+            {"error": "this process is already being captured. Try again when that is finished."},
         )
     wait_until(lambda: not ask(server, "GET", "/status")[1]["recording"])
     # The next one is answered.
@@ -513,7 +513,7 @@ def test_a_recording_that_fails_is_said(server: Server, monkeypatch: pytest.Monk
 
     for error, code, said in (
         (OSError(28, "No space left on device"), 507, "the recording cannot be written here: No space left on device."),
-        (ModuleNotFoundError("No module named 'x'"), 400, "a collector that was asked for cannot be loaded here: No m"),
+        (ModuleNotFoundError("No module named 'x'"), 400, "a requested collector cannot be loaded here: No m"),
         (UserError("CUPTI is not there"), 400, "CUPTI is not there"),
         (NoStepsError("no step"), 504, "no step"),
         (ZeroDivisionError("oh"), 500, "the recording failed: ZeroDivisionError: oh."),

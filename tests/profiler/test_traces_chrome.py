@@ -212,7 +212,7 @@ def test_counters_have_a_series_per_argument() -> None:
         ("trainer", "memory", "used", [1000, 2000], [1.0, 3.0]),
         ("trainer", "memory", "free", [2000], [5.0]),
     ]
-    assert trace.losses.counts == {"counter value that is no number": 1}
+    assert trace.losses.counts == {"counter value that is not a number": 1}
 
 
 def flow(phase: str, ts: int, tid: int, id_: Any = 1, **more: Any) -> dict[str, Any]:
@@ -532,7 +532,7 @@ def test_allocations_of_pytorch_are_counters() -> None:
         ("process 1", "memory of GPU 0", "reserved", [1000, 2000], [64.0, 64.0]),
         ("process 1", "memory of CPU", "allocated since the start", [1000, 3000], [4.0, 0.0]),
     ]
-    assert trace.losses.counts == {"counter value that is no number": 1}
+    assert trace.losses.counts == {"counter value that is not a number": 1}
 
 
 @pytest.mark.parametrize(
@@ -700,14 +700,14 @@ def test_compressed_files_are_read_as_far_as_they_go(compress: Callable[[bytes],
     [
         (b"", "tiny is empty."),
         (b" \n", "tiny is empty."),
-        (b"hello", "tiny is no trace. Expected a Chrome trace"),
-        (b"\x89PNG\r\n\x1a\n", "tiny is no trace."),
+        (b"hello", "tiny is not a trace. Expected a Chrome trace"),
+        (b"\x89PNG\r\n\x1a\n", "tiny is not a trace."),
         (b'{"a": 1}', "tiny is JSON without trace events."),
         (b'{"traceEvents": 5}', "In tiny “traceEvents” is not an array."),
         (b"[1, 2, 3]", "tiny is a JSON array of something else."),
         (b"\x1f\x8b\x08broken", "tiny is a damaged gzip file"),
         (b"\x28\xb5\x2f\xfd\x00\x58" + b"\xff" * 10, "tiny is a damaged zstd file"),
-        (b"dev_stats { device: ", "tiny is no trace."),
+        (b"dev_stats { device: ", "tiny is not a trace."),
     ],
 )
 def test_what_is_no_trace_is_refused(data: bytes, message: str) -> None:

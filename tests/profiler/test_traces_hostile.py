@@ -55,7 +55,7 @@ def test_what_cannot_become_a_trace_is_refused_by_its_beginning(
     with pytest.raises(TraceError, match="not this"):
         unpacked(packed, "bomb", ENOUGH, refuse)
     assert seen == [filled * BEGINNING]
-    with pytest.raises(TraceError, match=r"^bomb is no trace\. Expected a Chrome trace"):
+    with pytest.raises(TraceError, match=r"^bomb is not a trace\. Expected a Chrome trace"):
         read_trace(packed, name="bomb")
 
 

@@ -84,10 +84,10 @@ def whole(kind: str) -> dict[str, bytes]:
 
 
 def read_all(files: dict[str, bytes], name: str) -> None:
-    def open_file(asked: str) -> BinaryIO:
-        if asked not in files:
-            raise FileNotFoundError(2, "no such file", asked)
-        return io.BytesIO(files[asked])
+    def open_file(requested: str) -> BinaryIO:
+        if requested not in files:
+            raise FileNotFoundError(2, "no such file", requested)
+        return io.BytesIO(files[requested])
 
     try:
         checkpoint = open_checkpoint(open_file, name)

@@ -165,10 +165,10 @@ def test_what_cannot_be_traced_is_told_without_its_numbers(tmp_path: Path) -> No
     with SummaryWriter(tmp_path) as writer, pytest.raises(RuntimeError) as refused:
         writer.add_graph(Cached(Frozen(use_cache=True)), torch.zeros(1, 200))
     assert isinstance(refused.value, ValueError)
-    told = str(refused.value)
-    assert told.startswith("Cached can be called, but not traced, as it does or returns what no tracer follows. ")
-    assert "tensor(" not in told
-    assert len(told) < 400
+    reported = str(refused.value)
+    assert reported.startswith("Cached can be called, but not traced, as it does or returns what no tracer follows. ")
+    assert "tensor(" not in reported
+    assert len(reported) < 400
 
 
 def test_a_wrong_input_is_a_runtime_error_as_with_pytorch(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ class Symbolic:
 
 
 def test_a_call_inside_a_tf_function_says_what_to_do(tmp_path: Path) -> None:
-    told = "has no value while tf.function traces: log it from eager code, by tf.py_function, or with tf.summary"
+    reported = "has no value while tf.function traces: log it from eager code, by tf.py_function, or with tf.summary"
     with v2.create_file_writer(str(tmp_path)).as_default(), SummaryWriter(tmp_path / "torch") as writer:
         calls: dict[str, Callable[[], Any]] = {
             "the scalar 't'": lambda: v2.scalar("t", Symbolic(), step=1),
@@ -197,5 +197,5 @@ def test_a_call_inside_a_tf_function_says_what_to_do(tmp_path: Path) -> None:
             "the text 't/text_summary'": lambda: writer.add_text("t", cast(Any, Symbolic())),
         }
         for name, call in calls.items():
-            with pytest.raises(TypeError, match=f"^{re.escape(f'{name} {told}')}$"):
+            with pytest.raises(TypeError, match=f"^{re.escape(f'{name} {reported}')}$"):
                 call()

@@ -118,11 +118,11 @@ def test_at_exit_a_person_is_told_what_is_lost() -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))\n"
         "for step in range(1000): writer.add_scalar('t', step, step)\n"
     )
-    (told,) = run(script).stderr.splitlines()
-    assert told.startswith("stepscope: ")
-    assert "File too large" in told
-    assert "events (" in told
-    assert told.endswith("the program ends, so they are lost")
+    (reported,) = run(script).stderr.splitlines()
+    assert reported.startswith("stepscope: ")
+    assert "File too large" in reported
+    assert "events (" in reported
+    assert reported.endswith("the program ends, so they are lost")
 
 
 def test_no_more_is_taken_than_memory_should_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

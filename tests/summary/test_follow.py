@@ -68,7 +68,7 @@ def test_an_unexpected_error_does_not_end_the_following(tmp_path: Path, caplog: 
     finally:
         follower.stop()
     assert [record.message for record in caplog.records] == [
-        f"the log directory {tmp_path} could not be updated; looking again soon"
+        f"the log directory {tmp_path} could not be updated; retrying soon"
     ] * 2
 
 

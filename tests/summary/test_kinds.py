@@ -140,7 +140,7 @@ def test_a_tensor_of_one_element_is_a_scalar_of_any_rank(tmp_path: Path, shape: 
 
 
 def test_a_field_of_its_own_says_the_kind_whatever_the_metadata() -> None:
-    # Such a number was no scalar; TensorBoard's readers take it for one.
+    # Such a number was not a scalar; TensorBoard's readers take it for one.
     number = Summary.Value(tag="loss", simple_value=1.5)
     number.metadata.plugin_data.plugin_name = "another"
     histogram = Summary.Value(histo=HistogramProto(bucket_limit=[1.0], bucket=[2.0]))

@@ -157,7 +157,7 @@ def test_what_was_never_written_is_not_read(tmp_path: Path) -> None:
         dataset[:10] = 2
         file.create_dataset("dense", (1 << 16, 512), np.float32, data=np.zeros((1 << 16, 512)), compression=9)
     checkpoint = open_checkpoint_at(path)
-    with pytest.raises(ValueError, match=r"would have 134,217,728 bytes, of which the file stores 65,536") as told:
+    with pytest.raises(ValueError, match=r"would have 134,217,728 bytes, of which the file stores 65,536") as reported:
         checkpoint.read("a")
-    assert "most of it was never written" in str(told.value)
+    assert "most of it was never written" in str(reported.value)
     assert checkpoint.read("dense").sum() == 0

@@ -45,8 +45,10 @@ def found(scanner: Scanner, content: bytes, pieces: list[int]) -> list[Any]:
                 break
     rows = np.concatenate(taken)
     columns = ("wall_time", "step", "value", "offset", "length", "tag", "index", "form")
-    told = [rows[name].tobytes() for name in columns] + [column.tobytes() for column in scanner.split_by_tag(rows)[1:]]
-    return [outcome, position, scanner.needed, scanner.records, scanner.tags, scanner.damages, *told]
+    reported = [rows[name].tobytes() for name in columns] + [
+        column.tobytes() for column in scanner.split_by_tag(rows)[1:]
+    ]
+    return [outcome, position, scanner.needed, scanner.records, scanner.tags, scanner.damages, *reported]
 
 
 def some_file(random: Random) -> tuple[bytes, list[int]]:

@@ -408,7 +408,7 @@ def test_a_file_that_was_cut_and_grew_again_unseen_is_read_anew() -> None:
 
 
 def test_what_is_left_out_does_not_move_the_place_of_a_restart() -> None:
-    # A value that is no scalar, and run metadata, were counted wrongly, and a good point superseded.
+    # A value that is not a scalar, and run metadata, were counted wrongly, and a good point superseded.
     note = strings("scalars", "loss", b"no number", b"either")
     metadata = Event(step=9, tagged_run_metadata=TaggedRunMetadata(tag="step", run_metadata=b""))
     content = file_of(

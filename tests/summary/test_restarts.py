@@ -86,7 +86,7 @@ def test_a_session_start_supersedes_from_its_step_on_and_nothing_after_it() -> N
 def test_resumptions_tell_what_each_restart_overwrote(
     steps: list[int], restarts: list[Restart], expected: list[tuple[int, int]]
 ) -> None:
-    found = standing([written(Turn(0, 1), steps, starts=restarts)], told=bool(restarts))
+    found = standing([written(Turn(0, 1), steps, starts=restarts)], reported=bool(restarts))
     assert [(one.step, one.superseded) for one in found.resumptions] == expected
     behind = np.count_nonzero(~found.kept[0]) - sum(one.superseded for one in found.resumptions)
     assert behind == sum(restart.position >= len(steps) for restart in restarts) * (
@@ -138,18 +138,20 @@ def test_files_one_after_the_other_are_as_one_file(files: list[list[int]], data:
             for place, steps in enumerate(files)
             if steps or starts
         ],
-        told=bool(starts),
+        reported=bool(starts),
     )
     whole = np.array([step for steps in files for step in steps], np.int64)
     begins = [0, *ends.tolist()]
-    told = [Restart(begins[place] + one.position, one.step) for place in range(len(files)) for one in by_file[place]]
-    assert np.concatenate([np.empty(0, np.bool_), *found.kept]).tolist() == kept_points(whole, told).tolist()
+    reported = [
+        Restart(begins[place] + one.position, one.step) for place in range(len(files)) for one in by_file[place]
+    ]
+    assert np.concatenate([np.empty(0, np.bool_), *found.kept]).tolist() == kept_points(whole, reported).tolist()
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1).map(sorted), min_size=2, max_size=5))
 def test_of_writers_at_once_every_point_is_shown(files: list[list[int]]) -> None:
     together = [written(Turn(rank, len(files)), steps) for rank, steps in enumerate(files)]
-    found = standing(together, told=False)
+    found = standing(together, reported=False)
     assert all(mask.all() for mask in found.kept)
     order = shown_order(together, found.kept)
     assert sorted(order.tolist()) == list(range(sum(map(len, files))))
@@ -160,7 +162,7 @@ def test_of_writers_at_once_every_point_is_shown(files: list[list[int]]) -> None
 def test_a_restart_of_all_writers_overwrites_what_each_of_them_wrote_before() -> None:
     before = [written(Turn(rank, 2), [0, 1, 2, 3 + rank]) for rank in range(2)]
     after = [written(Turn(2 + rank, 4), [2, 3, 9]) for rank in range(2)]
-    found = standing([*before, *after], told=False)
+    found = standing([*before, *after], reported=False)
     assert [mask.tolist() for mask in found.kept] == [[True, True, False, False]] * 2 + [[True, True, True]] * 2
     assert [(one.step, one.superseded) for one in found.resumptions] == [(2, 4)]
     steps = np.concatenate([file.steps for file in (*before, *after)])
@@ -173,7 +175,7 @@ def test_a_start_overwrites_nothing_of_a_file_that_is_being_written() -> None:
         written(Turn(1, 3), [1, 2], starts=[Restart(0, 1)]),
         written(Turn(2, 3), [1, 2], starts=[Restart(0, 1)]),
     ]
-    found = standing(files, told=True)
+    found = standing(files, reported=True)
     assert [mask.tolist() for mask in found.kept] == [[True, False, False], [True, True], [True, True]]
 
 

@@ -181,12 +181,12 @@ class RangeHandler(SimpleHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        asked = self.headers.get("Range")
+        requested = self.headers.get("Range")
         path = Path(self.translate_path(self.path))
-        if asked is None or not path.is_file():
+        if requested is None or not path.is_file():
             super().do_GET()
             return
-        begin, _, end = asked.removeprefix("bytes=").partition("-")
+        begin, _, end = requested.removeprefix("bytes=").partition("-")
         content = path.read_bytes()[int(begin) : int(end) + 1 if end else None]
         self.send_response(206)
         self.send_header("Content-Range", f"bytes {begin}-{int(begin) + len(content) - 1}/{path.stat().st_size}")

@@ -372,11 +372,11 @@ def test_a_closed_writer_goes_on_in_a_new_file(tmp_path: Path) -> None:
     opened.close()
     opened.close()
     opened.flush()
-    with pytest.warns(UserWarning, match="goes on in a new file") as warned:
+    with pytest.warns(UserWarning, match="continues in a new file") as warned:
         opened.add_summary(v1.scalar("a", 1), 1)
     opened.add_summary(v1.scalar("a", 2), 2)
     opened.close()
-    with pytest.warns(UserWarning, match="goes on in a new file") as warned_again:
+    with pytest.warns(UserWarning, match="continues in a new file") as warned_again:
         opened.add_graph(GRAPH)
     opened.close()
     assert [warning.filename for warning in [*warned, *warned_again]] == [__file__] * 2

@@ -430,9 +430,9 @@ def test_threads_have_defaults_of_their_own(tmp_path: Path) -> None:
 
 
 def test_tasks_have_defaults_of_their_own(run: Path) -> None:
-    async def write(step: int, mine: asyncio.Event, other: asyncio.Event) -> None:
+    async def write(step: int, own: asyncio.Event, other: asyncio.Event) -> None:
         tf_summary.experimental.set_step(step)
-        mine.set()
+        own.set()
         await other.wait()
         tf_summary.scalar("a", step)
 
@@ -638,11 +638,11 @@ def test_the_same_as_in_tensorflows_file(run: Path, peer: Callable[[str], Path])
             shown = [[pixels(png).tolist() for png in decode(kind, one).encoded] for one in (ours, value)]
             assert shown[0] == shown[1]
         else:
-            mine, yours = (
+            own, yours = (
                 make_ndarray(summary_pb2.Summary.Value.FromString(one.SerializeToString()).tensor)
                 for one in (ours, value)
             )
-            np.testing.assert_array_equal(mine, yours)
+            np.testing.assert_array_equal(own, yours)
 
 
 @pytest.mark.peers

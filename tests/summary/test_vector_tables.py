@@ -52,7 +52,7 @@ def test_odd_rows_are_left_out_and_counted() -> None:
     assert (rows, count, columns) == ([0, 2, 4, *range(6, 18)], 18, {})
     assert remarks == [
         "2 rows have another number of values than the 2 of most rows and are left out (the first is row 2).",
-        "1 row has a value that is no number and left out, such as 'word'.",
+        "1 row has a value that is not a number and left out, such as 'word'.",
     ]
 
 
@@ -64,7 +64,7 @@ def test_odd_lines_of_json_are_left_out_and_counted() -> None:
         4,
         {},
         [
-            "1 row is no JSON and is left out.",
+            "1 row is not JSON and is left out.",
             "1 row has another number of values than the 2 of most rows and is left out (the first is row 2).",
         ],
     )
@@ -97,7 +97,7 @@ def test_parquet_with_columns_and_arrays() -> None:
         ("a.tsv", b"", "a.tsv is empty"),
         ("a.tsv", b"\n \n", "a.tsv is empty"),
         ("a.tsv", b"a\tb\n", "a.tsv has no vectors"),
-        ("a.tsv", "1\t2\n".encode("utf-16"), "a.tsv is no text in UTF-8"),
+        ("a.tsv", "1\t2\n".encode("utf-16"), "a.tsv is not text in UTF-8"),
         ("a.jsonl", b"{}", "a.jsonl has no vectors"),
         ("a.jsonl", b"3\n", "has no line with a JSON object or list"),
         ("a.parquet", b"PAR1", "a.parquet cannot be read"),

@@ -44,7 +44,7 @@ function dress({ element, key, plot }: Card) {
   element.classList.toggle("full", full);
   element.classList.toggle("pinned", pinned);
   const button = element.querySelector<HTMLElement>(".act-pin");
-  if (button) button.title = pinned ? "Take off the top" : "Pin to the top";
+  if (button) button.title = pinned ? "Unpin" : "Pin to the top";
   const height = heightsOf(list("height")).get(key);
   plot.element.style.height = height && !full ? height + "px" : "";
 }

@@ -191,9 +191,9 @@ async function prefetch() {
   if (state.panel === name) receive(answer, query);
 }
 
-function receive({ charts, arrays, revision: at, traces }: Answer, asked: string) {
+function receive({ charts, arrays, revision: at, traces }: Answer, requested: string) {
   const settings = settingsOf(state.panel);
-  const params = new URLSearchParams(asked);
+  const params = new URLSearchParams(requested);
   const common = settings.smoothing.parse(params.getAll(settings.smoothing.name));
   const own = ownOfEntries(params.getAll(settings.card.name));
   const first = revision === null;

@@ -28,7 +28,7 @@ const commandsOf = (panel: string): Command[] => [
     when: isZoomed,
     act: resetRanges,
   },
-  { id: `${panel}.all_rows`, title: "All runs under the cursor, or the nearest", keys: [ALL_ROWS_KEY], act: toggleAll },
+  { id: `${panel}.all_rows`, title: "Values of all runs, or of the nearest", keys: [ALL_ROWS_KEY], act: toggleAll },
   { id: `${panel}.set_marks`, title: "Mark A, then B: values, changes and slopes below", gestures: ["click"] },
   {
     id: `${panel}.move_cursor`,
@@ -42,7 +42,7 @@ const commandsOf = (panel: string): Command[] => [
   },
   {
     id: `${panel}.list_steps`,
-    title: "The steps profiled there; a click on the strip below opens one",
+    title: "Profiled steps near here; click the strip below to open one",
     gestures: ["right click"],
   },
   { id: `${panel}.zoom_cursor`, title: "Zoom, on a chart that has the focus", keys: ["+", "-"] },

@@ -5,10 +5,10 @@ import { api, type Card, state, weightOf } from "./state.ts";
 
 const MOST_PLACES = 16;
 
-type Told = ValuesAnswer["points"];
+type Reported = ValuesAnswer["points"];
 
 /** By card: what was answered for its latest version, by the place. */
-const known: WeakMap<Card, { version: string; places: Map<number, Told> }> = new WeakMap();
+const known: WeakMap<Card, { version: string; places: Map<number, Reported> }> = new WeakMap();
 const listeners: ((card: Card) => void)[] = [];
 /** The latest place that was asked for while another one was under way. */
 let waiting: { card: Card; x: number } | null = null;
@@ -22,7 +22,7 @@ export const rowsOf = (card: Card, x: number): Row[] =>
   card.chart ? rowsAt(card.chart, card.plot, x, toldAt(card, x), weightOf(card.key)) : [];
 
 /** The points at `x` of the lines that are drawn by some of their points; null until they are here. */
-function toldAt(card: Card, x: number): Told | null {
+function toldAt(card: Card, x: number): Reported | null {
   if (!card.chart?.lines.some((line) => line.mean)) return null;
   const answered = known.get(card);
   const points = answered?.version === card.version ? answered.places.get(x) : undefined;
@@ -38,7 +38,7 @@ async function ask(card: Card, x: number) {
   const { points } = await api().ask<ValuesAnswer>("values", {}, { body: { view: state.query, key, x } })
     .catch(() => ({ points: {} }));
   const old = known.get(card);
-  const places: Map<number, Told> = old?.version === version ? old.places : new Map();
+  const places: Map<number, Reported> = old?.version === version ? old.places : new Map();
   if (places.size >= MOST_PLACES) places.delete([...places.keys()][0]);
   known.set(card, { version, places: places.set(x, points) });
   asking = false;

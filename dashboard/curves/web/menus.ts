@@ -80,9 +80,7 @@ export function cardMenu(card: Card, button: HTMLElement): void {
       item("SVG", () => saveText(svgOf(card), fileName(title, "svg"), SVG)),
     ),
     item("Copy a link to this view", () => toClipboard(view.link())),
-    ...(isCombined(key)
-      ? [item("Take apart", () => assign("chart", list("chart").filter((other) => other !== key)))]
-      : []),
+    ...(isCombined(key) ? [item("Split", () => assign("chart", list("chart").filter((other) => other !== key)))] : []),
     item("Reset this card", () => {
       assign("card", withOwn(list("card"), key, {}));
       if (state.ranges.has(key)) resetRange(key);
@@ -181,7 +179,7 @@ function limits(card: Card): HTMLFormElement {
       const [least, most] = seen[axis] ?? [NaN, NaN];
       const pair: Range = [end(low, least), end(high, most)];
       if (!(pair[0] < pair[1])) {
-        high.setCustomValidity("The end has to be above the beginning.");
+        high.setCustomValidity("The maximum must be above the minimum.");
         return void high.reportValidity();
       }
       next[axis] = pair;

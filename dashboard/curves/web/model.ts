@@ -226,7 +226,7 @@ export function modelOf(chart: CurveChart, on: Looks): Model {
     x: { scale, suffix, integer, offsetSeconds, range: range.x ?? null },
     y: vertical(left.length ? left : right, range.y),
     y2: right.length ? vertical(right, range.y2) : null,
-    empty: lines.length ? "" : chart.empty || "No shown run has this",
+    empty: lines.length ? "" : chart.empty || "None of the visible runs has this tag",
     keys,
     legend,
   };

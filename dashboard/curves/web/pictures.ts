@@ -37,7 +37,7 @@ export async function sheetPng(cards: readonly Card[]): Promise<Blob> {
     pictures.forEach((picture, index) => context.drawImage(picture, places[index].x, places[index].y));
   }
   const failed = new Error(
-    `a picture of ${width} x ${height} pixels is too large for this browser: choose fewer charts`,
+    `an image of ${width} x ${height} pixels is too large for this browser: choose fewer charts`,
   );
   return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(failed))));
 }

@@ -50,7 +50,7 @@ let pending = false;
 let rows: StepsOfTrace[] = [];
 let byRun: Map<string, Profiled> = new Map();
 let latest: number | null = null;
-let asked: number | null = null;
+let requested: number | null = null;
 let asking = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -64,7 +64,7 @@ export const version = (): string => known;
 async function ask() {
   if (asking || document.hidden) return;
   asking = true;
-  asked = latest;
+  requested = latest;
   try {
     const news = await api.ask<StepsNews>("steps", { version: known });
     pending = news.pending;
@@ -79,7 +79,7 @@ async function ask() {
     asking = false;
   }
   clearTimeout(timer);
-  if (asked !== latest) void ask();
+  if (requested !== latest) void ask();
   else if (pending) timer = setTimeout(ask, AGAIN_MS);
 }
 
@@ -87,7 +87,7 @@ async function ask() {
 export function follow(revision: number | null, traces: boolean | null): void {
   there = traces ?? there;
   latest = revision ?? latest;
-  if (there && latest !== asked && showsProfiled()) void ask();
+  if (there && latest !== requested && showsProfiled()) void ask();
 }
 
 // --- bands ---------------------------------------------------------------------------------------------------
@@ -226,5 +226,5 @@ export async function showStep(run: string, step: number): Promise<void> {
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && there && (pending || latest !== asked)) void ask();
+  if (!document.hidden && there && (pending || latest !== requested)) void ask();
 });

@@ -44,8 +44,8 @@ const plot = (lines: CurveLine[]): Plotted => ({
   toClient: (x) => ({ clientX: 10 * x }),
 });
 
-const at = (lines: CurveLine[], x: number, ...told: [] | [Record<string, Record<string, unknown>>, number]) =>
-  rowsAt(chart(lines), plot(lines), x, told[0] ?? null, told[1] ?? 0.5);
+const at = (lines: CurveLine[], x: number, ...reported: [] | [Record<string, Record<string, unknown>>, number]) =>
+  rowsAt(chart(lines), plot(lines), x, reported[0] ?? null, reported[1] ?? 0.5);
 
 Deno.test("numbers are written with six digits and a real minus", () => {
   const numbers = [0, -1.5, 1 / 3, 123456.789, 12345678, -0.00001234, NaN, -Infinity];
@@ -101,9 +101,9 @@ Deno.test("a line is left behind once the pointer is more than two pixels past i
 });
 
 Deno.test("what the server tells replaces what is drawn, but not the smoothing under a hand", () => {
-  const told = { a: { x: 0.5, y: 7, value: "Infinity", seconds: 3 } };
+  const reported = { a: { x: 0.5, y: 7, value: "Infinity", seconds: 3 } };
   const lines = [line("a", [1, 2], { first: 10 })];
-  const seen = (weight: number) => at(lines, 0, told, weight).map(({ x, y, value, wall }) => [x, y, value, wall]);
+  const seen = (weight: number) => at(lines, 0, reported, weight).map(({ x, y, value, wall }) => [x, y, value, wall]);
   assert.deepEqual([seen(0.5), seen(0.6)], [[[0.5, 7, Infinity, 13]], [[0.5, 1, Infinity, 13]]]);
 });
 

@@ -102,14 +102,14 @@ const wallOf = (line: CurveLine, seconds: number) => (line.first ?? NaN) + secon
 
 /**
  * One row for each line of a card: its point nearest to x.
- * @param told by the line's id, what the server has told of the points there among all points of the lines
+ * @param reported by the line's id, what the server has told of the points there among all points of the lines
  * @param weight the smoothing that is drawn
  */
 export function rowsAt(
   chart: CurveChart,
   plot: Plotted,
   x: number,
-  told: Record<string, PointAt> | null,
+  reported: Record<string, PointAt> | null,
   weight: number,
 ): Row[] {
   const byId = new Map(chart.lines.map((line, index) => [line.id, { line, index }]));
@@ -133,7 +133,7 @@ export function rowsAt(
       wall: wallOf(line, seconds),
       beyond: isBeyond(plot, near, x),
     };
-    rows.push(told?.[near.id] ? exactly(row, told[near.id], weight === chart.smoothing) : row);
+    rows.push(reported?.[near.id] ? exactly(row, reported[near.id], weight === chart.smoothing) : row);
   }
   return rows;
 }
@@ -171,8 +171,10 @@ export function nearestRows(
 
 /** What the server told of a point, in place of what is drawn; while the slider moves, the page alone knows the smoothing. */
 function exactly(row: Row, point: PointAt, isSmoothed: boolean): Row {
-  const told: Partial<Row> = Object.fromEntries(Object.entries(point).map(([name, value]) => [name, Number(value)]));
-  const exact = { ...row, ...told, y: isSmoothed ? told.y ?? row.y : row.y };
+  const reported: Partial<Row> = Object.fromEntries(
+    Object.entries(point).map(([name, value]) => [name, Number(value)]),
+  );
+  const exact = { ...row, ...reported, y: isSmoothed ? reported.y ?? row.y : row.y };
   return { ...exact, wall: wallOf(row.line, exact.seconds) };
 }
 

@@ -167,7 +167,7 @@ def _with_sound(known: Facts, sound: Sound) -> Facts:
 def _unknown(clip: Clip) -> str:
     if not clip.encoded:
         return "the clip is empty: 0 bytes"
-    return f"the clip is {file_size(len(clip.encoded))} of no known sound; begins with {clip.encoded[:8]!r}"
+    return f"the clip is {file_size(len(clip.encoded))} in an unknown audio format; begins with {clip.encoded[:8]!r}"
 
 
 def _sentences(*notices: str) -> str:

@@ -48,7 +48,7 @@ class AudioPanel(CardPanel):
             toolbar=lambda _snapshot, view: toolbar(view),
             settings=SETTINGS,
             routes=make_router,
-            nothing="No shown run has audio",
+            nothing="No audio in the visible runs",
         )
 
 
@@ -58,10 +58,10 @@ def toolbar(view: View) -> html.Div:
     return html.Div(
         [
             tag_filter_input(view),
-            segmented(PICTURES, view, pictures, "What is drawn of a clip"),
+            segmented(PICTURES, view, pictures, "What to draw for each clip"),
             select(FFT, view, {size: size for size in FFT.options}, "FFT", "Samples of a window"),
             segmented(FREQUENCIES, view, {"mel": "Mel", "linear": "Linear"}, "Frequency axis"),
-            segmented(SPECTRA, view, {"mix": "Mix", "each": "Each channel"}, "Spectrogram of which channels"),
+            segmented(SPECTRA, view, {"mix": "Mix", "each": "Each channel"}, "Channels of the spectrogram"),
             segmented(AMPLITUDE, view, {"full": "Full scale", "fit": "Fit"}, "Height of waveforms"),
             html.Div(
                 [
@@ -71,7 +71,7 @@ def toolbar(view: View) -> html.Div:
                     number_slider(CEILING, view, "Highest level in decibels", 5),
                 ],
                 className="field",
-                title="Levels of the darkest and the brightest color; 0 dB is a sine of full scale",
+                title="Levels of the darkest and brightest colors; 0 dB is a full-scale sine",
             ),
             select(SPEED, view, {value: f"{value} ×" for value in SPEED.options}, "Speed", "Speed of playing"),
             html.Div([html.Span("Volume"), number_slider(VOLUME, view, "Volume", 0.01)], className="field"),

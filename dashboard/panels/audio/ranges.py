@@ -42,10 +42,10 @@ def ranged(request: Request, body: bytes, mime_type: str, headers: dict[str, str
     headers = {**headers, "Accept-Ranges": "bytes"}
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    asked = request.headers.get("range", "")
+    requested = request.headers.get("range", "")
     if request.headers.get("if-range", headers["ETag"]) != headers["ETag"]:
-        asked = ""
-    wanted = byte_range(asked, len(body))
+        requested = ""
+    wanted = byte_range(requested, len(body))
     if wanted == "unsatisfiable":
         return Response(status_code=416, headers={**headers, "Content-Range": f"bytes */{len(body)}"})
     start, stop = (0, len(body)) if wanted == "none" else wanted

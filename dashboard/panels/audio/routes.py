@@ -65,7 +65,7 @@ def caching(series: Series, index: int, step: int | None, wall_time: float | Non
         return {"Cache-Control": LOOK_AGAIN}
     if index < len(series) and (int(series.steps[index]), float(series.wall_times[index])) == (step, wall_time):
         return {"Cache-Control": UNCHANGING}
-    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} is another now; ask without step.")
+    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} has changed; request it without step.")
 
 
 def make_router(live: Live) -> APIRouter:

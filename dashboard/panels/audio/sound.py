@@ -146,7 +146,7 @@ def decode(encoded: Encoded) -> Sound:
     is_whole = frames >= file.frames or frames * file.channels > MOST_COUNTED
     # What MP3 says of its length may be a guess.
     if not is_whole and file.frames < _UNKNOWN and (is_damaged or file.format != "MP3"):
-        notice = f"Cut short: {frames:,} of the {counted(file.frames, 'frame')} that the header says."
+        notice = f"Cut short: {frames:,} of the {counted(file.frames, 'frame')} stated by the header."
     return Sound(_opened(encoded) if is_damaged else file, numbers, frames, notice, size)
 
 
@@ -200,4 +200,4 @@ def _cut_wav(file: "SoundFile") -> str:
     found = _CUT.search(file.extra_info)
     if found is None or int(found[1]) == _STREAMED:
         return ""
-    return f"Cut short: {file_size(int(found[2]))} of the {file_size(int(found[1]))} that the header says."
+    return f"Cut short: {file_size(int(found[2]))} of the {file_size(int(found[1]))} stated by the header."

@@ -10,8 +10,8 @@ from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.runs.table import RunTable
 from stepscope.dashboard.server.patterns import exact_case
 from stepscope.dashboard.tensorboard.custom_scalars import merged_layout
-from stepscope.summary.patterns import PatternError
 from stepscope.summary.proto.custom_scalars_pb2 import Chart, Layout
+from stepscope.summary.safe_regex import PatternError
 from stepscope.summary.series import SCALARS
 from stepscope.summary.snapshot import Snapshot
 
@@ -65,7 +65,7 @@ def spec_of(key: str, snapshot: Snapshot, view: View) -> ChartSpec:
     """
     card = next((card for card in cards(merged_layout(snapshot)) if card.key == key), None)
     if card is None:
-        return ChartSpec((), ("This chart is in no layout any more",))
+        return ChartSpec((), ("This chart was removed from the layout",))
     shown = RunTable(snapshot, view).shown
     tags = list(dict.fromkeys(s.tag for run in shown for s in snapshot.runs[run].of_kind(SCALARS)))
     match card.chart.WhichOneof("content"):
@@ -74,14 +74,14 @@ def spec_of(key: str, snapshot: Snapshot, view: View) -> ChartSpec:
         case "margin":
             return _margin(card.chart, tags)
         case _:
-            return ChartSpec((), ("The layout says of this chart neither tags nor margins",))
+            return ChartSpec((), ("The layout defines no tags or margins for this chart",))
 
 
 def matched_tags(pattern: str, tags: Sequence[str]) -> list[str]:
     """Return the tags that a regular expression matches from their beginning, as TensorBoard matches them.
 
     Raises:
-        PatternError: it is no regular expression, or takes too long.
+        PatternError: it is not a regular expression, or takes too long.
     """
     matches = exact_case(pattern, from_beginning=True).matches(tags)
     return [tag for tag, fits in zip(tags, matches, strict=True) if fits]
@@ -94,7 +94,7 @@ def _multiline(patterns: Sequence[str], tags: Sequence[str]) -> ChartSpec:
         try:
             matched = matched_tags(pattern, tags)
         except PatternError as error:
-            problems.append(f"{pattern!r} is no regular expression: {error}")
+            problems.append(f"{pattern!r} is not a regular expression: {error}")
             continue
         if not matched:
             problems.append(f"no tag of the shown runs matches {pattern!r}")

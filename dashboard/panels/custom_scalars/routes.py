@@ -18,10 +18,10 @@ from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.custom_scalars import merged_layout
 from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.kinds.custom_scalars import custom_scalars
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
 from stepscope.summary.proto.custom_scalars_pb2 import Layout
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 from stepscope.summary.series import SCALARS
 
 MOST_MATCHES: Final = 50
@@ -54,7 +54,7 @@ class SavedLayouts:
                 raise HTTPException(
                     429,
                     f"This dashboard has written {MOST_LAYOUTS} layouts since it was started. Download this one, or "
-                    f"start the dashboard anew; what is not needed of *{FILE_SUFFIX} in {folder} can be removed.",
+                    f"restart the dashboard. Files *{FILE_SUFFIX} in {folder} that you do not need can be removed.",
                 )
             try:
                 self._file = write_layout(folder, layout)
@@ -80,7 +80,7 @@ def layout_routes(live: Live) -> APIRouter:
         """Write a layout into the log directory, as an event file of its own; TensorBoard reads it too."""
         folder = live.folder()
         if folder is None:
-            raise HTTPException(409, "The log directory is no single local folder. Download the layout instead.")
+            raise HTTPException(409, "The log directory is not a single local folder. Download the layout instead.")
         if len(body) > LARGEST_LAYOUT:
             raise HTTPException(413, f"A layout is at most {LARGEST_LAYOUT:,} bytes long.")
         saved.save(folder, parsed_message(body, Layout()))

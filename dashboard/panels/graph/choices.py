@@ -26,7 +26,7 @@ def graph_choices(sources: Sequence[GraphSource], chosen: str | None) -> list[di
         for title, listed in groupby(sources, key=lambda source: source.run_title)
     ]
     if chosen and all(source.id != chosen for source in sources):
-        groups.append({"group": "No longer there", "items": [{"value": chosen, "label": chosen}]})
+        groups.append({"group": "Removed", "items": [{"value": chosen, "label": chosen}]})
     return groups
 
 

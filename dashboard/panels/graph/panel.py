@@ -126,7 +126,7 @@ def _empty() -> html.Div:
                 html.P("Log the graph of a model:"),
                 html.Div(html.Pre(html.Code(EXAMPLE)), className="example"),
                 html.P(
-                    "Or write that of a model file (ONNX, Keras, SavedModel, GraphDef) into a run of the log directory:"
+                    "Or write the graph of a model file (ONNX, Keras, SavedModel, GraphDef) into the log directory:"
                 ),
                 html.Div(html.Pre(html.Code(COMMAND)), className="example"),
             ],

@@ -28,7 +28,7 @@ from stepscope.dashboard.traces.sources import TraceSource
 from stepscope.summary.contents import Companion
 from stepscope.summary.graphs.files import binary_of, text_of
 from stepscope.summary.kinds.base import PayloadError
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 MOST_RESULTS: Final = 1_000
 MOST_CHANGES: Final = 5_000
@@ -50,7 +50,7 @@ def make_router(live: Live) -> APIRouter:
 
 
 def _add_lists(router: APIRouter, live: Live) -> None:
-    asked = GraphRequests(live)
+    requested = GraphRequests(live)
 
     @router.get("/graphs")
     def graphs(request: Request) -> Response:
@@ -62,8 +62,8 @@ def _add_lists(router: APIRouter, live: Live) -> None:
         end = monotonic() + LONGEST_LISTING
         rows = []
         for source in graph_sources(live.snapshot()):
-            known = asked.cache.lists(source) or monotonic() < end
-            rows.append(_row(source, asked.cache.peek(source), asked.cache.functions(source) if known else ()))
+            known = requested.cache.lists(source) or monotonic() < end
+            rows.append(_row(source, requested.cache.peek(source), requested.cache.functions(source) if known else ()))
         return json_answer(request, rows)
 
     @router.get("/graph")
@@ -72,9 +72,9 @@ def _add_lists(router: APIRouter, live: Live) -> None:
 
         One that cannot be shown is no error of the caller: the answer is then ``{"id": ..., "problem": <sentence>}``.
         """
-        source = asked.source(graph_id)
+        source = requested.source(graph_id)
         try:
-            opened = asked.cache.get(source)
+            opened = requested.cache.get(source)
             return json_answer(request, _row(source, opened, tuple(sorted(opened.model.functions))))
         except GraphUnavailableError as error:
             return json_answer(request, {"id": graph_id, "problem": str(error)})
@@ -86,13 +86,13 @@ def _add_lists(router: APIRouter, live: Live) -> None:
         function: FunctionName = None,
     ) -> Response:
         """Return nodes that were added, removed and changed from one graph to another, or from function to function."""
-        before, after = (asked.tree(graph_id, function) for graph_id in ids)
+        before, after = (requested.tree(graph_id, function) for graph_id in ids)
         return json_answer(request, asdict(compare(before, after, MOST_CHANGES)))
 
     @router.get("/export")
     def export(graph_id: GraphId, format: Literal["pbtxt", "pb"] = "pbtxt") -> Response:
         """Return the GraphDef as text or binary protobuf, to download."""
-        opened = asked.opened(graph_id)
+        opened = requested.opened(graph_id)
         graph_def = opened.graph_def
         body = text_of(graph_def).encode() if format == "pbtxt" else binary_of(graph_def)
         media_type = "text/plain; charset=utf-8" if format == "pbtxt" else "application/octet-stream"
@@ -102,12 +102,12 @@ def _add_lists(router: APIRouter, live: Live) -> None:
 
 
 def _add_nodes(router: APIRouter, live: Live) -> None:
-    asked = GraphRequests(live)
+    requested = GraphRequests(live)
 
     @router.get("/node")
     def node(request: Request, graph_id: GraphId, node_id: EntryId, function: FunctionName = None) -> Response:
         """Return the card of a node or group."""
-        tree = asked.tree(graph_id, function)
+        tree = requested.tree(graph_id, function)
         return json_answer(request, asdict(card_of(tree, entry_of(tree, node_id))))
 
     @router.get("/attribute")
@@ -120,7 +120,7 @@ def _add_nodes(router: APIRouter, live: Live) -> None:
         limit: Annotated[int, Query(ge=1, le=LARGEST_WHOLE, description="Characters.")] = LARGEST_WHOLE,
     ) -> Response:
         """Return one attribute of a node, whole as far as it is not too long."""
-        tree = asked.tree(graph_id, function)
+        tree = requested.tree(graph_id, function)
         number = int(tree.node[entry_of(tree, node_id)])
         try:
             text, cut = tree.model.attribute_text(number, name, limit) if number >= 0 else _no_attribute(name)
@@ -141,7 +141,7 @@ def _add_nodes(router: APIRouter, live: Live) -> None:
         """Return nodes and groups with a text, or a match of a regular expression, in names, operations or
         attributes.
         """
-        tree = asked.tree(graph_id, function)
+        tree = requested.tree(graph_id, function)
         try:
             return json_answer(request, asdict(search(tree, q, match, _places(within), limit)))
         except PatternError as error:
@@ -149,7 +149,7 @@ def _add_nodes(router: APIRouter, live: Live) -> None:
 
 
 def _add_walks(router: APIRouter, live: Live) -> None:
-    asked = GraphRequests(live)
+    requested = GraphRequests(live)
 
     @router.get("/trace")
     def traced(
@@ -161,7 +161,7 @@ def _add_walks(router: APIRouter, live: Live) -> None:
         function: FunctionName = None,
     ) -> Response:
         """Return all that a node or group depends on, or that depends on it."""
-        tree = asked.tree(graph_id, function)
+        tree = requested.tree(graph_id, function)
         return json_answer(request, asdict(trace(tree, entry_of(tree, node_id), way, control=control)))
 
     @router.get("/path")
@@ -174,12 +174,12 @@ def _add_walks(router: APIRouter, live: Live) -> None:
         function: FunctionName = None,
     ) -> Response:
         """Return all nodes on ways from one to another, and a shortest way; empty if there is none."""
-        tree = asked.tree(graph_id, function)
+        tree = requested.tree(graph_id, function)
         return json_answer(request, asdict(path(tree, entry_of(tree, start), entry_of(tree, end), control=control)))
 
 
 def _add_costs(router: APIRouter, live: Live) -> None:
-    asked, traces = GraphRequests(live), TraceRequests(live)
+    requested, traces = GraphRequests(live), TraceRequests(live)
 
     @router.get("/costs")
     def costs(
@@ -193,7 +193,7 @@ def _add_costs(router: APIRouter, live: Live) -> None:
 
         Of a group, ``ran_count`` is how many nodes inside ran.
         """
-        tree = asked.tree(graph_id, function)
+        tree = requested.tree(graph_id, function)
         source = traces.source(trace_id)
         if isinstance(source.origin, Companion):
             found = costs_of_trace(tree, traces.opened(trace_id).trace)

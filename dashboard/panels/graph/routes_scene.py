@@ -33,7 +33,7 @@ Anchor = Annotated[
 def make_router(live: Live) -> APIRouter:
     """Return the route over the log directory that ``live`` follows."""
     router = APIRouter(tags=["graph"], route_class=SentenceRoute)
-    asked = GraphRequests(live)
+    requested = GraphRequests(live)
     cache = live.shared(LayoutCache)
 
     @router.get("/scene")
@@ -53,7 +53,7 @@ def make_router(live: Live) -> APIRouter:
         Unknown paths are passed over, so that a link stays good when the graph changed a little.
         """
         where = _anchor_of(anchor)
-        tree = asked.tree(graph_id, function)
+        tree = requested.tree(graph_id, function)
         opened = first_look(tree) if first else frozenset(expanded)
         found = scene_of(tree, opened, frozenset(aside), frozenset(back))
         if len(found.nodes) > MOST_VISIBLE:

@@ -105,7 +105,7 @@ def panel_parts(snapshot: Snapshot, view: View) -> dict[str, Any]:
         "banner": banner(snapshot),
         "nothing": None if found else nothing(view),
         "count": count_text(len(found), len(snapshot.health)),
-        "filter_error": error and f"No regular expression: {error}",
+        "filter_error": error and f"Not a valid regular expression: {error}",
         "details": selected(snapshot.health, FILE.of(view)),
     }
 
@@ -126,7 +126,7 @@ def toolbar(view: View, files: str) -> html.Div:
     return html.Div(
         [
             pattern_input(FILTER.name, FILTER.of(view), "Filter files (regex)", "Filter files by regular expression"),
-            segmented(SHOW, view, {"all": "All files", "bad": "With loss"}, "Which files are listed"),
+            segmented(SHOW, view, {"all": "All files", "bad": "With damage"}, "Which files are listed"),
             html.Span(files, id="health-count", className="count"),
             html.Div(buttons, className="health-actions"),
         ],
@@ -159,7 +159,7 @@ def nothing(view: View) -> html.Div:
     """Return why the table is empty, and what to do."""
     if SHOW.of(view) == "bad" and not FILTER.of(view):
         return html.Div(
-            [html.Strong("No file lost anything"), html.Span("Choose All files to see them.")], className="notice none"
+            [html.Strong("No damaged files"), html.Span("Choose All files to see them.")], className="notice none"
         )
     return html.Div(
         [html.Strong("No file matches the filter"), html.Span("It is searched for in the path of each file.")],

@@ -147,26 +147,24 @@ def advice(file: FileHealth) -> list[str]:
     sentences: list[str] = []
     if file.is_folder:
         sentences.append(
-            "What is below it may be more than is shown. Check that you may list it; it is tried again at every look, "
-            "and what was read of it before stays."
+            "It may hold more than is shown. Check that you have permission to list it; it is retried at every "
+            "poll, and what was read before stays."
         )
     elif file.error:
-        sentences.append(
-            "Check that the file is still there and that you may read it; it is tried again at every look."
-        )
+        sentences.append("Check that the file is still there and that you may read it; it is retried at every poll.")
     if file.damage_count:
         sentences.append(
             "What is listed below was skipped, and reading went on behind it. Replace the file with an undamaged copy, "
-            "if there is one: it is then read anew."
+            "if there is one: it is then read again."
         )
     if file.waiting:
         sentences.append(
-            "The last record is shown when the rest of it is written. If the program that wrote the file has ended, "
-            "that record is lost; nothing else is."
+            "The last record appears once it is complete. If the program that wrote the file has ended, only "
+            "that record is lost."
         )
     if file.superseded:
         sentences.append(
-            f"{counted(file.superseded, 'point')} of this file superseded, because the run was started again at an "
+            f"{counted(file.superseded, 'point')} of this file superseded, because the run was restarted at an "
             "earlier step. Start with --keep-superseded to see all."
         )
     if file.writers > 1:

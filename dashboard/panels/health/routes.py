@@ -41,7 +41,7 @@ def make_router(live: Live) -> APIRouter:
         snapshot = live.snapshot()
         error = pattern_error(filter, [found.path for found in snapshot.health])
         if error:
-            raise HTTPException(422, f"No regular expression: {error}.")
+            raise HTTPException(422, f"Not a valid regular expression: {error}.")
         found = worst_first(chosen_files(snapshot, show, filter))
         if file:
             found = [health for health in found if health.path == file]

@@ -10,10 +10,10 @@ from stepscope.dashboard.page.colors import RunColor, Scheme
 from stepscope.dashboard.page.theme import chart_layout, ink
 from stepscope.dashboard.panels.charts import Chart
 from stepscope.dashboard.panels.histograms.buckets import Cleaned, rebin, span
+from stepscope.dashboard.panels.histograms.color_mix import clear, mix
 from stepscope.dashboard.panels.histograms.messages import BandMeta, ColumnMeta, HeatMeta
 from stepscope.dashboard.panels.histograms.moments import ChartSettings, Moment, moment_axis, note, places
 from stepscope.dashboard.panels.histograms.shapes import foot_of, log_heights
-from stepscope.dashboard.panels.histograms.tints import clear, mix
 from stepscope.dashboard.server.arrays import typed, typed_for_screen
 from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.tensorboard.compressor import BASIS_POINTS, compress

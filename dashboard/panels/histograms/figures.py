@@ -6,6 +6,7 @@ from typing import Any, Final, assert_never
 from stepscope.dashboard.page.colors import RunColor, Scheme
 from stepscope.dashboard.page.theme import chart_layout, ink
 from stepscope.dashboard.panels.charts import Chart
+from stepscope.dashboard.panels.histograms.color_mix import clear, mix
 from stepscope.dashboard.panels.histograms.columns import bands_chart, heatmap_chart
 from stepscope.dashboard.panels.histograms.messages import LineMeta
 from stepscope.dashboard.panels.histograms.moments import (
@@ -17,7 +18,6 @@ from stepscope.dashboard.panels.histograms.moments import (
     places,
 )
 from stepscope.dashboard.panels.histograms.shapes import Shape, Shapes, log_ticks, make_shapes
-from stepscope.dashboard.panels.histograms.tints import clear, mix
 from stepscope.dashboard.server.arrays import typed, typed_for_screen
 
 RIDGE_SHARE: Final = 0.32

@@ -65,7 +65,7 @@ class HistogramsPanel(CardPanel):
             toolbar=lambda _snapshot, view: toolbar(view),
             settings=SETTINGS,
             routes=make_router,
-            nothing="No shown run has histograms",
+            nothing="No histograms in the visible runs",
             target="figure",
             marks=lambda view: {"data-bins": BINS.of(view), "data-mode": MODE.of(view)},
         )

@@ -52,7 +52,7 @@ def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHi
     cleaned = clean(histogram.buckets)
     made = make_shapes([cleaned], settings)
     shape = made.shapes[0]
-    told = statistics(cleaned)
+    reported = statistics(cleaned)
     return {
         **known,
         "error": "",
@@ -65,10 +65,10 @@ def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHi
         "bins": len(histogram.buckets),
         "dropped": cleaned.dropped,
         "statistics": {
-            "count": json_number(told.count),
-            "smallest": json_number(told.smallest),
-            "largest": json_number(told.largest),
-            "mean": json_number(told.mean),
+            "count": json_number(reported.count),
+            "smallest": json_number(reported.smallest),
+            "largest": json_number(reported.largest),
+            "mean": json_number(reported.mean),
         },
         "left_out": left_out(histogram),
     }

@@ -12,7 +12,7 @@ def optional_step(name: str) -> Setting[int | None]:
 
     def parse(raw: Sequence[str]) -> int | None:
         if len(raw[-1]) > 19:
-            raise ValueError(f"{name} is no step: {raw[-1]!r}")
+            raise ValueError(f"{name} is not a step: {raw[-1]!r}")
         return int(raw[-1])
 
     return Setting(name, None, parse, lambda value: () if value is None else (str(value),), kind="names")

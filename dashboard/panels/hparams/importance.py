@@ -49,8 +49,8 @@ def warnings(found: Analysis) -> list[str]:
     said: list[str] = []
     if found.sessions < FEWEST_SESSIONS:
         said.append(
-            f"Too few sessions to say: {counted(found.sessions, 'session')} with a value; importance needs at least "
-            f"{FEWEST_SESSIONS}, and correlations of so few are mostly chance."
+            f"Too few sessions: {counted(found.sessions, 'session')} with a value; importance needs at least "
+            f"{FEWEST_SESSIONS}, and correlations of so few are mostly noise."
         )
     elif found.forest is None:
         said.append("Nothing to explain: the metric is the same in all sessions, or no hyperparameter differs.")

@@ -18,7 +18,7 @@ from stepscope.dashboard.panels.hparams.analysis import Analysis
 from stepscope.dashboard.panels.hparams.importance import analysis_of, importance_view
 from stepscope.dashboard.panels.hparams.routes import make_router
 from stepscope.dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, read_sessions
-from stepscope.dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, Asked
+from stepscope.dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, TableRequest
 from stepscope.dashboard.panels.hparams.table import Table, build_table, payload
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
@@ -124,9 +124,9 @@ class HParamsPanel(Panel):
 
         def table_of(view: View) -> tuple[Table, Snapshot]:
             snapshot = live.snapshot()
-            asked = Asked.of(view)
-            found = latest.get((snapshot.revision, asked.folder), lambda: read_sessions(snapshot, asked.folder))
-            return build_table(found, asked), snapshot
+            requested = TableRequest.of(view)
+            found = latest.get((snapshot.revision, requested.folder), lambda: read_sessions(snapshot, requested.folder))
+            return build_table(found, requested), snapshot
 
         self._register_table(app, live, table_of)
         self._register_importance(app, table_of)
@@ -150,11 +150,11 @@ class HParamsPanel(Panel):
             view = decode(query)
             snapshot = live.snapshot()
             colors = Draw(snapshot=snapshot, view=view, scheme="light", kept={}).colors
-            now = fingerprint((snapshot.revision, Asked.of(view), [color.light for color in colors.values()]))
+            now = fingerprint((snapshot.revision, TableRequest.of(view), [color.light for color in colors.values()]))
             if now == known:
                 raise dash.exceptions.PreventUpdate
             table, _ = table_of(view)
-            return payload(table, colors, folders(snapshot), Asked.of(view).folder), now
+            return payload(table, colors, folders(snapshot), TableRequest.of(view).folder), now
 
     def _register_importance(self, app: Dash, table_of: Callable[[View], tuple[Table, Snapshot]]) -> None:
         latest: Latest[Analysis | None] = Latest()
@@ -194,7 +194,7 @@ def toolbar(view: View) -> html.Div:
                 className="icon-button",
                 title="Show or hide columns and filters",
             ),
-            segmented(CHART, view, charts, "What is shown above the table"),
+            segmented(CHART, view, charts, "The view above the table"),
             html.Span(className="spacer"),
             dmc.TextInput(
                 id=setting_id(SEARCH.name),

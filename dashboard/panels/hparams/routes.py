@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from stepscope.dashboard.page.state import decode
 from stepscope.dashboard.panels.hparams.sessions import Column, read_sessions, text_of
-from stepscope.dashboard.panels.hparams.settings import Asked
+from stepscope.dashboard.panels.hparams.settings import TableRequest
 from stepscope.dashboard.panels.hparams.table import Row, build_table
 from stepscope.dashboard.server.bodies import Body, parsed
 from stepscope.dashboard.server.headers import attachment
@@ -51,22 +51,22 @@ def make_router(live: Live) -> APIRouter:
         The body is JSON: ``view``, the query string of the page; ``columns`` and ``rows``, the names of those that are
         wanted. Names that the view has not are left out.
         """
-        asked = parsed(body, AskedTable, "Expected view, columns and rows as JSON")
+        requested = parsed(body, AskedTable, "Expected view, columns and rows as JSON")
         file_format: Format = "latex" if extension == "tex" else extension
-        content = encoded(*cells(live, asked), file_format)
+        content = encoded(*cells(live, requested), file_format)
         return Response(content, media_type=MEDIA_TYPES[file_format], headers=attachment("hparams", extension))
 
     return routes
 
 
-def cells(live: Live, asked: AskedTable) -> tuple[list[str], list[list[Cell]]]:
+def cells(live: Live, requested: AskedTable) -> tuple[list[str], list[list[Cell]]]:
     """Header and rows of what was asked for."""
-    wanted = Asked.of(decode(asked.view))
+    wanted = TableRequest.of(decode(requested.view))
     table = build_table(read_sessions(live.snapshot(), wanted.folder), wanted)
     columns = {column.key: column for column in table.columns}
     spread = {key for row in table.rows for key in row.deviations}
     rows = {row.name: row for row in table.rows}
-    chosen = [key for key in asked.columns if key in FACTS or key in columns]
+    chosen = [key for key in requested.columns if key in FACTS or key in columns]
     header: list[str] = []
     takes: list[Callable[[Row], Cell]] = []
     for key in chosen:
@@ -76,7 +76,7 @@ def cells(live: Live, asked: AskedTable) -> tuple[list[str], list[list[Cell]]]:
         if key in spread:
             header.append(f"{name} (standard deviation)")
             takes.append(lambda row, key=key: row.deviations.get(key))  # type: ignore[misc]
-    return header, [[take(rows[name]) for take in takes] for name in asked.rows if name in rows]
+    return header, [[take(rows[name]) for take in takes] for name in requested.rows if name in rows]
 
 
 def _cell(row: Row, column: Column) -> Cell:

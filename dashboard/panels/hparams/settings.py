@@ -71,7 +71,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TableRequest:
     """What the table is asked for: all that the server needs of the view."""
 
     folder: str = ""
@@ -87,7 +87,7 @@ class Asked:
     ranges: tuple[tuple[str, Interval], ...] = ()
 
     @classmethod
-    def of(cls, view: View) -> "Asked":
+    def of(cls, view: View) -> "TableRequest":
         """Return what the view asks for; what is not understood is left out."""
         return cls(
             FOLDER.of(view),

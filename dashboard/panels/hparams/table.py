@@ -11,7 +11,7 @@ from stepscope.dashboard.page.colors import PALETTE, RING, RunColor
 from stepscope.dashboard.panels.hparams import messages
 from stepscope.dashboard.panels.hparams.messages import SentRow, SentTable
 from stepscope.dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
-from stepscope.dashboard.panels.hparams.settings import STATUSES, Asked, Rows, Status
+from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, Status, TableRequest
 from stepscope.dashboard.server.numbers import json_number
 from stepscope.summary.kinds.hparams import HParamValue
 
@@ -61,23 +61,25 @@ class Table:
     """The sessions that pass the filters, one row each."""
 
 
-def build_table(found: Sessions, asked: Asked) -> Table:
+def build_table(found: Sessions, requested: TableRequest) -> Table:
     """Return the table that the view asks for, over the sessions of a folder."""
-    columns = shown_columns(found.columns, asked)
+    columns = shown_columns(found.columns, requested)
     metrics = [column for column in columns if column.kind == "metric"]
     all_metrics = [column for column in found.columns if column.kind == "metric"]
-    target = next((column for column in all_metrics if column.key == asked.target), next(iter(metrics), None))
+    target = next((column for column in all_metrics if column.key == requested.target), next(iter(metrics), None))
     hparams = frozenset(column.key for column in found.columns if column.kind == "hparam")
-    kept = [session for session in found.sessions if _passes(session, asked, hparams)]
+    kept = [session for session in found.sessions if _passes(session, requested, hparams)]
     wanted = {column.key: column for column in (*metrics, *([target] if target else []))}
-    bounded = [column for column in all_metrics if column.key in dict(asked.ranges)]
+    bounded = [column for column in all_metrics if column.key in dict(requested.ranges)]
     rows: list[Row] = []
     for session in kept:
-        row = _row(found, session, [*wanted.values(), *(c for c in bounded if c.key not in wanted)], asked)
-        if all(interval.holds(row.metrics.get(column.key, (None,))[0]) for column, interval in _bounds(bounded, asked)):
+        row = _row(found, session, [*wanted.values(), *(c for c in bounded if c.key not in wanted)], requested)
+        if all(
+            interval.holds(row.metrics.get(column.key, (None,))[0]) for column, interval in _bounds(bounded, requested)
+        ):
             rows.append(row)
     passing = tuple(rows)
-    how = asked.rows
+    how = requested.rows
     if how == "auto":
         how = "avg" if len({row.group for row in rows}) < len(rows) else "sessions"
     if how != "sessions":
@@ -87,17 +89,17 @@ def build_table(found: Sessions, asked: Asked) -> Table:
         for column in found.columns
         if column.kind == "hparam" and not column.default and column.values and column not in columns
     )
-    return Table(found, columns, constant, target, _lower(target, asked), tuple(rows), passing)
+    return Table(found, columns, constant, target, _lower(target, requested), tuple(rows), passing)
 
 
-def shown_columns(columns: Sequence[Column], asked: Asked) -> tuple[Column, ...]:
+def shown_columns(columns: Sequence[Column], requested: TableRequest) -> tuple[Column, ...]:
     """Return the columns that are shown, in the order of ``columns``; chosen ones that are gone are left out."""
 
     def chosen(kind: str, keys: tuple[str, ...]) -> list[Column]:
         of_kind = [column for column in columns if column.kind == kind]
         return [column for column in of_kind if (column.key in keys if keys else column.default)]
 
-    return (*chosen("hparam", asked.hparams), *chosen("metric", asked.metrics))
+    return (*chosen("hparam", requested.hparams), *chosen("metric", requested.metrics))
 
 
 def grouped(rows: Sequence[Row], how: Rows, target: str) -> list[Row]:
@@ -183,8 +185,8 @@ def _row_payload(row: Row, columns: Sequence[Column], colors: Mapping[str, RunCo
     }
 
 
-def _lower(target: Column | None, asked: Asked) -> bool:
-    match asked.better:
+def _lower(target: Column | None, requested: TableRequest) -> bool:
+    match requested.better:
         case "auto":
             return target is not None and LOWER_IS_BETTER.search(target.key) is not None
         case "lower":
@@ -192,24 +194,26 @@ def _lower(target: Column | None, asked: Asked) -> bool:
         case "higher":
             return False
         case _:
-            assert_never(asked.better)
+            assert_never(requested.better)
 
 
-def _passes(session: Session, asked: Asked, hparams: frozenset[str]) -> bool:
-    if asked.status and session.status not in asked.status:
+def _passes(session: Session, requested: TableRequest, hparams: frozenset[str]) -> bool:
+    if requested.status and session.status not in requested.status:
         return False
-    if any(text_of(session.hparams.get(column)) not in texts for column, texts in asked.allowed):
+    if any(text_of(session.hparams.get(column)) not in texts for column, texts in requested.allowed):
         return False
-    return all(interval.holds(session.hparams.get(column)) for column, interval in asked.ranges if column in hparams)
+    return all(
+        interval.holds(session.hparams.get(column)) for column, interval in requested.ranges if column in hparams
+    )
 
 
-def _bounds(columns: Sequence[Column], asked: Asked) -> list[tuple[Column, Any]]:
-    bounds = dict(asked.ranges)
+def _bounds(columns: Sequence[Column], requested: TableRequest) -> list[tuple[Column, Any]]:
+    bounds = dict(requested.ranges)
     return [(column, bounds[column.key]) for column in columns]
 
 
-def _row(found: Sessions, session: Session, metrics: Sequence[Column], asked: Asked) -> Row:
-    reached = {column.key: metric_value(found.snapshot, session, column, asked.value) for column in metrics}
+def _row(found: Sessions, session: Session, metrics: Sequence[Column], requested: TableRequest) -> Row:
+    reached = {column.key: metric_value(found.snapshot, session, column, requested.value) for column in metrics}
     end = session.end or last_time(found.snapshot, session)
     return Row(
         session.run,

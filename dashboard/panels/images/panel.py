@@ -44,7 +44,7 @@ class ImagesPanel(CardPanel):
             toolbar=lambda _snapshot, view: toolbar(view),
             settings=SETTINGS,
             routes=make_router,
-            nothing="No shown run has images",
+            nothing="No images in the visible runs",
         )
 
     def register(self, app: Dash, live: Live) -> None:

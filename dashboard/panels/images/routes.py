@@ -149,7 +149,7 @@ def make_router(live: Live) -> APIRouter:
             raise HTTPException(422, f"edge is {edge}, expected 0 or one of {', '.join(map(str, EDGES))}.")
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if index >= len(series) or int(series.steps[index]) != step or epoch(series) != epoch_:
-            return said(series, index, "the run was started again, and this picture is gone")
+            return said(series, index, "the run was restarted, and this image no longer exists")
         try:
             sent, facts = look_at(series, index, sample, edge, thumbnails)
         except PayloadError as error:

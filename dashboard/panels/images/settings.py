@@ -1,5 +1,6 @@
 """What the images panel keeps in the URL."""
 
+from dataclasses import replace
 from typing import Any, Final, Literal, get_args
 
 from stepscope.dashboard.page.state import Setting, choice, flag, names, number
@@ -13,7 +14,7 @@ SIZE: Final = choice("images.size", "fit", ("fit", "actual"))
 BRIGHTNESS: Final = number("images.brightness", 1.0, 0.0, 2.0)
 CONTRAST: Final = number("images.contrast", 1.0, 0.0, 5.0)
 LINK: Final = flag("images.link", False)
-"""One step for all cards."""
+"""Same step for all cards."""
 AT: Final = names("images.at")
 """That step; the end where there is none."""
 STEPS: Final = names("images.step")
@@ -21,11 +22,13 @@ STEPS: Final = names("images.step")
 SAMPLES: Final = names("images.sample")
 """``CARD:SAMPLE``, counted from 0, for every card that does not show the first."""
 RATE: Final = choice("images.rate", "5", ("1", "2", "5", "10", "20", "30"))
-"""Steps a second while playing."""
+"""Steps per second while playing."""
 GAMMA: Final = number("images.gamma", 1.0, 0.1, 5.0)
 INVERT: Final = flag("images.invert", False)
 CHANNEL: Final = choice("images.channel", "all", ("all", "r", "g", "b", "a", "luminance"))
-MAP: Final = choice("images.map", "gray", ("gray", "viridis", "magma", "turbo"))
+MAP: Final = replace(
+    choice("images.map", "gray", ("gray", "viridis", "magma", "turbo")), former_values={"grey": "gray"}
+)
 LARGE: Final = names("images.large")
 """Run, tag, step ("" at the end) and sample of the picture that is open large."""
 OTHER: Final = names("images.other")
@@ -34,10 +37,10 @@ COMPARE: Final = choice("images.compare", "off", ("off", "side", "swipe", "blink
 TOGETHER: Final = flag("images.together", False)
 """The other picture goes to the nearest step of the first."""
 FITTED: Final = choice("images.sizes", "common", ("common", "scaled"))
-"""How pictures of different sizes are compared."""
+"""How images of different sizes are compared."""
 DIVIDER: Final = number("images.divider", 0.5, 0.0, 1.0)
 BLINK: Final = number("images.blink", 2.0, 0.0, 10.0)
-"""Changes a second; 0 changes by hand only."""
+"""Blinks per second; 0 changes by hand only."""
 SIGNED: Final = choice("images.difference", "absolute", ("absolute", "signed"))
 AMPLIFY: Final = choice("images.amplify", "1", ("1", "2", "4", "8", "16", "32"))
 ZOOM: Final = names("images.zoom")

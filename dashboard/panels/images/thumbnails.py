@@ -57,14 +57,14 @@ def opened(data: bytes) -> Image.Image:
     try:
         image = Image.open(BytesIO(data))
     except Image.DecompressionBombError as error:
-        raise PayloadError(f"the picture is too large: at most {count(MOST_PIXELS)} pixels are drawn") from error
+        raise PayloadError(f"the image is too large: at most {count(MOST_PIXELS)} pixels are drawn") from error
     except UnidentifiedImageError as error:
-        raise PayloadError(f"the picture is damaged: its header cannot be read ({file_size(len(data))})") from error
+        raise PayloadError(f"the image is damaged: its header cannot be read ({file_size(len(data))})") from error
     except _DAMAGE as error:
-        raise PayloadError(f"the picture is damaged: {error} ({file_size(len(data))})") from error
+        raise PayloadError(f"the image is damaged: {error} ({file_size(len(data))})") from error
     width, height = image.size
     if width < 1 or height < 1:
-        raise PayloadError(f"the picture has no pixels: it is {width} by {height}")
+        raise PayloadError(f"the image has no pixels: it is {width} by {height}")
     if width * height > MOST_PIXELS:
         raise PayloadError(
             f"the picture is {count(width)} by {count(height)}: at most {count(MOST_PIXELS)} pixels are drawn"
@@ -115,7 +115,7 @@ def small(picture: Picture, edge: int) -> Small:
         return Small(encoded(plain, picture.mime_type), found, True)
     except _DAMAGE as error:
         raise PayloadError(
-            f"the picture is damaged: {error} ({found.width} by {found.height}, {file_size(len(picture.data))})"
+            f"the image is damaged: {error} ({found.width} by {found.height}, {file_size(len(picture.data))})"
         ) from error
 
 

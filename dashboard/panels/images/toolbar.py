@@ -13,8 +13,8 @@ def toolbar(view: View) -> html.Div:
     return html.Div(
         [
             tag_filter_input(view),
-            segmented(GROUP, view, {"tag": "By tag", "run": "By run", "step": "By step"}, "What a card holds"),
-            segmented(SIZE, view, {"fit": "Fit", "actual": "Actual size"}, "Size of pictures"),
+            segmented(GROUP, view, {"tag": "By tag", "run": "By run", "step": "By step"}, "Group images by"),
+            segmented(SIZE, view, {"fit": "Fit", "actual": "Actual size"}, "Image size"),
             slider(WIDTH, view, "Width", 8, f"{WIDTH.of(view):.0f} px"),
             adjustment(BRIGHTNESS, view, "Brightness"),
             adjustment(CONTRAST, view, "Contrast"),
@@ -22,15 +22,15 @@ def toolbar(view: View) -> html.Div:
                 icon("reset", 14),
                 id="images-reset",
                 className="icon-button",
-                title="Brightness and contrast as in the pictures",
+                title="Reset brightness and contrast",
             ),
             rate(view),
-            switch(LINK, view, "One step for all"),
+            switch(LINK, view, "Same step for all"),
             html.Button(
                 [icon("download", 14), "ZIP"],
                 id="images-zip",
                 className="quiet zip",
-                title="Download the shown pictures as they were logged, in one ZIP file",
+                title="Download the visible images as logged, in one ZIP file",
             ),
             html.Div(id="images-stepper"),
         ],
@@ -41,7 +41,7 @@ def toolbar(view: View) -> html.Div:
 def rate(view: View) -> html.Label:
     """Return how fast cards play."""
     options = {value: f"{value}/s" for value in RATE.options}
-    select = short_select(RATE, view, options, "Steps a second while playing", w=74)
+    select = short_select(RATE, view, options, "Steps per second while playing", w=74)
     return html.Label([html.Span("Play"), select], className="field")
 
 

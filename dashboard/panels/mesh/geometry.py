@@ -97,7 +97,7 @@ def make_geometry(
     if faces is not None and total_faces and (total > MOST_VERTICES or total_faces > MOST_FACES):
         raise PayloadError(
             f"{count(total)} vertices and {count(total_faces)} faces are too many to draw: at most "
-            f"{count(MOST_VERTICES)} and {count(MOST_FACES)}. Download the PLY file to see them elsewhere"
+            f"{count(MOST_VERTICES)} and {count(MOST_FACES)}. Download the PLY file to view them elsewhere"
         )
     with np.errstate(over="ignore"):
         finite = np.isfinite(vertices.astype(np.float32, copy=False))

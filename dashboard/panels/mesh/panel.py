@@ -11,9 +11,10 @@ from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.card_panel import CardPanel
 from stepscope.dashboard.panels.cards import Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
 from stepscope.dashboard.panels.groups import OfTag, Place
-from stepscope.dashboard.panels.mesh.looks import looks_of
+from stepscope.dashboard.panels.mesh.json_config import looks_of
 from stepscope.dashboard.panels.mesh.messages import Incomparable, MeshCard, Reference
-from stepscope.dashboard.panels.mesh.parts import (
+from stepscope.dashboard.panels.mesh.routes import make_router
+from stepscope.dashboard.panels.mesh.series import (
     Compare,
     MeshSeries,
     belonging,
@@ -22,7 +23,6 @@ from stepscope.dashboard.panels.mesh.parts import (
     meshes_of,
     parse_compare,
 )
-from stepscope.dashboard.panels.mesh.routes import make_router
 from stepscope.dashboard.panels.mesh.settings import COMPARE, SETTINGS
 from stepscope.dashboard.panels.mesh.toolbar import comparisons, toolbar
 from stepscope.dashboard.server.arrays import typed
@@ -53,7 +53,7 @@ class MeshPanel(CardPanel):
             toolbar=toolbar,
             settings=SETTINGS,
             routes=make_router,
-            nothing="No shown run has meshes",
+            nothing="No meshes in the visible runs",
             follows=(scheme_input,),
         )
 
@@ -84,7 +84,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     name, run = pair_of(key)
     data = dcc.Store(id={"type": "mesh-data", "key": key})
     actions = [
-        action("reset", "Camera as at first (R)"),
+        action("reset", "Reset the camera (R)"),
         action("mesh_pin", "Compare all meshes with this one at this step"),
         action("download", "Download PLY"),
         action("images", "Download PNG"),
@@ -127,7 +127,7 @@ def draw(key: str, on: Draw) -> MeshCard:
         "run": run,
         "light": color.light,
         "dark": color.dark,
-        "problems": ("This mesh is gone.",) if mesh is None else mesh.problems,
+        "problems": ("This mesh no longer exists.",) if mesh is None else mesh.problems,
         "vertices": None,
     }
     if mesh is None or mesh.vertices is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.panels.mesh.files import describe, pack, ply
 from stepscope.dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
 from stepscope.dashboard.panels.mesh.messages import MeshHeader
-from stepscope.dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
+from stepscope.dashboard.panels.mesh.series import NO_POINT, MeshSeries, meshes_of
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
@@ -80,7 +80,7 @@ def check_moment(series: Series, index: int, step: int | None, wall_time: float 
         return {"Cache-Control": "private, no-cache"}
     if index < len(series) and (int(series.steps[index]), float(series.wall_times[index])) == (step, wall_time):
         return {"Cache-Control": "private, max-age=86400, immutable"}
-    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} is another now; ask without step.")
+    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} has changed; request it without step.")
 
 
 def geometry_bytes(

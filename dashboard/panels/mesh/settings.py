@@ -1,16 +1,19 @@
 """What the mesh panel keeps in the URL."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from stepscope.dashboard.page.state import Setting, choice, flag, names, number
-from stepscope.dashboard.panels.mesh.parts import parse_compare
+from stepscope.dashboard.panels.mesh.series import parse_compare
 
 SHOW: Final = choice("mesh.show", "logged", ("logged", "surface", "edges", "wireframe", "points"))
 SHADING: Final = choice("mesh.shading", "logged", ("logged", "smooth", "flat"))
 COLOR: Final = choice("mesh.color", "logged", ("logged", "one", "x", "y", "z"))
 SIZE: Final = number("mesh.size", 0.0, 0.0, 12.0)
 """Pixels of a point; 0 as logged, or by their number."""
-BACKGROUND: Final = choice("mesh.background", "page", ("page", "white", "gray", "black"))
+BACKGROUND: Final = replace(
+    choice("mesh.background", "page", ("page", "white", "gray", "black")), former_values={"grey": "gray"}
+)
 BOX: Final = flag("mesh.box", True)
 UP: Final = choice("mesh.up", "y", ("y", "z"))
 CAMERAS: Final = choice("mesh.cameras", "tag", ("all", "tag", "each"))

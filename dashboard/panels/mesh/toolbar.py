@@ -14,7 +14,7 @@ from stepscope.dashboard.page.controls import (
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.cards import shown_series
-from stepscope.dashboard.panels.mesh.parts import Compare, parse_compare
+from stepscope.dashboard.panels.mesh.series import Compare, parse_compare
 from stepscope.dashboard.panels.mesh.settings import (
     BACKGROUND,
     BOX,
@@ -53,7 +53,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
         **{"aria-label": "Compare each mesh with"},
     )
     link = html.Button(
-        icon("copy", 14), id="mesh-link", className="icon-button", title="Put the cameras into the address and copy it"
+        icon("copy", 14), id="mesh-link", className="icon-button", title="Copy a link that includes the cameras"
     )
     return html.Div(
         [
@@ -63,7 +63,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
             display(view),
             compare,
             html.Div(
-                [html.Span("Camera"), segmented(CAMERAS, view, cameras, "Cards that share a camera"), link],
+                [html.Span("Camera"), segmented(CAMERAS, view, cameras, "Which cards share a camera"), link],
                 className="field",
             ),
             switch(LINK, view, "Link steps"),
@@ -103,8 +103,8 @@ def display(view: View) -> dmc.Popover:
 
 def point_size(view: View) -> html.Div:
     """Return a slider for the size of points, with its value beside it."""
-    slider = number_slider(SIZE, view, "Size of points in pixels; 0 as logged, or by their number", 0.5)
-    shown = html.Output(className="adjusted", id="mesh-size", title="0: as logged, or by their number")
+    slider = number_slider(SIZE, view, "Point size in pixels; 0 is as logged, or chosen by the number of points", 0.5)
+    shown = html.Output(className="adjusted", id="mesh-size", title="0: as logged, or chosen by the number of points")
     return html.Div([slider, shown], className="field")
 
 
@@ -114,7 +114,7 @@ def comparisons(snapshot: Snapshot, view: View) -> list[dict[str, str]]:
     options = {
         "off": "Not compared",
         "first": "Moved since the first step",
-        "previous": "Moved since the step before",
+        "previous": "Moved since the previous step",
     }
     options |= {Compare("run", run).text: f"Against {run}" for run in runs}
     chosen = parse_compare(COMPARE.of(view))

@@ -68,7 +68,7 @@ class PrCurvesPanel(CardPanel):
             toolbar=lambda _snapshot, view: toolbar(view),
             settings=SETTINGS,
             routes=make_router,
-            nothing="No shown run has PR curves",
+            nothing="No PR curves in the visible runs",
             target="figure",
             marks=lambda view: {"data-view": VIEW.of(view), "data-matrix": "on" if MATRIX.of(view) else "off"},
         )
@@ -87,7 +87,7 @@ def toolbar(view: View) -> html.Div:
                 ),
                 className="only-steps",
             ),
-            segmented(AXIS, view, {"step": "Step", "relative": "Relative", "wall": "Wall"}, "How steps are told"),
+            segmented(AXIS, view, {"step": "Step", "relative": "Relative", "wall": "Wall"}, "How steps are shown"),
             html.Span(
                 segmented(SLIDER, view, {"all": "One slider", "run": "One per run"}, "Step sliders"),
                 className="only-curves",

@@ -6,11 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from stepscope.dashboard.panels.profile import slices, texts
-from stepscope.dashboard.panels.profile.settings import KEYS, Asked
+from stepscope.dashboard.panels.profile.settings import KEYS, PageRequest
 from stepscope.dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
 from stepscope.dashboard.server.numbers import counted
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.sources import TraceUnavailableError
-from stepscope.dashboard.traces.studies import Study
 from stepscope.profiler.analysis.compare import CHANGES, basis_of
 from stepscope.profiler.analysis.kernels import KernelKey, kernel_key, kernels
 from stepscope.profiler.analysis.memcpys import direction_of, memory_of
@@ -26,22 +26,24 @@ if TYPE_CHECKING:
     import polars as pl
 
 OUTPUT_TENSORS: Final = (
-    "Output tensors count, from their maker to their last user; the Timeline has what the allocators say."
+    "Output tensors are counted from producer to last consumer; the Timeline shows what the allocators report."
 )
 
 
-def tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: Study | None) -> list[Table]:
+def tables_of(
+    requested: PageRequest, analyzed: AnalyzedTrace, ranks: Mapping[int, AnalyzedTrace], before: AnalyzedTrace | None
+) -> list[Table]:
     """Return the tables of a page, in order; the first that has the row that is asked for has it selected.
 
     Args:
-        asked: the page, and what it is asked for.
-        study: the open trace.
+        requested: the page and its settings.
+        analyzed: the open trace.
         ranks: traces of one job by rank; used by "ranks" only.
         before: what the open trace is compared with; used by "diff" only.
     """
-    found = _tables_of(asked, study, ranks, before)
+    found = _tables_of(requested, analyzed, ranks, before)
     for place, table in enumerate(found):
-        chosen = row_of(table, asked.row)
+        chosen = row_of(table, requested.row)
         if chosen is not None:
             return [*found[:place], replace(table, chosen=chosen), *found[place + 1 :]]
     return found
@@ -62,57 +64,64 @@ def row_of(table: Table, name: str) -> int | None:
     return found
 
 
-def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: Study | None) -> list[Table]:
-    match asked.page:
+def _tables_of(
+    requested: PageRequest, analyzed: AnalyzedTrace, ranks: Mapping[int, AnalyzedTrace], before: AnalyzedTrace | None
+) -> list[Table]:
+    match requested.page:
         case "overview":
-            return [_plain(study, "steps"), losses_table(study)]
+            return [_plain(analyzed, "steps"), losses_table(analyzed)]
         case "operators":
-            return [operator_table(study, asked)]
+            return [operator_table(analyzed, requested)]
         case "slices":
-            return [slice_table(study, asked)]
+            return [slice_table(analyzed, requested)]
         case "kernels":
-            return [kernel_table(study, asked)]
+            return [kernel_table(analyzed, requested)]
         case "copies":
-            return [copy_table(study), *(_plain(study, name) for name in ("copy_sizes", "bandwidth"))]
+            return [copy_table(analyzed), *(_plain(analyzed, name) for name in ("copy_sizes", "bandwidth"))]
         case "idle":
             names = ("idle", "temporal", "work", "utilization", "overlap", "queue", "launches")
-            return [_plain(study, name) for name in names]
+            return [_plain(analyzed, name) for name in names]
         case "memory":
             return [
-                _plain(study, name) for name in ("memory", "memory_by_module", "memory_at_peak", "memory_by_operator")
+                _plain(analyzed, name)
+                for name in ("memory", "memory_by_module", "memory_at_peak", "memory_by_operator")
             ]
         case "path":
-            return [_plain(study, name) for name in ("critical_path", "critical_path_parts")]
+            return [_plain(analyzed, name) for name in ("critical_path", "critical_path_parts")]
         case "input":
-            return [_plain(study, "steps")]
+            return [_plain(analyzed, "steps")]
         case "code":
-            return [_plain(study, "code")]
+            return [_plain(analyzed, "code")]
         case "tfprof":
-            return [tfprof_table(study, asked), _plain(study, "advice", step_stats_only=True)]
+            return [tfprof_table(analyzed, requested), _plain(analyzed, "advice", step_stats_only=True)]
         case "roofline":
-            return [roofline_table(study, asked)]
+            return [roofline_table(analyzed, requested)]
         case "ranks":
-            return rank_tables(study, ranks)
+            return rank_tables(analyzed, ranks)
         case "diff":
-            return [] if before is None else [change_table(before, study, asked), *_other_changes(before, study, asked)]
+            return (
+                []
+                if before is None
+                else [change_table(before, analyzed, requested), *_other_changes(before, analyzed, requested)]
+            )
         case "plugins":
-            return [other_table(study, analysis) for analysis in OTHERS.records() if analysis.of == "trace"]
+            return [other_table(analyzed, analysis) for analysis in OTHERS.records() if analysis.of == "trace"]
         case _:
-            assert_never(asked.page)
+            assert_never(requested.page)
 
 
-def is_step_stats(study: Study) -> bool:
+def is_step_stats(analyzed: AnalyzedTrace) -> bool:
     """Return whether the trace is TensorFlow's StepStats."""
-    return study.source.kind == "run_metadata"
+    return analyzed.source.kind == "run_metadata"
 
 
-def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
-    frame = study.table(name)
-    if step_stats_only and not is_step_stats(study):
+def _plain(analyzed: AnalyzedTrace, name: str, *, step_stats_only: bool = False) -> Table:
+    frame = analyzed.table(name)
+    if step_stats_only and not is_step_stats(analyzed):
         frame = frame.clear()
     analysis = analyses("trace")[name]
     about = analysis.description
-    if name == "memory" and is_step_stats(study):
+    if name == "memory" and is_step_stats(analyzed):
         about = f"{about} {OUTPUT_TENSORS}"
     if name == "critical_path":
         about = f"{about} {_explained(frame)}".rstrip()
@@ -123,9 +132,9 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
         frame=frame,
         empty=analysis.empty,
         totals=analysis.totals,
-        at=_places(study, name, frame),
-        trace=study.source.id,
-        start_ns=study.start_ns,
+        at=_places(analyzed, name, frame),
+        trace=analyzed.source.id,
+        start_ns=analyzed.start_ns,
         columns=analysis.by_name,
         bars=name != "steps",
         hidden=("value",) if name == "advice" else (),
@@ -133,18 +142,18 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
     )
 
 
-def other_table(study: Study, analysis: Analysis) -> Table:
+def other_table(analyzed: AnalyzedTrace, analysis: Analysis) -> Table:
     """Return the table of another distribution's analysis of a trace."""
-    return _of_others(study, analysis, analysis.name, study.facts)
+    return _of_others(analyzed, analysis, analysis.name, analyzed.facts)
 
 
-def _of_others(study: Study, analysis: Analysis, key: object, *given: object) -> Table:
+def _of_others(analyzed: AnalyzedTrace, analysis: Analysis, key: object, *given: object) -> Table:
     """Return the table that another distribution's analysis makes of what it is given, or why it makes none."""
     import polars as pl
 
     frame, empty = pl.DataFrame(), analysis.empty
     try:
-        made = study.kept(("of others", key), analysis.about, lambda: analysis.table(*given))
+        made = analyzed.kept(("of others", key), analysis.about, lambda: analysis.table(*given))
         # What has no column is no table.
         frame = made if made.columns else frame
     except (Cancelled, TraceUnavailableError):
@@ -158,8 +167,8 @@ def _of_others(study: Study, analysis: Analysis, key: object, *given: object) ->
         frame=frame,
         empty=empty,
         totals=analysis.totals,
-        trace=study.source.id if analysis.of == "trace" else "",
-        start_ns=study.start_ns,
+        trace=analyzed.source.id if analysis.of == "trace" else "",
+        start_ns=analyzed.start_ns,
         columns=analysis.by_name,
     )
 
@@ -173,38 +182,38 @@ def _explained(summary: "pl.DataFrame") -> str:
     return f"It explains {texts.duration(known)} of {texts.duration(whole)} ({share})."
 
 
-def _places(study: Study, name: str, frame: "pl.DataFrame") -> Places:
+def _places(analyzed: AnalyzedTrace, name: str, frame: "pl.DataFrame") -> Places:
     """Return where rows are on the Timeline; nothing for tables whose rows are nowhere in particular."""
     match name:
         case "steps":
-            return places_of(frame, "start_ns", "total_ns", study.start_ns)
+            return places_of(frame, "start_ns", "total_ns", analyzed.start_ns)
         case "critical_path_parts":
-            return places_of(frame, "start_ns", "duration_ns", study.start_ns)
+            return places_of(frame, "start_ns", "duration_ns", analyzed.start_ns)
         case "memory_at_peak":
-            return slices.places(study, frame["slice"].to_list())
+            return slices.places(analyzed, frame["slice"].to_list())
         case "memory_by_operator":
-            return slices.named_places(study, study.facts.operator_slices, frame, "operator")
+            return slices.named_places(analyzed, analyzed.facts.operator_slices, frame, "operator")
         case _:
             return ()
 
 
-def operator_table(study: Study, asked: Asked) -> Table:
+def operator_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     """Return operators, grouped by what is asked for; by several things, those of one of the first are put together."""
-    frame = _operators(study, asked.by)
+    frame = _operators(analyzed, requested.by)
 
     def work_out() -> tuple[slices.Evidence, Groups | None]:
-        members = slices.operator_members(study, frame, asked.by)
-        names = None if "name" in asked.by else [""] * len(frame)
-        found = slices.evidence_of(study, members, len(frame), names)
-        if len(asked.by) == 1:
+        members = slices.operator_members(analyzed, frame, requested.by)
+        names = None if "name" in requested.by else [""] * len(frame)
+        found = slices.evidence_of(analyzed, members, len(frame), names)
+        if len(requested.by) == 1:
             return found, None
-        first = asked.by[0]
-        groups = _operators(study, (first,))
+        first = requested.by[0]
+        groups = _operators(analyzed, (first,))
         of = _numbers(groups, first, frame[first].to_list())
-        return found, slices.groups_of(study, groups, of, members, same=first == "name", alone=False)
+        return found, slices.groups_of(analyzed, groups, of, members, same=first == "name", alone=False)
 
     analysis = analyses("trace")["operators"]
-    found, groups = study.kept(("operator evidence", asked.by), "their calls", work_out)
+    found, groups = analyzed.kept(("operator evidence", requested.by), "their calls", work_out)
     return Table(
         name="operators",
         title=analysis.title,
@@ -212,21 +221,21 @@ def operator_table(study: Study, asked: Asked) -> Table:
         frame=frame,
         empty=analysis.empty,
         totals=analysis.totals,
-        columns={column.name: column for column in columns_by(asked.by)},
+        columns={column.name: column for column in columns_by(requested.by)},
         at=found.at,
-        trace=study.source.id,
-        start_ns=study.start_ns,
+        trace=analyzed.source.id,
+        start_ns=analyzed.start_ns,
         spread=found.spread,
         groups=groups,
     )
 
 
-def _operators(study: Study, by: tuple[Key, ...]) -> "pl.DataFrame":
+def _operators(analyzed: AnalyzedTrace, by: tuple[Key, ...]) -> "pl.DataFrame":
     what = "operators by " + ", ".join(KEYS[key].lower() for key in by)
     if by == ("name",):
         # The overview has these already.
-        return study.table("operators")
-    return study.kept(("operators", by), what, lambda: operators(study.facts, by=by))
+        return analyzed.table("operators")
+    return analyzed.kept(("operators", by), what, lambda: operators(analyzed.facts, by=by))
 
 
 def _numbers(groups: "pl.DataFrame", column: str, labels: Sequence[str]) -> list[int]:
@@ -235,22 +244,22 @@ def _numbers(groups: "pl.DataFrame", column: str, labels: Sequence[str]) -> list
     return [known[label] for label in labels]
 
 
-def slice_table(study: Study, asked: Asked) -> Table:
-    """Return all slices by name, put together by category if asked."""
-    frame = study.table("slices")
-    by_category = asked.grouping == "category"
+def slice_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
+    """Return all slices by name, put together by category if requested."""
+    frame = analyzed.table("slices")
+    by_category = requested.grouping == "category"
 
     def work_out() -> tuple[slices.Evidence, Groups | None]:
-        members = slices.slice_members(study, frame)
-        found = slices.evidence_of(study, members, len(frame))
+        members = slices.slice_members(analyzed, frame)
+        found = slices.evidence_of(analyzed, members, len(frame))
         if not by_category:
             return found, None
         groups = slices_by_category(frame)
         of = _numbers(groups, "category", frame["category"].to_list())
-        return found, slices.groups_of(study, groups, of, members, same=False, alone=True)
+        return found, slices.groups_of(analyzed, groups, of, members, same=False, alone=True)
 
     analysis = analyses("trace")["slices"]
-    found, groups = study.kept(("slice evidence", by_category), "the slices of each name", work_out)
+    found, groups = analyzed.kept(("slice evidence", by_category), "the slices of each name", work_out)
     return Table(
         name="slices",
         title=analysis.title,
@@ -260,30 +269,30 @@ def slice_table(study: Study, asked: Asked) -> Table:
         totals=analysis.totals,
         columns=analysis.by_name,
         at=found.at,
-        trace=study.source.id,
-        start_ns=study.start_ns,
+        trace=analyzed.source.id,
+        start_ns=analyzed.start_ns,
         spread=found.spread,
         groups=groups,
         hidden=("category",) if by_category else (),
     )
 
 
-def kernel_table(study: Study, asked: Asked) -> Table:
-    """Return kernels by name, put together by stem or by category if asked."""
-    frame = study.table("kernels")
+def kernel_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
+    """Return kernels by name, put together by stem or by category if requested."""
+    frame = analyzed.table("kernels")
     analysis = analyses("trace")["kernels"]
-    by: KernelKey = "name" if asked.grouping == "none" else asked.grouping
+    by: KernelKey = "name" if requested.grouping == "none" else requested.grouping
 
     def work_out() -> tuple[slices.Evidence, Groups | None]:
-        members = slices.kernel_members(study, frame)
-        found = slices.evidence_of(study, members, len(frame))
+        members = slices.kernel_members(analyzed, frame)
+        found = slices.evidence_of(analyzed, members, len(frame))
         if by == "name":
             return found, None
-        groups = kernels(study.facts, by=by)
+        groups = kernels(analyzed.facts, by=by)
         of = _numbers(groups, "name", [kernel_key(name, by) for name in frame["name"].to_list()])
-        return found, slices.groups_of(study, groups, of, members, same=False, alone=by == "category")
+        return found, slices.groups_of(analyzed, groups, of, members, same=False, alone=by == "category")
 
-    found, groups = study.kept(("kernel evidence", by), "their calls", work_out)
+    found, groups = analyzed.kept(("kernel evidence", by), "their calls", work_out)
     return Table(
         name="kernels",
         title=analysis.title,
@@ -293,34 +302,34 @@ def kernel_table(study: Study, asked: Asked) -> Table:
         totals=analysis.totals,
         columns=analysis.by_name,
         at=found.at,
-        trace=study.source.id,
-        start_ns=study.start_ns,
+        trace=analyzed.source.id,
+        start_ns=analyzed.start_ns,
         spread=found.spread,
         groups=groups,
     )
 
 
-def copy_table(study: Study) -> Table:
+def copy_table(analyzed: AnalyzedTrace) -> Table:
     """Copy by direction and host memory."""
-    table = _plain(study, "memcpys")
+    table = _plain(analyzed, "memcpys")
 
     def work_out() -> slices.Evidence:
-        members = slices.copy_members(study, table.frame)
-        return slices.evidence_of(study, members, len(table.frame), [""] * len(table.frame))
+        members = slices.copy_members(analyzed, table.frame)
+        return slices.evidence_of(analyzed, members, len(table.frame), [""] * len(table.frame))
 
-    found = study.kept("copy evidence", "the copies", work_out)
+    found = analyzed.kept("copy evidence", "the copies", work_out)
     return replace(table, at=found.at, spread=found.spread)
 
 
-def losses_table(study: Study) -> Table:
+def losses_table(analyzed: AnalyzedTrace) -> Table:
     """Return what could not be shown as it was stored, by reason, most first; arrows with one end come last."""
     import polars as pl
 
-    losses = study.facts.trace.losses
+    losses = analyzed.facts.trace.losses
     events = events_not_as_stored(losses)
     arrows = {reason: count for reason, count in losses.counts.items() if count and reason not in events}
     counts = events | dict(sorted(arrows.items(), key=lambda pair: (-pair[1], pair[0])))
-    examples = examples_since(losses, study.start_ns)
+    examples = examples_since(losses, analyzed.start_ns)
     columns = {
         "reason": list(counts),
         "count": list(counts.values()),
@@ -331,9 +340,9 @@ def losses_table(study: Study) -> Table:
     return Table("losses", "Not shown as stored", pl.DataFrame(columns, schema=schema), "All events were read.")
 
 
-def losses_words(study: Study) -> list[str]:
+def losses_words(analyzed: AnalyzedTrace) -> list[str]:
     """Return how much could not be shown as it was stored, in the Timeline's words; empty where everything was."""
-    losses = study.facts.trace.losses
+    losses = analyzed.facts.trace.losses
     events, arrows = sum(events_not_as_stored(losses).values()), arrows_with_one_end(losses)
     return [
         *([f"{counted(events, 'event')} could not be shown as stored"] if events else []),
@@ -341,12 +350,12 @@ def losses_words(study: Study) -> list[str]:
     ]
 
 
-def tfprof_table(study: Study, asked: Asked) -> Table:
+def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     """Return one of tfprof's views, of StepStats only."""
-    frame = study.table(f"tfprof_{asked.tfprof}")
-    analysis = analyses("trace")[f"tfprof_{asked.tfprof}"]
-    frame = frame if is_step_stats(study) else frame.clear()
-    at = slices.named_places(study, study.facts.operator_slices, frame)
+    frame = analyzed.table(f"tfprof_{requested.tfprof}")
+    analysis = analyses("trace")[f"tfprof_{requested.tfprof}"]
+    frame = frame if is_step_stats(analyzed) else frame.clear()
+    at = slices.named_places(analyzed, analyzed.facts.operator_slices, frame)
     return Table(
         analysis.name,
         analysis.title,
@@ -355,24 +364,24 @@ def tfprof_table(study: Study, asked: Asked) -> Table:
         analysis.description,
         analysis.totals,
         at,
-        study.source.id,
-        study.start_ns,
+        analyzed.source.id,
+        analyzed.start_ns,
         columns=analysis.by_name,
     )
 
 
-def roofline_table(study: Study, asked: Asked) -> Table:
+def roofline_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     """Return throughput and intensity, with efficiency where the peaks are given."""
-    flops = asked.peak_tflops * 1e12 or None
-    moved = asked.peak_gbps * 1e9 or None
-    frame = study.kept(
+    flops = requested.peak_tflops * 1e12 or None
+    moved = requested.peak_gbps * 1e9 or None
+    frame = analyzed.kept(
         ("roofline", flops, moved),
         "throughput and intensity",
-        lambda: roofline(study.facts, peak_flops=flops, peak_bytes_per_s=moved),
+        lambda: roofline(analyzed.facts, peak_flops=flops, peak_bytes_per_s=moved),
     )
     if frame["bound_by"].is_null().all():
         frame = frame.drop("efficiency_percent", "bound_by")
-    at = slices.named_places(study, study.facts.operator_slices, frame)
+    at = slices.named_places(analyzed, analyzed.facts.operator_slices, frame)
     analysis = analyses("trace")["roofline"]
     return Table(
         name="roofline",
@@ -382,13 +391,13 @@ def roofline_table(study: Study, asked: Asked) -> Table:
         about=analysis.description,
         totals=analysis.totals,
         at=at,
-        trace=study.source.id,
-        start_ns=study.start_ns,
+        trace=analyzed.source.id,
+        start_ns=analyzed.start_ns,
         columns=analysis.by_name,
     )
 
 
-def rank_tables(study: Study, ranks: Mapping[int, Study]) -> list[Table]:
+def rank_tables(analyzed: AnalyzedTrace, ranks: Mapping[int, AnalyzedTrace]) -> list[Table]:
     """Return what the ranks of a job tell together."""
     if len(ranks) < 2:
         return []
@@ -397,9 +406,9 @@ def rank_tables(study: Study, ranks: Mapping[int, Study]) -> list[Table]:
     made = []
     for name, analysis in analyses("ranks").items():
         if is_of_others(analysis):
-            made.append(_of_others(study, analysis, (name, key), facts))
+            made.append(_of_others(analyzed, analysis, (name, key), facts))
             continue
-        frame = study.kept((name, key), analysis.about, partial(analysis.table, facts))
+        frame = analyzed.kept((name, key), analysis.about, partial(analysis.table, facts))
         made.append(
             Table(
                 name,
@@ -414,23 +423,23 @@ def rank_tables(study: Study, ranks: Mapping[int, Study]) -> list[Table]:
     return made
 
 
-def _other_changes(before: Study, after: Study, asked: Asked) -> list[Table]:
+def _other_changes(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageRequest) -> list[Table]:
     """Return what other distributions' analyses say of what changed from one trace to another."""
-    key = (asked.per, before.source.id, before.source.version)
+    key = (requested.per, before.source.id, before.source.version)
     return [
-        _of_others(after, analysis, (analysis.name, key), before.facts, after.facts, asked.per)
+        _of_others(after, analysis, (analysis.name, key), before.facts, after.facts, requested.per)
         for analysis in OTHERS.records()
         if analysis.of == "changes"
     ]
 
 
-def change_table(before: Study, after: Study, asked: Asked) -> Table:
+def change_table(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageRequest) -> Table:
     """Return what changed from one trace to another."""
-    key = ("changed", asked.changed, asked.per, before.source.id, before.source.version)
-    analysis = CHANGES[asked.changed]
-    frame = after.kept(key, "what changed", lambda: analysis.table(before.facts, after.facts, asked.per))
+    key = ("changed", requested.changed, requested.per, before.source.id, before.source.version)
+    analysis = CHANGES[requested.changed]
+    frame = after.kept(key, "what changed", lambda: analysis.table(before.facts, after.facts, requested.per))
     at: Places = ()
-    match asked.changed:
+    match requested.changed:
         case "operators":
             at = slices.named_places(after, after.facts.operator_slices, frame)
         case "kernels":
@@ -438,8 +447,8 @@ def change_table(before: Study, after: Study, asked: Asked) -> Table:
         case "steps":
             pass
         case _:
-            assert_never(asked.changed)
-    basis = basis_of(before.facts, after.facts, asked.per)
+            assert_never(requested.changed)
+    basis = basis_of(before.facts, after.facts, requested.per)
     return Table(
         analysis.name,
         analysis.title,

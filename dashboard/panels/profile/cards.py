@@ -11,7 +11,7 @@ from stepscope.dashboard.page.theme import GRAPH_CONFIG
 from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, size_note, total_row
 from stepscope.dashboard.panels.profile.table import Table
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 
 SHORT: Final = 12
 """Rows up to which a table is as high as it needs to be."""
@@ -50,9 +50,9 @@ def card(title: str, *content: Any, aside: Any = None, name: str = "") -> html.S
     return html.Section([head, *content], className=f"profile-card {name}".strip(), **{"aria-label": title})
 
 
-def chart_id(study: Study, chart: str) -> dict[str, str]:
+def chart_id(analyzed: AnalyzedTrace, chart: str) -> dict[str, str]:
     """Return the id of a chart whose points are on the Timeline, where a click on one leads."""
-    return {"type": "profile-chart", "chart": chart, "trace": study.source.id}
+    return {"type": "profile-chart", "chart": chart, "trace": analyzed.source.id}
 
 
 def chart_card(

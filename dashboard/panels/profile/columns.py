@@ -159,8 +159,8 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
             column["cellClassRules"] = column.get("cellClassRules", {}) | {"zero": "params.value === 0"}
     if first:
         column["cellRenderer"] = "ProfileFrame" if table.tree else "ProfileName"
-        told: NameParams = {"linked": any(table.at), "trace": table.trace, "tree": table.groups is not None}
-        column["cellRendererParams"] = told
+        reported: NameParams = {"linked": any(table.at), "trace": table.trace, "tree": table.groups is not None}
+        column["cellRendererParams"] = reported
         if table.groups is not None:
             column["suppressKeyboardEvent"] = {"function": "stepscopeProfileTreeKey(params)"}
             column["getQuickFilterText"] = {"function": "stepscopeProfileTreeText(params)"}

@@ -211,8 +211,8 @@ def straggler_chart(stragglers: "pl.DataFrame", scheme: Scheme) -> dict[str, Any
     scale, unit = unit_of(max(*caused, *own))
     labels = [str(rank) for rank in found["rank"].to_list()]
     bars = [
-        _bar("Others waited for it", labels, caused, None, scale, PALETTE[3].on(scheme)),
-        _bar("It waited for others", labels, own, None, scale, PALETTE[0].on(scheme)),
+        _bar("Others waited", labels, caused, None, scale, PALETTE[3].on(scheme)),
+        _bar("Waited for others", labels, own, None, scale, PALETTE[0].on(scheme)),
     ]
     return {"data": bars, "layout": _rank_layout(scheme, unit, "group", len(labels))}
 

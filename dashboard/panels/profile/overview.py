@@ -13,13 +13,13 @@ from stepscope.dashboard.page.theme import GRAPH_CONFIG
 from stepscope.dashboard.panels.profile import figures, texts
 from stepscope.dashboard.panels.profile.analysis_tables import losses_table, losses_words
 from stepscope.dashboard.panels.profile.cards import card, chart_id, hint, nothing, save_button
-from stepscope.dashboard.panels.profile.evidence import evidence_links
+from stepscope.dashboard.panels.profile.finding_links import evidence_links
 from stepscope.dashboard.panels.profile.links import page_link, timeline_link
 from stepscope.dashboard.panels.profile.settings import Page
 from stepscope.dashboard.panels.profile.slices import kernels_of, named_places, places
 from stepscope.dashboard.panels.profile.table import Places, places_of
 from stepscope.dashboard.server.numbers import count, counted
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.metrics import DEFINITIONS, label_of
 from stepscope.profiler.analysis.steps import CATEGORIES
@@ -45,7 +45,7 @@ _TILES: Final = {
     "memory_peak": ("Memory peak", "allocated at once"),
 }
 """Figures at the top of the overview, where the trace tells them: what each is called, and what it is of."""
-_TILES_OF_ONE: Final = {"step_time": ("Whole trace", "it marks no steps")} | {
+_TILES_OF_ONE: Final = {"step_time": ("Whole trace", "it has no step markers")} | {
     name: (label, of.replace("the steps' time", "the trace").replace("the steps", "the trace"))
     for name, (label, of) in _TILES.items()
     if name not in ("step_time", "step_time_max", "steps")
@@ -54,31 +54,33 @@ _TILES_OF_ONE: Final = {"step_time": ("Whole trace", "it marks no steps")} | {
 _WHOLE: Final = "from the first to the last of what was recorded"
 
 
-def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
+def overview_page(analyzed: AnalyzedTrace, scheme: Scheme, workers: int = 1) -> html.Div:
     """Return all of it; ``workers`` is the number of traces in the trace's folder."""
-    if not len(study.facts.trace):
-        words = "The trace has no slices: nothing was recorded in it, or nothing of it could be read."
+    if not len(analyzed.facts.trace):
+        words = "The trace has no slices: nothing was recorded, or nothing could be read."
         empty = html.P(words + " Choose another trace, or record again.", className="profile-words")
-        parts = [each for each in (losses_card(study), facts_card(study, workers)) if each is not None]
+        parts = [each for each in (losses_card(analyzed), facts_card(analyzed, workers)) if each is not None]
         rest = html.Div(parts, className="profile-row")
         return html.Div([empty, rest], className="profile-overview")
-    steps = study.table("steps")
-    if study.table("operators").is_empty():
-        tops = [slices_card(study)]
+    steps = analyzed.table("steps")
+    if analyzed.table("operators").is_empty():
+        tops = [slices_card(analyzed)]
     else:
         # What a host did is more than its operators.
-        on_host = study.table("kernels").is_empty()
-        tops = [operators_card(study), slices_card(study) if on_host else kernels_card(study)]
-    missing = [each for each in [losses_card(study)] if each is not None]
-    lost = bool(events_not_as_stored(study.facts.trace.losses) or study.facts.trace.losses.notes)
+        on_host = analyzed.table("kernels").is_empty()
+        tops = [operators_card(analyzed), slices_card(analyzed) if on_host else kernels_card(analyzed)]
+    missing = [each for each in [losses_card(analyzed)] if each is not None]
+    lost = bool(events_not_as_stored(analyzed.facts.trace.losses) or analyzed.facts.trace.losses.notes)
     return html.Div(
         [
-            tiles(study),
-            html.Div([steps_card(study, steps, scheme), mean_card(study, scheme)], className="profile-row wide-first"),
-            # What is missing concerns all figures; an arrow's end is no news.
-            *([*missing, findings_card(study)] if lost else [findings_card(study), *missing]),
+            tiles(analyzed),
             html.Div(
-                [*tops, figures_card(study), facts_card(study, workers)],
+                [steps_card(analyzed, steps, scheme), mean_card(analyzed, scheme)], className="profile-row wide-first"
+            ),
+            # What is missing concerns all figures; an arrow's end is no news.
+            *([*missing, findings_card(analyzed)] if lost else [findings_card(analyzed), *missing]),
+            html.Div(
+                [*tops, figures_card(analyzed), facts_card(analyzed, workers)],
                 className="profile-row",
             ),
         ],
@@ -86,10 +88,10 @@ def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
     )
 
 
-def tiles(study: Study) -> html.Div:
+def tiles(analyzed: AnalyzedTrace) -> html.Div:
     """Return the figures that one looks for first."""
-    known = {row["name"]: row for row in study.table("overview").to_dicts()}
-    numbered = bool(study.facts.trace.steps)
+    known = {row["name"]: row for row in analyzed.table("overview").to_dicts()}
+    numbered = bool(analyzed.facts.trace.steps)
     labels = _TILES if numbered else _TILES_OF_ONE
     shown = max(1, sum(name in known for name in labels))
     return html.Div(
@@ -116,28 +118,28 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme, *, legend: bool = False) -> html.Section:
+def steps_card(analyzed: AnalyzedTrace, steps: "pl.DataFrame", scheme: Scheme, *, legend: bool = False) -> html.Section:
     """Time of each step by category, as bars that lead to the step on the Timeline."""
     import polars as pl
 
-    title = "Time of each step" if study.facts.trace.steps else "Whole trace"
+    title = "Time of each step" if analyzed.facts.trace.steps else "Whole trace"
     if steps.is_empty():
         return card(title, nothing("The trace has no slices, so there are no steps."))
     shown = figures.shown_steps(steps)
-    at = ["" if place is None else place.range for place in places_of(shown, "start_ns", "total_ns", study.start_ns)]
-    numbered = bool(study.facts.trace.steps)
+    at = ["" if place is None else place.range for place in places_of(shown, "start_ns", "total_ns", analyzed.start_ns)]
+    numbered = bool(analyzed.facts.trace.steps)
     figure = figures.step_chart(
         shown.with_columns(pl.Series("at", at, dtype=pl.String)), scheme, numbered=numbered, legend=legend
     )
     note = "until the last kernel that the step launched has ended; click a bar to see it on the Timeline"
     if len(shown) < len(steps):
         note = f"the slowest {len(shown):,} of {len(steps):,} steps; " + note
-    if not study.facts.trace.steps:
-        note = "the trace marks no steps: all of it counts as one"
-    left = len(study.facts.trace.steps) - len(steps)
+    if not analyzed.facts.trace.steps:
+        note = "the trace has no step markers and counts as one step"
+    left = len(analyzed.facts.trace.steps) - len(steps)
     words = f"{counted(left, 'last step')} left out: the profiler seems to have stopped before its kernels had run."
     graph = dcc.Graph(
-        id=chart_id(study, "steps"),
+        id=chart_id(analyzed, "steps"),
         figure=figure,
         config=GRAPH_CONFIG,
         style={"height": "100%"},
@@ -146,9 +148,9 @@ def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme, *, legend: b
     return card(title, html.Div(graph, className="profile-chart"), below, aside=hint(note))
 
 
-def mean_card(study: Study, scheme: Scheme) -> html.Section:
+def mean_card(analyzed: AnalyzedTrace, scheme: Scheme) -> html.Section:
     """Return the mean step by category: the legend of the bars, and their shares."""
-    rows = {row["category"]: row for row in study.table("mean_step").to_dicts()}
+    rows = {row["category"]: row for row in analyzed.table("mean_step").to_dicts()}
     lines = [
         html.Div(
             [
@@ -171,21 +173,21 @@ def mean_card(study: Study, scheme: Scheme) -> html.Section:
     ]
     content = html.Div(lines, className="profile-shares") if lines else nothing("No step took any time.")
     about = "If several overlap, time counts for the first in this list."
-    title = "Mean step" if study.facts.trace.steps else "Whole trace by category"
+    title = "Mean step" if analyzed.facts.trace.steps else "Whole trace by category"
     return card(title, content, html.P(about, className="profile-note") if lines else None)
 
 
-def findings_card(study: Study) -> html.Section:
+def findings_card(analyzed: AnalyzedTrace) -> html.Section:
     """Return what stands out, each with its evidence and a way to it."""
-    found = study.table("findings").to_dicts()
+    found = analyzed.table("findings").to_dicts()
     if not found:
-        return card("Findings", nothing("Nothing stands out."))
-    entries = [html.Li(_finding(study, finding), **{"data-severity": finding["severity"]}) for finding in found]
+        return card("Findings", nothing("No findings."))
+    entries = [html.Li(_finding(analyzed, finding), **{"data-severity": finding["severity"]}) for finding in found]
     return card("Findings", html.Ul(entries, className="profile-findings"))
 
 
-def _finding(study: Study, finding: Mapping[str, Any]) -> list[Any]:
-    links = evidence_links(study, finding["metric"])
+def _finding(analyzed: AnalyzedTrace, finding: Mapping[str, Any]) -> list[Any]:
+    links = evidence_links(analyzed, finding["metric"])
     if finding["metric"] == "losses":
         links = [html.A("See which", href="#profile-lost", className="profile-link profile-to-lost")]
     evidence = finding["evidence"][:1].upper() + finding["evidence"][1:]
@@ -211,44 +213,48 @@ def _figure(finding: Mapping[str, Any]) -> str:
     return f"{label_of(name)} {texts.of_unit(finding['value'], unit)}{limit}"
 
 
-def operators_card(study: Study) -> html.Section:
+def operators_card(analyzed: AnalyzedTrace) -> html.Section:
     """Return the operators that took longest themselves."""
-    frame = study.table("operators").head(TOP)
+    frame = analyzed.table("operators").head(TOP)
     on_device = bool(len(frame)) and frame["device_self_ns"].sum() > 0
     column = "device_self_ns" if on_device else "host_self_ns"
-    whole = study.table("operators")
-    at = study.kept(
-        "longest by name", "their longest calls", lambda: named_places(study, study.facts.operator_slices, frame)
+    whole = analyzed.table("operators")
+    at = analyzed.kept(
+        "longest by name", "their longest calls", lambda: named_places(analyzed, analyzed.facts.operator_slices, frame)
     )
     title = "Top operators by own time on the " + ("device" if on_device else "host")
-    rows = _top_rows(study, frame["name"], frame["calls"], whole[column], at)
-    return _top(study, title, rows, "The trace has no operators.", "operators", "Calls")
+    rows = _top_rows(analyzed, frame["name"], frame["calls"], whole[column], at)
+    return _top(analyzed, title, rows, "The trace has no operators.", "operators", "Calls")
 
 
-def slices_card(study: Study) -> html.Section:
+def slices_card(analyzed: AnalyzedTrace) -> html.Section:
     """Return the slices that took longest themselves, whatever they are. Marks of steps are no work."""
     import polars as pl
 
-    steps = {step.name for step in study.facts.trace.steps}
-    whole = study.table("slices").filter(~pl.col("name").is_in(list(steps)))
+    steps = {step.name for step in analyzed.facts.trace.steps}
+    whole = analyzed.table("slices").filter(~pl.col("name").is_in(list(steps)))
     # Lifetimes of tensors and the profiler's own notes are no work either, unless there is nothing else.
-    work = study.facts.kinds[whole["slice"].to_numpy()] != KINDS.index("other")
+    work = analyzed.facts.kinds[whole["slice"].to_numpy()] != KINDS.index("other")
     whole = whole.filter(pl.Series(work, dtype=pl.Boolean)) if work.any() else whole
     frame = whole.head(TOP)
-    rows = _top_rows(study, frame["name"], frame["count"], whole["self_ns"], places(study, frame["slice"].to_list()))
-    return _top(study, "Top slices by own time", rows, "The trace has no slices but its steps.", "slices", "Count")
+    rows = _top_rows(
+        analyzed, frame["name"], frame["count"], whole["self_ns"], places(analyzed, frame["slice"].to_list())
+    )
+    return _top(analyzed, "Top slices by own time", rows, "The trace has no slices but its steps.", "slices", "Count")
 
 
-def kernels_card(study: Study) -> html.Section:
+def kernels_card(analyzed: AnalyzedTrace) -> html.Section:
     """Return the kernels that took longest."""
-    whole = study.table("kernels")
+    whole = analyzed.table("kernels")
     frame = whole.head(TOP)
-    at = named_places(study, kernels_of(study.facts).slice, frame)
-    rows = _top_rows(study, frame["name"], frame["count"], whole["total_ns"], at)
-    return _top(study, "Top kernels", rows, "No kernel ran: the trace has no device activity.", "kernels", "Count")
+    at = named_places(analyzed, kernels_of(analyzed.facts).slice, frame)
+    rows = _top_rows(analyzed, frame["name"], frame["count"], whole["total_ns"], at)
+    return _top(analyzed, "Top kernels", rows, "No kernel ran: the trace has no device activity.", "kernels", "Count")
 
 
-def _top_rows(study: Study, names: "pl.Series", counts: "pl.Series", times: "pl.Series", at: Places) -> list[html.Tr]:
+def _top_rows(
+    analyzed: AnalyzedTrace, names: "pl.Series", counts: "pl.Series", times: "pl.Series", at: Places
+) -> list[html.Tr]:
     """Return rows of the first of ``times``, which has all of them: shares are of their sum."""
     found = times.to_list()
     whole = sum(found) or 1
@@ -257,7 +263,7 @@ def _top_rows(study: Study, names: "pl.Series", counts: "pl.Series", times: "pl.
         html.Tr(
             [
                 html.Td(
-                    timeline_link(study.source.id, place, _cut(words, name)) if place else _cut(words, name),
+                    timeline_link(analyzed.source.id, place, _cut(words, name)) if place else _cut(words, name),
                     className="name",
                     title=name,
                 ),
@@ -283,31 +289,33 @@ def _cut(words: str, name: str) -> html.Span:
     return html.Span(parts, className="cut-name", **{"data-name": name})
 
 
-def _top(study: Study, title: str, rows: list[html.Tr], empty: str, page: Page, counted_as: str) -> html.Section:
+def _top(
+    analyzed: AnalyzedTrace, title: str, rows: list[html.Tr], empty: str, page: Page, counted_as: str
+) -> html.Section:
     if not rows:
         return card(title, nothing(empty))
     head = html.Tr([html.Th("Name"), html.Th(counted_as), html.Th("Time"), html.Th("Share")])
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="profile-top")
-    return card(title, table, aside=page_link(page, study.source.id, "All"))
+    return card(title, table, aside=page_link(page, analyzed.source.id, "All"))
 
 
-def facts_card(study: Study, workers: int) -> html.Section:
+def facts_card(analyzed: AnalyzedTrace, workers: int) -> html.Section:
     """Return what the trace says of the run, the host and the devices."""
-    pairs = list(run_facts(study, workers))[:MOST_FACTS]
+    pairs = list(run_facts(analyzed, workers))[:MOST_FACTS]
     parts = [part for name, value in pairs for part in (html.Dt(name), html.Dd(value))]
     return card("Run and devices", html.Dl(parts, className="profile-facts"))
 
 
-def run_facts(study: Study, workers: int = 1) -> Iterator[tuple[str, str]]:
+def run_facts(analyzed: AnalyzedTrace, workers: int = 1) -> Iterator[tuple[str, str]]:
     """Yield facts of the run, the host, the software and the devices, as name and text."""
-    trace = study.facts.trace
+    trace = analyzed.facts.trace
     known = trace.metadata
-    yield "Run", study.source.run
-    yield "Trace", study.source.label
-    if study.source.left_out:
-        yield "Not listed", f"{', '.join(study.source.left_out)}: the same recording with less in it"
+    yield "Run", analyzed.source.run
+    yield "Trace", analyzed.source.label
+    if analyzed.source.left_out:
+        yield "Not listed", f"{', '.join(analyzed.source.left_out)}: the same recording with less in it"
     if trace.epoch_ns is not None:
-        begun = datetime.fromtimestamp((trace.epoch_ns + study.start_ns) // 10**9, UTC)
+        begun = datetime.fromtimestamp((trace.epoch_ns + analyzed.start_ns) // 10**9, UTC)
         yield "Recorded at", begun.strftime("%Y-%m-%d %H:%M:%S UTC")
     yield "Slices", f"{count(len(trace))} on {counted(len(trace.lanes), 'lane')}"
     if not trace.losses.counts and not trace.losses.notes:
@@ -371,9 +379,9 @@ def versions(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
-def device_names(study: Study) -> str:
+def device_names(analyzed: AnalyzedTrace) -> str:
     """Return the names of the devices, each once; "the device" where none is stated."""
-    found = study.facts.trace.metadata.get("deviceProperties")
+    found = analyzed.facts.trace.metadata.get("deviceProperties")
     listed = (
         [str(each.get("name", "")) for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
     )
@@ -393,7 +401,7 @@ def device_text(device: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def figures_card(study: Study) -> html.Section:
+def figures_card(analyzed: AnalyzedTrace) -> html.Section:
     """Return all metrics that the trace tells, folded until somebody asks."""
     rows = [
         html.Tr(
@@ -404,7 +412,7 @@ def figures_card(study: Study) -> html.Section:
             ],
             **{"data-metric": row["name"]},
         )
-        for row in study.table("overview").to_dicts()
+        for row in analyzed.table("overview").to_dicts()
     ]
     note = "Conditions of stepscope analyze --fail-if compare these."
     table = html.Table(html.Tbody(rows), className="profile-metrics")
@@ -415,10 +423,10 @@ def figures_card(study: Study) -> html.Section:
     )
 
 
-def losses_card(study: Study) -> html.Section | None:
+def losses_card(analyzed: AnalyzedTrace) -> html.Section | None:
     """Return what could not be shown as it was stored: a line, which opens a table. None where everything could."""
-    losses = study.facts.trace.losses
-    table = losses_table(study).frame.to_dicts()
+    losses = analyzed.facts.trace.losses
+    table = losses_table(analyzed).frame.to_dicts()
     if not table and not losses.notes:
         return None
     notes = html.Ul([html.Li(note) for note in losses.notes], className="profile-losses") if losses.notes else None
@@ -426,7 +434,7 @@ def losses_card(study: Study) -> html.Section | None:
         return card("Not shown as stored", notes, name="lost")
     reasons = ", ".join(counted_reason(row["reason"], row["count"]) for row in table[:3])
     more = f", and {counted(len(table) - 3, 'reason')} more" if len(table) > 3 else ""
-    line = [html.Strong(" · ".join(losses_words(study))), html.Span(f"{reasons}{more}")]
+    line = [html.Strong(" · ".join(losses_words(analyzed))), html.Span(f"{reasons}{more}")]
     head = html.Tr([html.Th(title) for title in ("Reason", "Count", "What it means", "For example")])
     body = [
         html.Tr(

@@ -18,20 +18,20 @@ from stepscope.dashboard.page.controls import (
 )
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.base import Panel
-from stepscope.dashboard.panels.profile.ask import answer_of, beside, rank_sources
-from stepscope.dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
+from stepscope.dashboard.panels.profile.request import answer_of, beside, rank_sources
 from stepscope.dashboard.panels.profile.routes import make_router
 from stepscope.dashboard.panels.profile.rows import chosen_id
-from stepscope.dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked, Page
+from stepscope.dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Page, PageRequest
+from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import heavy
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces, analyzed_traces_of
 from stepscope.dashboard.traces.choices import choices, newest, open_button, trace_select
 from stepscope.dashboard.traces.drop_route import UPLOADS
 from stepscope.dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
 from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
-from stepscope.dashboard.traces.studies import Studies, studies_of
 from stepscope.summary.snapshot import Snapshot
 
 PARTS: Final = ("choices", "pages", "absent", "options", "facts", "body", "chosen")
@@ -52,7 +52,7 @@ class ProfilePanel(Panel):
         return has_traces(snapshot)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
-        first: tuple[Page, ...] = ("overview", Asked.of(view).page)
+        first: tuple[Page, ...] = ("overview", PageRequest.of(view).page)
         return html.Div(
             [
                 html.Div(
@@ -87,7 +87,7 @@ class ProfilePanel(Panel):
         )
 
     def register(self, app: Dash, live: Live) -> None:
-        studies = studies_of(live)
+        analyzed_traces = analyzed_traces_of(live)
         for function, output, given in (
             ("profileProgress", Output("profile-progress", "title"), Input("profile-running", "data")),
             (
@@ -126,29 +126,31 @@ class ProfilePanel(Panel):
             colors: Scheme = "dark" if scheme == "dark" else "light"
             sources = trace_sources(live.snapshot())
             chosen = TRACE.of(view) or trace or newest(sources)
-            asked = Asked.of(view)
-            keys = _keys(asked, chosen, sources, colors)
+            requested = PageRequest.of(view)
+            keys = _keys(requested, chosen, sources, colors)
             if keys == known:
                 raise dash.exceptions.PreventUpdate
-            made = _parts(studies, view, asked, chosen, sources, colors)
+            made = _parts(analyzed_traces, view, requested, chosen, sources, colors)
             return *(made[part] if keys[part] != known.get(part) else no_update for part in PARTS), keys
 
     def router(self, live: Live) -> APIRouter | None:
         return make_router(live)
 
 
-def _keys(asked: Asked, chosen: str | None, sources: Sequence[TraceSource], scheme: Scheme) -> dict[str, str]:
+def _keys(requested: PageRequest, chosen: str | None, sources: Sequence[TraceSource], scheme: Scheme) -> dict[str, str]:
     """Return what each part depends on; figures have the colors of the scheme in them."""
     versions = {source.id: source.version for source in sources}
-    involved = [chosen, asked.before, *(source.id for source in rank_sources(asked, chosen, sources))]
+    involved = [chosen, requested.before, *(source.id for source in rank_sources(requested, chosen, sources))]
     state = [(each, versions.get(each or "")) for each in involved]
     listing = choices(sources, chosen)
-    body = fingerprint((asked.relevant(), state, scheme))
+    body = fingerprint((requested.relevant(), state, scheme))
     return {
         "choices": fingerprint(listing),
-        "pages": fingerprint((state[0], listing, asked.page)),
+        "pages": fingerprint((state[0], listing, requested.page)),
         "absent": fingerprint((state[0], listing)),
-        "options": fingerprint((asked.page, chosen, state[0], listing if asked.page in ("ranks", "diff") else ())),
+        "options": fingerprint(
+            (requested.page, chosen, state[0], listing if requested.page in ("ranks", "diff") else ())
+        ),
         "facts": fingerprint(state[0]),
         "body": body,
         "chosen": body,
@@ -156,9 +158,9 @@ def _keys(asked: Asked, chosen: str | None, sources: Sequence[TraceSource], sche
 
 
 def _parts(
-    studies: Studies,
+    analyzed_traces: AnalyzedTraces,
     view: View,
-    asked: Asked,
+    requested: PageRequest,
     chosen: str | None,
     sources: Sequence[TraceSource],
     scheme: Scheme,
@@ -166,22 +168,22 @@ def _parts(
     """Return what the panel shows, by part."""
     listing = choices(sources, chosen)
     parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None, "chosen": None}
-    parts |= {"pages": shown_pages({}, asked.page), "absent": None}
+    parts |= {"pages": shown_pages({}, requested.page), "absent": None}
     try:
-        answer = answer_of(studies, asked, chosen, sources)
+        answer = answer_of(analyzed_traces, requested, chosen, sources)
     except TraceUnavailableError as error:
         return parts | {"body": notice("This trace cannot be shown", str(error))}
-    ranks = [source.id for source in rank_sources(asked, chosen, sources)]
-    body: Any = page_content(asked, answer.study, answer.tables, scheme, answer.workers)
+    ranks = [source.id for source in rank_sources(requested, chosen, sources)]
+    body: Any = page_content(requested, answer.analyzed, answer.tables, scheme, answer.workers)
     if answer.missing:
         body = notice(*answer.missing)
-    absent = absent_pages(answer.study, len(beside(answer.study.source, sources)), len(sources))
+    absent = absent_pages(answer.analyzed, len(beside(answer.analyzed.source, sources)), len(sources))
     return {
         "choices": listing,
-        "pages": shown_pages(absent, asked.page),
-        "absent": absent_menu(absent, answer.study.source.id),
-        "options": options_of(asked.page, view, answer.study, listing, ranks),
-        "facts": trace_line(answer.study),
+        "pages": shown_pages(absent, requested.page),
+        "absent": absent_menu(absent, answer.analyzed.source.id),
+        "options": options_of(requested.page, view, answer.analyzed, listing, ranks),
+        "facts": trace_line(answer.analyzed),
         "body": body,
         "chosen": next(([each.name, chosen_id(each)] for each in answer.tables if each.chosen is not None), None),
     }

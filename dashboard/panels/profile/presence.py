@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from stepscope.dashboard.panels.profile.analysis_tables import is_step_stats
 from stepscope.dashboard.panels.profile.settings import PAGES, Page
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.analysis.code import has_stacks
 from stepscope.profiler.analysis.reasons import (
     NO_COPIES,
@@ -43,30 +43,30 @@ def has_plugins() -> bool:
     return any(analysis.of == "trace" for analysis in OTHERS.records())
 
 
-def absent_pages(study: Study, workers: int, traces: int) -> dict[Page, str]:
+def absent_pages(analyzed: AnalyzedTrace, workers: int, traces: int) -> dict[Page, str]:
     """Return pages without anything to show, and why.
 
     Args:
-        study: the open trace.
+        analyzed: the open trace.
         workers: how many traces are in its folder.
         traces: how many traces there are.
     """
-    found = study.kept("pages", "which pages have something to show", lambda: _of_trace(study))
+    found = analyzed.kept("pages", "which pages have something to show", lambda: _of_trace(analyzed))
     together: dict[Page, str] = {"ranks": "" if workers > 1 else NO_RANKS, "diff": "" if traces > 1 else NO_OTHER}
     reasons = found | together
     return {page: reasons[page] for page in PAGES if reasons.get(page)}
 
 
-def _of_trace(study: Study) -> dict[Page, str]:
-    facts = study.facts
+def _of_trace(analyzed: AnalyzedTrace) -> dict[Page, str]:
+    facts = analyzed.facts
     every = facts.every_device_activity
-    stats = is_step_stats(study)
+    stats = is_step_stats(analyzed)
     return {
         "operators": _unless(len(facts.operator_slices), NO_OPERATORS),
         "kernels": _unless(every.of("kernel", "communication").any(), NO_DEVICE),
         "copies": _unless(every.of("memcpy", "memset").any(), NO_COPIES),
         "idle": _unless(len(every.slice), NO_DEVICE),
-        "memory": _unless(len(study.table("memory")), NO_MEMORY),
+        "memory": _unless(len(analyzed.table("memory")), NO_MEMORY),
         "input": _unless(len(facts.slices("data_loading")), NO_LOADING),
         "code": _unless(has_stacks(facts), NO_STACKS),
         "roofline": _unless(has_flops(facts), NO_FLOPS),

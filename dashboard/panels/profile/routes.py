@@ -7,14 +7,14 @@ from fastapi.responses import Response
 
 from stepscope.dashboard.export.tables import csv_pieces, json_pieces
 from stepscope.dashboard.page.state import MAX_QUERY, decode
-from stepscope.dashboard.panels.profile.ask import answer_of
 from stepscope.dashboard.panels.profile.messages import Progress
-from stepscope.dashboard.panels.profile.settings import Asked
+from stepscope.dashboard.panels.profile.request import answer_of
+from stepscope.dashboard.panels.profile.settings import PageRequest
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import HeavyRoute, Pieces
+from stepscope.dashboard.traces.analyzed_traces import analyzed_traces_of
 from stepscope.dashboard.traces.sources import TraceUnavailableError, trace_sources
-from stepscope.dashboard.traces.studies import studies_of
 
 
 def make_router(live: Live) -> APIRouter:
@@ -31,25 +31,25 @@ def make_router(live: Live) -> APIRouter:
         """Return a table of the page that ``view`` shows: all its rows, with times in nanoseconds of the trace's
         clock.
         """
-        asked = Asked.of(decode(view))
+        requested = PageRequest.of(decode(view))
         sources = trace_sources(live.snapshot())
         try:
-            answer = answer_of(studies_of(live), asked, asked.trace or trace or None, sources)
+            answer = answer_of(analyzed_traces_of(live), requested, requested.trace or trace or None, sources)
         except TraceUnavailableError as error:
             raise HTTPException(404, str(error)) from error
         found = {each.name: each for each in answer.tables}
         if name not in found:
             known = ", ".join(found) or "none"
-            raise HTTPException(404, f"Page {asked.page!r} has no table {name!r}. It has: {known}.")
+            raise HTTPException(404, f"Page {requested.page!r} has no table {name!r}. It has: {known}.")
         pieces = csv_pieces if extension == "csv" else json_pieces
         media = "text/csv" if extension == "csv" else "application/json"
-        headers = attachment(f"{answer.study.source.run}_{name}", extension)
+        headers = attachment(f"{answer.analyzed.source.run}_{name}", extension)
         return Pieces(pieces(found[name].frame), media_type=media, headers=headers)
 
     @routes.get("/progress")
     async def progress() -> list[Progress]:
         """Return what is being read or worked out, the latest first, and for how many seconds it has been."""
-        now = studies_of(live).progress.now()
+        now = analyzed_traces_of(live).progress.now()
         return [{"what": what, "seconds": round(seconds, 1)} for what, seconds in now]
 
     return routes

@@ -129,7 +129,7 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class PageRequest:
     """What the panel is asked to show."""
 
     page: Page
@@ -147,7 +147,7 @@ class Asked:
     peak_gbps: float
 
     @classmethod
-    def of(cls, view: View) -> "Asked":
+    def of(cls, view: View) -> "PageRequest":
         """Return what a view asks for."""
         return cls(
             page=cast(Page, PAGE.of(view)),

@@ -14,8 +14,8 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from stepscope.dashboard.embeddings.dataset import Column, Dataset
 from stepscope.dashboard.embeddings.job_queue import Picture
-from stepscope.dashboard.embeddings.judgments import check_picture, listed, picture_of
 from stepscope.dashboard.embeddings.methods import MOST_POINTS
+from stepscope.dashboard.embeddings.quality_and_clusters import check_picture, listed, picture_of
 from stepscope.dashboard.embeddings.requests import (
     LONGEST,
     ColumnName,
@@ -29,8 +29,8 @@ from stepscope.dashboard.embeddings.requests import (
     check_row,
     finite,
 )
-from stepscope.dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
 from stepscope.dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
+from stepscope.dashboard.embeddings.selections import Rows, RowsError, decoded_rows
 from stepscope.dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
 from stepscope.dashboard.panels.projector import messages
 from stepscope.dashboard.projections.neighbors import Metric, neighbors_of
@@ -39,7 +39,7 @@ from stepscope.dashboard.server.bodies import JsonBody, parsed
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 MOST_TABLE_ROWS: Final = 500
 MOST_LABELS: Final = 2_000
@@ -70,16 +70,16 @@ class RowsOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def make_router(live: Live) -> APIRouter:
     """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
-    asked = EmbeddingRequests(live)
-    _add_lists(router, asked)
-    _add_columns(router, asked)
-    _add_tables(router, live, asked)
-    _add_searches(router, asked)
-    _add_assets(router, asked)
+    requested = EmbeddingRequests(live)
+    _add_lists(router, requested)
+    _add_columns(router, requested)
+    _add_tables(router, live, requested)
+    _add_searches(router, requested)
+    _add_assets(router, requested)
     return router
 
 
-def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
+def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.get("/embeddings")
     def embeddings(request: Request) -> Response:
         """Return the embeddings of the log directory, by run, and those that were dropped on the page.
@@ -96,21 +96,21 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
                 "shape": source.shape,
                 "problem": source.problem,
             }
-            for source in asked.sources()
+            for source in requested.sources()
         ]
-        told: messages.EmbeddingsAnswer = {"embeddings": rows, "unlisted": asked.unlisted()}
-        return json_answer(request, told)
+        reported: messages.EmbeddingsAnswer = {"embeddings": rows, "unlisted": requested.unlisted()}
+        return json_answer(request, reported)
 
     @router.get("/dataset")
     def dataset(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
         """Return one embedding at one step: its size, its columns, and what is wrong with its files."""
-        source = asked.source(embedding_id)
-        found = asked.opened(source, step)
+        source = requested.source(embedding_id)
+        found = requested.opened(source, step)
         # Whoever looks at points will have them projected.
-        asked.jobs.warm()
+        requested.jobs.warm()
         sprite = found.sprite
         query = urlencode({"id": embedding_id} | ({} if step is None else {"step": step}))
-        told: messages.DatasetInfo = {
+        reported: messages.DatasetInfo = {
             "id": found.id,
             "label": found.label,
             "run": found.run,
@@ -121,7 +121,7 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
             "digest": found.digest,
             "left_out": np.setdiff1d(np.arange(found.rows[-1] + 1), found.rows).tolist() if len(found.rows) else [],
             "problems": [{"kind": p.kind, "message": p.message, "count": p.count} for p in found.problems],
-            "columns": [_described(column, found, asked) for column in asked.derived.all_of(found)],
+            "columns": [_described(column, found, requested) for column in requested.derived.all_of(found)],
             "sprite": None
             if sprite is None
             else {
@@ -133,10 +133,10 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
             "bookmarks": found.bookmarks,
             "limits": {str(method): most for method, most in MOST_POINTS.items()},
         }
-        return json_answer(request, told)
+        return json_answer(request, reported)
 
 
-def _described(column: Column, dataset: Dataset, asked: EmbeddingRequests) -> messages.ColumnInfo:
+def _described(column: Column, dataset: Dataset, requested: EmbeddingRequests) -> messages.ColumnInfo:
     low = high = None
     if column.numbers is not None:
         known = column.numbers[np.isfinite(column.numbers)]
@@ -153,11 +153,11 @@ def _described(column: Column, dataset: Dataset, asked: EmbeddingRequests) -> me
         "minimum": low,
         "maximum": high,
         "missing": missing,
-        "derived": column in asked.derived.of(dataset),
+        "derived": column in requested.derived.of(dataset),
     }
 
 
-def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
+def _add_columns(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.get("/column")
     def column(
         request: Request, embedding_id: EmbeddingId, name: ColumnName, step: Step = None, codes: bool = False
@@ -168,7 +168,7 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
         With ``codes`` a column of few numbers is given by its categories too. A column of too many texts has no
         array.
         """
-        found = asked.column(asked.dataset(embedding_id, step), name)
+        found = requested.column(requested.dataset(embedding_id, step), name)
         pack = ColumnPack()
         header: messages.ColumnHeader = {"name": found.name, "kind": found.kind, "categories": None}
         if found.codes is not None and (codes or found.numbers is None):
@@ -201,8 +201,8 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
         return json_answer(request, texts(parsed(body, LabelsOrder)))
 
     def texts(order: LabelsOrder) -> messages.LabelsAnswer:
-        dataset = asked.dataset(order.id, order.step)
-        column = asked.column(dataset, order.name)
+        dataset = requested.dataset(order.id, order.step)
+        column = requested.column(dataset, order.name)
         if len(order.rows) > MOST_LABELS:
             raise HTTPException(422, f"There are labels of at most {MOST_LABELS:,} points in one answer.")
         for row in order.rows:
@@ -210,7 +210,7 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
         return {"texts": texts_of(column, np.array(order.rows, np.uint32))}
 
 
-def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None:
+def _add_tables(router: APIRouter, live: Live, requested: EmbeddingRequests) -> None:
     orders = live.shared(Orders)
 
     @router.get("/table")
@@ -225,50 +225,50 @@ def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None
         rows_of: RowsKey = None,
     ) -> Response:
         """Return points as rows of a table: "#" is the place, the others are the columns."""
-        dataset = asked.dataset(embedding_id, step)
+        dataset = requested.dataset(embedding_id, step)
         count = len(dataset.points)
-        chosen = asked.rows(dataset, rows_of)
+        chosen = requested.rows(dataset, rows_of)
         if sort is None or sort == ROW:
             order = np.arange(count, dtype=np.uint32) if chosen is None else chosen
             order = order[::-1] if descending else order
         else:
-            order = orders.of(dataset.digest, asked.column(dataset, sort), descending=descending)
+            order = orders.of(dataset.digest, requested.column(dataset, sort), descending=descending)
             if chosen is not None:
                 order = order[np.isin(order, chosen)]
         shown = order[offset : offset + limit]
-        told: messages.TableAnswer = {
+        reported: messages.TableAnswer = {
             "count": len(order),
-            "rows": table_rows(asked.derived.all_of(dataset), shown),
+            "rows": table_rows(requested.derived.all_of(dataset), shown),
         }
-        return json_answer(request, told)
+        return json_answer(request, reported)
 
     @router.post("/rows")
     def keep_rows(request: Request, body: JsonBody) -> Response:
         """Keep points under a key, for tables, projections and exports; the body is a `RowsOrder`."""
         order = parsed(body, RowsOrder)
-        dataset = asked.dataset(order.id, order.step)
+        dataset = requested.dataset(order.id, order.step)
         try:
             rows = decoded_rows(order.rows, len(dataset.points))
         except RowsError as error:
             raise HTTPException(422, str(error)) from error
-        told: messages.RowsKept = {"key": asked.row_sets.keep(rows), "count": len(rows)}
-        return json_answer(request, told)
+        reported: messages.RowsKept = {"key": requested.row_sets.keep(rows), "count": len(rows)}
+        return json_answer(request, reported)
 
     @router.get("/row")
     def row(request: Request, embedding_id: EmbeddingId, row: Row, step: Step = None) -> Response:
         """Return all that is known of one point."""
-        dataset = asked.dataset(embedding_id, step)
+        dataset = requested.dataset(embedding_id, step)
         check_row(dataset, row)
-        told: messages.RowAnswer = {
+        reported: messages.RowAnswer = {
             "row": row,
             "file_row": int(dataset.rows[row]),
-            "values": text_values(asked.derived.all_of(dataset), row),
+            "values": text_values(requested.derived.all_of(dataset), row),
             "norm": finite(np.linalg.norm(dataset.points[row].astype(np.float64))),
         }
-        return json_answer(request, told)
+        return json_answer(request, reported)
 
 
-def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
+def _add_searches(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.get("/neighbors")
     def neighbors(
         request: Request,
@@ -285,23 +285,23 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
 
         With a job, those nearest in its picture, by Euclidean distance.
         """
-        dataset = asked.dataset(embedding_id, step)
+        dataset = requested.dataset(embedding_id, step)
         check_row(dataset, row)
         points, of, rows = dataset.points, row, None
         if job is not None:
             metric = "euclidean"
-            points, of, rows = _in_picture(dataset, row, picture_of(asked, job, index, listed(components)))
+            points, of, rows = _in_picture(dataset, row, picture_of(requested, job, index, listed(components)))
         begin = perf_counter()
         found = neighbors_of(points, of, count, metric)
         milliseconds = 1e3 * (perf_counter() - begin)
-        told: messages.NeighborsAnswer = {
+        reported: messages.NeighborsAnswer = {
             "rows": (found.rows if rows is None else rows[found.rows]).tolist(),
             "distances": [finite(distance) for distance in found.distances],
             "metric": metric,
             "exact": True,
             "milliseconds": round(milliseconds, 2),
         }
-        return json_answer(request, told)
+        return json_answer(request, reported)
 
     @router.get("/search")
     def found(
@@ -317,11 +317,11 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
 
         A pattern that is none, or takes too long, is no error of the caller: "error" says what is wrong.
         """
-        dataset = asked.dataset(embedding_id, step)
+        dataset = requested.dataset(embedding_id, step)
         error: str | None = None
         rows: Rows = np.empty(0, np.uint32)
         try:
-            rows = search(asked.columns_in(dataset, within), q, match, len(dataset.points))
+            rows = search(requested.columns_in(dataset, within), q, match, len(dataset.points))
         except PatternError as problem:
             error = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
         pack = ColumnPack()
@@ -330,7 +330,7 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
             "count": len(rows),
             "shown": len(rows),
             "error": error,
-            "key": asked.row_sets.keep(rows),
+            "key": requested.row_sets.keep(rows),
         }
         return body_answer(request, pack.body(header), PACK)
 
@@ -343,21 +343,21 @@ def _in_picture(dataset: Dataset, row: int, picture: Picture) -> tuple[Any, int,
         return points, row, None
     place = int(np.searchsorted(rows, row))
     if place == len(rows) or rows[place] != row:
-        raise HTTPException(404, f"The point {row} is not in the picture.")
+        raise HTTPException(404, f"The point {row} is not in the view.")
     return points, place, rows
 
 
-def _add_assets(router: APIRouter, asked: EmbeddingRequests) -> None:
+def _add_assets(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.get("/sprite", response_class=Response)
     def sprite(embedding_id: EmbeddingId, step: Step = None) -> Response:
         """Return the picture that holds the pictures of all points, line by line."""
-        found = asked.dataset(embedding_id, step).sprite
+        found = requested.dataset(embedding_id, step).sprite
         if found is None:
-            raise HTTPException(404, "The embedding has no sprite picture.")
+            raise HTTPException(404, "The embedding has no sprite image.")
         headers = {**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN}
         return Response(found.content, media_type=found.media_type, headers=headers)
 
     @router.get("/bookmarks")
     def bookmarks(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
         """Return the bookmarks of the embedding, as TensorBoard's JSON has them."""
-        return json_answer(request, asked.dataset(embedding_id, step).bookmarks)
+        return json_answer(request, requested.dataset(embedding_id, step).bookmarks)

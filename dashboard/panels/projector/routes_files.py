@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from stepscope.dashboard.embeddings.judgments import check_picture, listed, picture_of
+from stepscope.dashboard.embeddings.quality_and_clusters import check_picture, listed, picture_of
 from stepscope.dashboard.embeddings.requests import (
     Components,
     EmbeddingId,
@@ -40,25 +40,25 @@ Pixels = Annotated[int | None, Query(ge=1, le=100_000)]
 def make_router(live: Live) -> APIRouter:
     """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
-    asked = EmbeddingRequests(live)
-    _add_drops(router, asked)
-    _add_export(router, asked)
+    requested = EmbeddingRequests(live)
+    _add_drops(router, requested)
+    _add_export(router, requested)
     return router
 
 
-def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
+def _add_drops(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.post("/drop")
     async def drop(request: Request, name: FileName) -> Dropped:
         """Take a file with points; "id" is its first embedding, "ids" are all of them.
 
         The body is the file, as application/octet-stream.
         """
-        return _told(await taken(request, lambda: asked.uploads.begin(name)))
+        return _told(await taken(request, lambda: requested.uploads.begin(name)))
 
     @router.post("/drop_metadata")
     async def drop_metadata(request: Request, embedding_id: EmbeddingId, name: FileName) -> Dropped:
         """Take the metadata of a dropped file; answers as ``drop`` does."""
-        return _told(await taken(request, lambda: asked.uploads.begin_metadata(embedding_id, name)))
+        return _told(await taken(request, lambda: requested.uploads.begin_metadata(embedding_id, name)))
 
     @router.post("/drop_sprite")
     async def drop_sprite(
@@ -70,14 +70,14 @@ def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
     ) -> Dropped:
         """Take the sprite of a dropped file, with the size of one picture in it; answers as ``drop`` does."""
         sizes = () if width is None or height is None else (width, height)
-        return _told(await taken(request, lambda: asked.uploads.begin_sprite(embedding_id, name, sizes)))
+        return _told(await taken(request, lambda: requested.uploads.begin_sprite(embedding_id, name, sizes)))
 
 
 def _told(sources: Sources) -> Dropped:
     return {"id": sources[0].id, "ids": [source.id for source in sources]}
 
 
-def _add_export(router: APIRouter, asked: EmbeddingRequests) -> None:
+def _add_export(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.get("/export", response_class=Response)
     def export(
         embedding_id: EmbeddingId,
@@ -92,17 +92,17 @@ def _add_export(router: APIRouter, asked: EmbeddingRequests) -> None:
 
         With a job only the points of its picture are written, and with ``rows_of`` only those of the set.
         """
-        dataset = asked.dataset(embedding_id, step)
-        rows = asked.rows(dataset, rows_of)
+        dataset = requested.dataset(embedding_id, step)
+        rows = requested.rows(dataset, rows_of)
         chosen = np.arange(len(dataset.points), dtype=np.uint32) if rows is None else rows
         coordinates = None
         if job is not None:
-            picture = picture_of(asked, job, index, listed(components))
+            picture = picture_of(requested, job, index, listed(components))
             check_picture(dataset, picture)
             shown = np.arange(len(dataset.points), dtype=np.uint32) if picture.rows is None else picture.rows
             chosen, places, _ = np.intersect1d(shown, chosen, assume_unique=True, return_indices=True)
             coordinates = picture.coordinates[places]
         if not len(chosen):
             raise HTTPException(422, "There are no points to write. Choose others.")
-        body = export_table(asked.derived.all_of(dataset), dataset.rows, chosen, coordinates, format)
+        body = export_table(requested.derived.all_of(dataset), dataset.rows, chosen, coordinates, format)
         return Response(body, media_type=MEDIA_TYPES[format], headers=attachment(dataset.label, format))

@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
 from stepscope.dashboard.embeddings.job_queue import Action
-from stepscope.dashboard.embeddings.judgments import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
 from stepscope.dashboard.embeddings.plans import ProjectOrder, plan_projection
+from stepscope.dashboard.embeddings.quality_and_clusters import (
+    ClusterOrder,
+    listed,
+    picture_of,
+    plan_clusters,
+    plan_quality,
+)
 from stepscope.dashboard.embeddings.requests import (
     LONGEST,
     Components,
@@ -36,7 +42,7 @@ PACK: Final = "application/octet-stream"
 RATED: Final = ("trustworthiness", "continuity", "hit", "neighbors_kept")
 """What is known of each point once a picture is judged, in the order of the arrays."""
 
-Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for news.")]
+Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for updates.")]
 
 
 class ActOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,17 +56,17 @@ class ActOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def make_router(live: Live) -> APIRouter:
     """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter(tags=["projector"], route_class=SentenceRoute)
-    asked = EmbeddingRequests(live)
-    _add_beginnings(router, asked)
-    _add_news(router, asked)
+    requested = EmbeddingRequests(live)
+    _add_beginnings(router, requested)
+    _add_news(router, requested)
     return router
 
 
-def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
+def _add_beginnings(router: APIRouter, requested: EmbeddingRequests) -> None:
     def begun(request: Request, plan: Plan) -> Response:
-        job, cached = submitted(asked, plan)
-        told: BegunJob = {"job": job.key, "state": job.state, "cached": cached, "notes": job.notes}
-        return json_answer(request, told)
+        job, cached = submitted(requested, plan)
+        reported: BegunJob = {"job": job.key, "state": job.state, "cached": cached, "notes": job.notes}
+        return json_answer(request, reported)
 
     @router.post("/project")
     def project(request: Request, body: JsonBody) -> Response:
@@ -69,8 +75,8 @@ def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
         The body is a `ProjectOrder`. With "only_if_known" the job may be null.
         """
         order = parsed(body, ProjectOrder)
-        plan = plan_projection(asked, order)
-        if order.only_if_known and not asked.jobs.is_known(plan):
+        plan = plan_projection(requested, order)
+        if order.only_if_known and not requested.jobs.is_known(plan):
             none: BegunJob = {"job": None}
             return json_answer(request, none)
         return begun(request, plan)
@@ -78,21 +84,21 @@ def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
     @router.post("/clusters")
     def clusters(request: Request, body: JsonBody) -> Response:
         """Begin to find clusters, which become a column of the embedding; the body is a `ClusterOrder`."""
-        return begun(request, plan_clusters(asked, parsed(body, ClusterOrder)))
+        return begun(request, plan_clusters(requested, parsed(body, ClusterOrder)))
 
     @router.post("/job")
     def act(request: Request, body: JsonBody) -> Response:
         """Pause, resumes, perturbs, extends or cancels a job; the body is an `ActOrder`."""
         order = parsed(body, ActOrder)
-        found(asked, order.job)
+        found(requested, order.job)
         try:
-            told: ChangedJob = {"state": asked.jobs.act(order.job, order.action, order.iterations)}
+            reported: ChangedJob = {"state": requested.jobs.act(order.job, order.action, order.iterations)}
         except JobError as error:
             raise HTTPException(409, str(error)) from error
-        return json_answer(request, told)
+        return json_answer(request, reported)
 
 
-def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
+def _add_news(router: APIRouter, requested: EmbeddingRequests) -> None:
     @router.get("/frame")
     async def picture(
         job: JobKey,
@@ -105,9 +111,9 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
         Array 0 has the coordinates, point by point; array 1 which points of the dataset they are, where they are not
         all. There is no array where the picture is the one of ``after``.
         """
-        await run(LIGHT, found, asked, job)
-        await asked.jobs.wait_beyond(job, after, wait)
-        return await run(LIGHT, picture_answer, asked, job, index, after)
+        await run(LIGHT, found, requested, job)
+        await requested.jobs.wait_beyond(job, after, wait)
+        return await run(LIGHT, picture_answer, requested, job, index, after)
 
     @router.get("/quality")
     async def quality(
@@ -126,39 +132,39 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
         """
 
         def begin() -> Job:
-            picture = picture_of(asked, job, index, listed(components))
-            return submitted(asked, plan_quality(asked, picture, count, column))[0]
+            picture = picture_of(requested, job, index, listed(components))
+            return submitted(requested, plan_quality(requested, picture, count, column))[0]
 
         judged = await run(HEAVY, begin)
         end = monotonic() + wait
         while judged.state in UNFINISHED and (left := end - monotonic()) > 0:
-            await asked.jobs.wait_beyond(judged.key, judged.version, left)
-        return await run(LIGHT, quality_answer, request, asked, judged.key)
+            await requested.jobs.wait_beyond(judged.key, judged.version, left)
+        return await run(LIGHT, quality_answer, request, requested, judged.key)
 
 
-def submitted(asked: EmbeddingRequests, plan: Plan) -> tuple[Job, bool]:
+def submitted(requested: EmbeddingRequests, plan: Plan) -> tuple[Job, bool]:
     """Return the job of a plan, and whether its result was known; `HTTPException` 503 where too many wait."""
     try:
-        return asked.jobs.submit(plan)
+        return requested.jobs.submit(plan)
     except JobError as error:
         raise HTTPException(503, str(error)) from error
 
 
-def found(asked: EmbeddingRequests, key: str) -> Job:
+def found(requested: EmbeddingRequests, key: str) -> Job:
     """Return a job by its key; `HTTPException` 404 where there is none."""
     try:
-        return asked.jobs.find(key)
+        return requested.jobs.find(key)
     except JobError as error:
         raise HTTPException(404, str(error)) from error
 
 
-def picture_answer(asked: EmbeddingRequests, key: str, index: int | None, after: int) -> Response:
+def picture_answer(requested: EmbeddingRequests, key: str, index: int | None, after: int) -> Response:
     """Return a job as `stepscope.dashboard.server.binary` writes it."""
     try:
-        told, coordinates, version, rows = asked.jobs.told(key, index)
+        reported, coordinates, version, rows = requested.jobs.reported(key, index)
     except JobError as error:
         raise HTTPException(404, str(error)) from error
-    header = cast(FrameHeader, told)
+    header = cast(FrameHeader, reported)
     pack = ColumnPack()
     if coordinates is not None and version > after:
         pack.add(np.ascontiguousarray(coordinates, np.float32).reshape(-1))
@@ -169,9 +175,9 @@ def picture_answer(asked: EmbeddingRequests, key: str, index: int | None, after:
     return Response(pack.body(header), media_type=PACK, headers={"Cache-Control": "no-store"})
 
 
-def quality_answer(request: Request, asked: EmbeddingRequests, key: str) -> Response:
+def quality_answer(request: Request, requested: EmbeddingRequests, key: str) -> Response:
     """Return the result of a quality job as far as it is known."""
-    header, arrays = asked.jobs.result(key)
+    header, arrays = requested.jobs.result(key)
     pack = ColumnPack()
     names = [name for name in RATED if name in arrays]
     for name in names:

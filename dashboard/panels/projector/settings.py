@@ -81,8 +81,10 @@ FOCUS: Final = _number("projector.focus", "", 0, 1 << 32)
 """The point whose neighbors are shown, where several are selected."""
 METRIC: Final = data_choice("projector.metric", METRICS)
 SPACE: Final = data_choice("projector.space", ("original", "picture"))
-"""Where neighbors are looked for."""
-NEIGHBORS: Final = _number("projector.neighbors", "100", 1, MOST_NEIGHBORS)
+"""Where to search for neighbors."""
+NEIGHBORS: Final = replace(
+    _number("projector.neighbors", "100", 1, MOST_NEIGHBORS), former_names=("projector.neighbours",)
+)
 ISOLATE: Final = text("projector.isolate", "")
 """Points that alone are shown, as ``0-5,9``."""
 HIDDEN: Final = text("projector.hidden", "")

@@ -29,7 +29,7 @@ class ScalarsPanel(CurvePanel):
             settings=SETTINGS,
             card_order=ARRANGEMENT.order.of,
             button=layout_button,
-            nothing="No shown run has scalars",
+            nothing="No scalars in the visible runs",
         )
 
 

@@ -27,7 +27,7 @@ class _Pairs(list[tuple[str, object]]):
 def json_tree(source: str) -> str | None:
     """Return the text as HTML of nested ``details``, everything in it escaped.
 
-    None where it is no JSON object or array.
+    None where it is not a JSON object or array.
     """
     stripped = source.strip()
     if len(source) > MOST_CHARACTERS or stripped[:1] + stripped[-1:] not in ("{}", "[]"):
@@ -45,7 +45,7 @@ def json_tree(source: str) -> str | None:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _node(value: object, key: str, depth: int, left: list[int]) -> str:

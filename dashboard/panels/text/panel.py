@@ -36,7 +36,7 @@ class TextPanel(CardPanel):
             toolbar=lambda _snapshot, view: toolbar(view),
             settings=SETTINGS,
             routes=make_router,
-            nothing="No shown run has text",
+            nothing="No text in the visible runs",
         )
 
 
@@ -61,7 +61,7 @@ def toolbar(view: View) -> html.Div:
                 className="field find",
             ),
             segmented(FORMAT, view, {"markdown": "Markdown", "raw": "As written"}, "How texts are shown"),
-            segmented(SHOWN, view, {"list": "Newest first", "one": "One step"}, "How many texts of a card are shown"),
+            segmented(SHOWN, view, {"list": "Newest first", "one": "One step"}, "How many texts per card"),
             switch(LINK, view, "Link steps"),
             switch(WRAP, view, "Wrap"),
             switch(MONOSPACE, view, "Monospace"),

@@ -33,7 +33,7 @@ from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, TagN
 from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.text import PLUGIN_NAME
-from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 from stepscope.summary.series import Series
 
 SAFE: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
@@ -261,7 +261,7 @@ def parse_place(text: str) -> Place | None:
         tag, run, before = orjson.loads(text)
         return Place(str(tag), str(run), max(0, int(before)))
     except (ValueError, TypeError) as error:
-        raise HTTPException(422, f"{text[:80]!r} is no place of a search.") from error
+        raise HTTPException(422, f"{text[:80]!r} is not a place of a search.") from error
 
 
 def places_of(chosen: Iterable[Series]) -> dict[str, tuple[tuple[str, ...], int]]:

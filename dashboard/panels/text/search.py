@@ -8,7 +8,7 @@ from typing import Final
 
 from stepscope.dashboard.page.safe_html import raw_text
 from stepscope.summary.kinds.base import PayloadError
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 from stepscope.summary.series import Series
 
 MOST_TEXTS: Final = 400

@@ -103,7 +103,7 @@ def make_router(live: Live) -> APIRouter:
         check_range(start, end)
         found = opened(trace_id)
         chosen = parse_numbers(lanes, "lanes", len(found.trace.lanes))
-        values = values_of(traces_asked_for.study(trace_id), value) if value else None
+        values = values_of(traces_asked_for.analyzed(trace_id), value) if value else None
         body = payloads.window(found, start, end, width, chosen, values)
         return body_answer(request, body, "application/octet-stream")
 

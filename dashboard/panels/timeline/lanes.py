@@ -17,7 +17,7 @@ from stepscope.profiler.analysis.classify import Kind, device_number, kind_of
 from stepscope.profiler.trace import Lane, Trace
 from stepscope.profiler.traces.build import rows_of
 from stepscope.summary.errors import UserError
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 GROUP_ORDER: Final[tuple[GroupKind, ...]] = ("host", "device", "counters", "tensors", "profiler")
 
@@ -248,7 +248,7 @@ def shown_lanes(trace: Trace, pattern: str = "", *, with_lane: int | None = None
         try:
             found = [index for index, fits in zip(found, Pattern(pattern).matches(texts), strict=True) if fits]
         except PatternError as error:
-            raise UserError(f"“{pattern}” is no filter of lanes: {error}. Correct it.") from None
+            raise UserError(f"“{pattern}” is not a filter of lanes: {error}. Correct it.") from None
     if len(found) > most:
         outermost = trace.depth == 0
         busy = np.bincount(trace.lane[outermost], trace.duration_ns[outermost].astype(np.float64), len(trace.lanes))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, get_args
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
@@ -60,7 +61,7 @@ SEARCH: Setting[str] = text("timeline.search", "")
 """What is searched for."""
 MATCH: Setting[str] = data_choice("timeline.match", get_args(Match))
 """How it is compared, see `stepscope.profiler.lod.search`."""
-COLOR: Setting[str] = data_choice("timeline.color", COLORS)
+COLOR: Setting[str] = replace(data_choice("timeline.color", COLORS), former_names=("timeline.colour",))
 """What slices are colored by."""
 COMPARE: Setting[tuple[str, ...]] = names("timeline.compare")
 """Ids of the traces that are shown below the first one."""

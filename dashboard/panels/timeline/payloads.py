@@ -217,7 +217,7 @@ def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, 
     ``rank`` is the number of those that begin before ``at``, so that a reader can go on from what is visible.
 
     Raises:
-        UserError: ``pattern`` is no regular expression.
+        UserError: ``pattern`` is not a regular expression.
     """
     trace = opened.trace
     found = search(trace, pattern, match)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.panels.timeline.details import slice_row
 from stepscope.dashboard.panels.timeline.messages import Launched, Relations, SliceRow, TableRow
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.sources import OpenedTrace
-from stepscope.dashboard.traces.studies import Study
 from stepscope.profiler.analysis.classify import KINDS, Kind
 from stepscope.profiler.analysis.code import call_stack
 from stepscope.profiler.analysis.facts import Device, Facts
@@ -21,7 +21,7 @@ MAX_FRAMES = 500
 _OPERATORS: Final[tuple[Kind, ...]] = ("operator", "communication", "data_loading")
 
 
-def relations(study: Study, opened: OpenedTrace, index: int) -> Relations:
+def relations(analyzed: AnalyzedTrace, opened: OpenedTrace, index: int) -> Relations:
     """Return what the facts about the whole trace say of one slice.
 
     ``queue_ns`` is the time from the end of the call that launched it to its own start, below 0 where it starts before
@@ -29,10 +29,10 @@ def relations(study: Study, opened: OpenedTrace, index: int) -> Relations:
     launch itself, else the closest one around the slice. ``call_stack`` has the closest `MAX_FRAMES` frames, the
     outermost first. ``table`` says where its row is in the Profile panel.
     """
-    facts, trace = study.facts, opened.trace
-    kinds = study.kept("kinds of slices", "what each slice is", lambda: facts.kinds)
-    device = study.kept("device activities", "what launched what", lambda: facts.every_device_activity)
-    study.kept("parents of slices", "which slices lie in which", lambda: facts.parents)
+    facts, trace = analyzed.facts, opened.trace
+    kinds = analyzed.kept("kinds of slices", "what each slice is", lambda: facts.kinds)
+    device = analyzed.kept("device activities", "what launched what", lambda: facts.every_device_activity)
+    analyzed.kept("parents of slices", "which slices lie in which", lambda: facts.parents)
     place = np.flatnonzero(device.slice == index)
     ran_on_device = len(place) > 0
     launch = int(device.launch[place[0]]) if ran_on_device else -1

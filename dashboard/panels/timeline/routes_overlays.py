@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from stepscope.dashboard.panels.timeline import overlays, together
+from stepscope.dashboard.panels.timeline import overlays, several_traces
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.requests import End, Start, TraceId, TraceRequests, Width, check_range
 from stepscope.dashboard.traces.sources import LATEST_NS, OpenedTrace
-from stepscope.dashboard.traces.studies import Study
 from stepscope.profiler.analysis.critical_path import Path, path_of
 from stepscope.profiler.analysis.facts import Scope
 from stepscope.profiler.analysis.idle import Of, idle_gaps
 from stepscope.profiler.analysis.ranks import communication
-from stepscope.profiler.analysis.together import By, totals_by_name
+from stepscope.profiler.analysis.trace_alignment import By, totals_by_name
 from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
@@ -46,8 +46,10 @@ def make_router(live: Live) -> APIRouter:
     ) -> Response:
         """Return the critical path of the trace or of one step, where it reaches into the window."""
         check_range(start, end)
-        study = traces_asked_for.study(trace_id)
-        found = overlays.critical_path_window(_path(study, step), study.facts.trace, study.start_ns, start, end, width)
+        analyzed = traces_asked_for.analyzed(trace_id)
+        found = overlays.critical_path_window(
+            _path(analyzed, step), analyzed.facts.trace, analyzed.start_ns, start, end, width
+        )
         return json_answer(request, {"step": step, **found})
 
     @router.get("/idle")
@@ -62,13 +64,13 @@ def make_router(live: Live) -> APIRouter:
     ) -> Response:
         """When streams, or whole devices, had nothing to do, and why."""
         check_range(start, end)
-        study = traces_asked_for.study(trace_id)
-        gaps = study.kept(
+        analyzed = traces_asked_for.analyzed(trace_id)
+        gaps = analyzed.kept(
             ("idle gaps", of, scope),
             "idle gaps",
-            lambda: overlays.by_lane(idle_gaps(study.facts, of=of, scope=scope), study.facts.trace),
+            lambda: overlays.by_lane(idle_gaps(analyzed.facts, of=of, scope=scope), analyzed.facts.trace),
         )
-        found = overlays.idle_window(gaps, study.facts.trace, study.start_ns, start, end, width)
+        found = overlays.idle_window(gaps, analyzed.facts.trace, analyzed.start_ns, start, end, width)
         return json_answer(request, {"of": of, "scope": scope, **found})
 
     @router.get("/align")
@@ -82,10 +84,12 @@ def make_router(live: Live) -> APIRouter:
         """Return what to add to the relative times of each trace so that they line up with the first's."""
         if by == "name" and not name:
             raise HTTPException(422, "Parameter 'name' must be the name of a slice to line the traces up by.")
-        opened, studies = _several(traces_asked_for, ids)
-        parts = _communication(studies) if by == "collectives" else []
+        opened, analyzed_traces = _several(traces_asked_for, ids)
+        parts = _communication(analyzed_traces) if by == "collectives" else []
         try:
-            found = together.alignment(opened, [study.facts for study in studies], by, step, name, parts)
+            found = several_traces.alignment(
+                opened, [analyzed.facts for analyzed in analyzed_traces], by, step, name, parts
+            )
         except UserError as error:
             raise HTTPException(422, str(error)) from error
         return json_answer(request, found)
@@ -96,7 +100,7 @@ def make_router(live: Live) -> APIRouter:
         ids: TraceIds,
         start: Start | None = None,
         end: End | None = None,
-        limit: Annotated[int, Query(ge=1, le=together.MAX_COLLECTIVES)] = together.MAX_COLLECTIVES,
+        limit: Annotated[int, Query(ge=1, le=several_traces.MAX_COLLECTIVES)] = several_traces.MAX_COLLECTIVES,
     ) -> Response:
         """Return collectives that several ranks took part in, with the slice of each rank."""
         if (start is None) != (end is None):
@@ -107,8 +111,8 @@ def make_router(live: Live) -> APIRouter:
             window = start, end
         if len(ids) < 2:
             raise HTTPException(422, "Collectives are matched across traces: give at least two of 'id'.")
-        opened, studies = _several(traces_asked_for, ids)
-        return json_answer(request, together.collectives(opened, _communication(studies), window, limit))
+        opened, analyzed_traces = _several(traces_asked_for, ids)
+        return json_answer(request, several_traces.collectives(opened, _communication(analyzed_traces), window, limit))
 
     @router.get("/differences")
     def differences(
@@ -117,45 +121,51 @@ def make_router(live: Live) -> APIRouter:
         ranges: Annotated[
             list[str], Query(alias="range", max_length=2, description="START:END in ns since each trace's start.")
         ] = [],  # noqa: B006 - FastAPI copies it
-        limit: Annotated[int, Query(ge=1, le=together.MAX_DIFFERENCES)] = together.MAX_DIFFERENCES,
+        limit: Annotated[int, Query(ge=1, le=several_traces.MAX_DIFFERENCES)] = several_traces.MAX_DIFFERENCES,
     ) -> Response:
         """Return what two traces, or a range of each, have of every name of slices, and how that differs."""
         if len(ids) != 2 or len(ranges) not in (0, 2):
             raise HTTPException(
                 422, "Differences are those of two traces: give 'id' twice, and 'range' twice or never."
             )
-        opened, studies = _several(traces_asked_for, ids)
+        opened, analyzed_traces = _several(traces_asked_for, ids)
         windows = [_range(text) for text in ranges] or [(0, each.end_ns - each.start_ns) for each in opened]
-        tables = [_totals(study, window if ranges else None) for study, window in zip(studies, windows, strict=True)]
+        tables = [
+            _totals(analyzed, window if ranges else None)
+            for analyzed, window in zip(analyzed_traces, windows, strict=True)
+        ]
         longest = max(end - start for start, end in windows)
-        return json_answer(request, together.difference(tables[0], tables[1], longest, limit))
+        return json_answer(request, several_traces.difference(tables[0], tables[1], longest, limit))
 
     return router
 
 
-def _path(study: Study, step: int | None) -> Path:
+def _path(analyzed: AnalyzedTrace, step: int | None) -> Path:
     what = "the critical path" if step is None else f"the critical path of step {step}"
     try:
-        return study.kept(("critical path", step), what, lambda: path_of(study.facts, step=step))
+        return analyzed.kept(("critical path", step), what, lambda: path_of(analyzed.facts, step=step))
     except ValueError as error:
         raise HTTPException(404, str(error)) from error
 
 
-def _several(requests: TraceRequests, ids: list[str]) -> tuple[list[OpenedTrace], list[Study]]:
+def _several(requests: TraceRequests, ids: list[str]) -> tuple[list[OpenedTrace], list[AnalyzedTrace]]:
     if len(set(ids)) != len(ids):
         raise HTTPException(422, "Each 'id' can be given once.")
-    return [requests.opened(trace_id) for trace_id in ids], [requests.study(trace_id) for trace_id in ids]
+    return [requests.opened(trace_id) for trace_id in ids], [requests.analyzed(trace_id) for trace_id in ids]
 
 
-# Tables of single traces are kept one by one and joined afterwards: one study is never asked from within another, whose
+# Tables of single traces are kept one by one and joined afterwards: none is computed from within another, whose
 # locks two requests could take in different order.
-def _communication(studies: list[Study]) -> list["pl.DataFrame"]:
-    return [study.kept("communication", "collectives", partial(communication, study.facts)) for study in studies]
+def _communication(analyzed_traces: list[AnalyzedTrace]) -> list["pl.DataFrame"]:
+    return [
+        analyzed.kept("communication", "collectives", partial(communication, analyzed.facts))
+        for analyzed in analyzed_traces
+    ]
 
 
-def _totals(study: Study, window: tuple[int, int] | None) -> "pl.DataFrame":
-    own = None if window is None else (window[0] + study.start_ns, window[1] + study.start_ns)
-    return study.kept(("totals by name", own), "times by name", lambda: totals_by_name(study.facts, own))
+def _totals(analyzed: AnalyzedTrace, window: tuple[int, int] | None) -> "pl.DataFrame":
+    own = None if window is None else (window[0] + analyzed.start_ns, window[1] + analyzed.start_ns)
+    return analyzed.kept(("totals by name", own), "times by name", lambda: totals_by_name(analyzed.facts, own))
 
 
 def _range(text: str) -> tuple[int, int]:

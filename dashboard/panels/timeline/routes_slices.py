@@ -37,7 +37,7 @@ def make_router(live: Live) -> APIRouter:
     def relations(request: Request, trace_id: TraceId, index: Index) -> Response:
         """Launch, operator, call stack and table of one slice; the first answer of a trace may take seconds."""
         found = _with_slice(requests.opened(trace_id), index)
-        return json_answer(request, relations_of(requests.study(trace_id), found, index))
+        return json_answer(request, relations_of(requests.analyzed(trace_id), found, index))
 
     @router.get("/occurrences")
     def occurrences(request: Request, trace_id: TraceId, index: Index, scope: Scope = "all") -> Response:

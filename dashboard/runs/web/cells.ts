@@ -83,12 +83,12 @@ function runParts(item: RunItem) {
   const menu = make("button", {
     className: "row-menu",
     tabIndex: -1,
-    title: "More (right click, or the menu key)",
+    title: "More (right click or menu key)",
     "aria-label": `More for ${item.label}`,
   }, icon("dots", 14));
   const { length } = item.helpers;
   return [
-    ...(length ? [fold(!runs.isOpened(item.run), "what was logged below this run")] : []),
+    ...(length ? [fold(!runs.isOpened(item.run), "runs logged below this run")] : []),
     ...(runs.isPinned(item.run) ? [icon("run_pin", 11)] : []),
     ...nameParts(item),
     ...(length ? [count(length)] : []),

@@ -29,7 +29,7 @@ function colorEntry(row: RunRow): HTMLElement {
   input.addEventListener("change", give);
   const reset = make("button", {
     className: "quiet",
-    title: "Back to its own color",
+    title: "Reset the color",
     disabled: !runs.given(settings.paint, row.run),
   }, "Reset");
   reset.addEventListener("click", () => {
@@ -69,7 +69,7 @@ export function rename({ run }: RunRow, anchor: HTMLElement, at: Place): void {
     value: runs.given(settings.name, run) || run,
     maxLength: 200,
     className: "text-field",
-    "aria-label": `Name on the screen of ${run}`,
+    "aria-label": `Display name of ${run}`,
     spellcheck: false,
   });
   const save = () => {
@@ -83,7 +83,7 @@ export function rename({ run }: RunRow, anchor: HTMLElement, at: Place): void {
   const hint = make(
     "p",
     { className: "hint" },
-    "Only on this page and in its link; leave it empty for the run's own name.",
+    "Only on this page and in its link; leave empty for the run's name.",
   );
   popover.show(anchor, "Rename", [make("div", { className: "row" }, input, done), hint], { className: "rename", at });
   input.select();

@@ -3,7 +3,7 @@ import { setProps, settingId } from "../../web/core/dash.ts";
 import { iconButton, make, storage } from "../../web/core/dom.ts";
 import { view } from "../../web/page/view.ts";
 import { grouping } from "./grouping.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { settings } from "./settings.generated.ts";
 import { runs, type ScaleLegend, type ValuesLegend } from "./state.ts";
 import { clearFilters, filtered, onFilter, passing } from "./table.ts";
@@ -17,7 +17,7 @@ const note = (...parts: Node[]) => make("div", { className: "note" }, ...parts);
 function seedsHint(): HTMLElement[] {
   const { seeds } = runs.around();
   if (!seeds.settings || view.read(settings.group).length || storage.get(HINT) === logdir()) return [];
-  const dismiss = iconButton("close", "Do not say this again", () => {
+  const dismiss = iconButton("close", "Don't show again", () => {
     storage.set(HINT, logdir());
     notes();
   }, 11);
@@ -64,19 +64,19 @@ function legendOfScale({ low, high, light, dark }: ScaleLegend): HTMLElement {
 }
 
 function legend(): void {
-  const told = runs.around().legend;
+  const reported = runs.around().legend;
   const title = (more: string) =>
     make(
       "div",
-      { className: "legend-title", title: told?.label },
-      make("bdi", {}, told?.label ?? ""),
+      { className: "legend-title", title: reported?.label },
+      make("bdi", {}, reported?.label ?? ""),
       ...(more ? [make("span", { className: "dim" }, more)] : []),
     );
-  const parts = !told
+  const parts = !reported
     ? []
-    : "entries" in told
-    ? [title(""), legendOfValues(told)]
-    : [title(told.logarithmic ? " logarithmic" : ""), legendOfScale(told)];
+    : "entries" in reported
+    ? [title(""), legendOfValues(reported)]
+    : [title(reported.logarithmic ? " logarithmic" : ""), legendOfScale(reported)];
   document.getElementById("runs-legend")?.replaceChildren(...parts);
 }
 

@@ -5,7 +5,7 @@ import type { Choice } from "../../web/core/setting.ts";
 import { view } from "../../web/page/view.ts";
 import { quoted } from "./completion.ts";
 import { detailOf, grouping, type Mode } from "./grouping.ts";
-import { button, check, fitted, searchable, select } from "./parts.ts";
+import { button, check, fitted, searchable, select } from "./widgets.ts";
 import { write } from "./search.ts";
 import { settings } from "./settings.generated.ts";
 import { type RunFields, runs } from "./state.ts";
@@ -63,13 +63,13 @@ function details(mode: Mode, fields: RunFields): HTMLElement[] {
       min: 1,
       max: 32,
       value: detailOf(specs, mode) ?? "1",
-      "aria-label": "Folders from the top",
+      "aria-label": "Folder depth",
     });
     input.addEventListener(
       "change",
       () => view.write(settings.group, [`path:${Math.min(Math.max(Number(input.value) || 1, 1), 32)}`]),
     );
-    return [make("label", { className: "row detail" }, make("span", {}, "Folders from the top"), input)];
+    return [make("label", { className: "row detail" }, make("span", {}, "Folder depth"), input)];
   }
   if (mode === "regex") {
     const input = make("input", {
@@ -119,7 +119,7 @@ function drawing(): HTMLElement[] {
     make("h3", {}, "Draw a group as"),
     choice("Line", LINES, settings.line),
     choice("Band", BANDS, settings.band),
-    choice("Steps that differ", ALIGNMENTS, settings.align),
+    choice("Unequal steps", ALIGNMENTS, settings.align),
     check(
       "Runs of the group as thin lines",
       view.read(settings.members),
@@ -225,7 +225,7 @@ function openHelp(anchor: HTMLElement, fields: RunFields): void {
   ];
   const list = make("div", { className: "names" }, ...names.slice(0, 60).map((name) => make("code", {}, name)));
   if (names.length > 60) list.append(`and ${names.length - 60} more`);
-  popover.show(anchor, "What can be searched for", [
+  popover.show(anchor, "Search syntax", [
     make("h3", {}, "Search runs"),
     examples,
     make("h3", {}, "Names"),
@@ -233,7 +233,7 @@ function openHelp(anchor: HTMLElement, fields: RunFields): void {
     make(
       "p",
       { className: "hint" },
-      "A metric is its last value; .min and .max are its least and greatest. Other names stand in backquotes, as `learning rate`. Tab completes a name.",
+      "A metric is its last value; .min and .max are its minimum and maximum. Put other names in backquotes, such as `learning rate`. Tab completes a name.",
     ),
   ], { className: "run-settings search-help" });
 }

@@ -159,10 +159,10 @@ function showView(grid: Grid<Item, Fit>): void {
   grid.refreshCells({ force: true });
 }
 
-let asked = false;
+let requested = false;
 function update(what: Change): void {
-  if (!api && !asked) {
-    asked = true;
+  if (!api && !requested) {
+    requested = true;
     gridWhenReady<Item, Fit>(GRID).then(begin);
   }
   if (!api || api.isDestroyed()) return;

@@ -7,9 +7,9 @@ from stepscope.dashboard.server.patterns import exact_case
 from stepscope.dashboard.tensorboard.hparams.sessions import python_value
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.hparams import HParamValue
-from stepscope.summary.patterns import PatternError
 from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import ColParams, MetricName, MetricValue, SessionGroup
+from stepscope.summary.safe_regex import PatternError
 
 
 class HParamsRequestError(UserError):
@@ -110,7 +110,7 @@ def _text_filter(pattern: str, values: Sequence[HParamValue]) -> Callable[[HPara
     try:
         matches = exact_case(pattern).matches(texts)
     except PatternError as error:
-        raise HParamsRequestError(f"The filter {pattern[:80]!r} is no regular expression: {error}.") from error
+        raise HParamsRequestError(f"The filter {pattern[:80]!r} is not a regular expression: {error}.") from error
     passing = {text for text, fits in zip(texts, matches, strict=True) if fits}
     return lambda value: value in passing
 

@@ -84,7 +84,7 @@ def visible_columns(text: str) -> list[bool]:
     """Return which columns a table has.
 
     Raises:
-        HTTPException: 400 where the text is no JSON list of true and false.
+        HTTPException: 400 where the text is not a JSON list of true and false.
     """
     try:
         visible = orjson.loads(text)
@@ -143,11 +143,11 @@ def router(live: Live) -> APIRouter:
     ) -> Response:
         """Return the table of session groups as a file; ``columnsVisibility`` is a JSON list of true and false."""
         snapshot = live.snapshot()
-        asked = parsed_message(request, ListSessionGroupsRequest())
+        requested = parsed_message(request, ListSessionGroupsRequest())
         visible = visible_columns(columnsVisibility)
-        include = asked.include_metrics or not asked.HasField("include_metrics")
+        include = requested.include_metrics or not requested.HasField("include_metrics")
         columns = experiment(snapshot, include_metrics=include)
-        content = encoded(*table(columns, groups_asked_for(snapshot, asked).session_groups, visible), format)
+        content = encoded(*table(columns, groups_asked_for(snapshot, requested).session_groups, visible), format)
         extension = "tex" if format == "latex" else format
         return Response(content, media_type=MEDIA_TYPES[format], headers=attachment("hparams", extension))
 

@@ -10,7 +10,7 @@ import { failed } from "./loading.ts";
 
 const onScreen: Set<Element> = new Set();
 let toldPanel = "";
-let told = "";
+let reported = "";
 let telling = 0;
 
 function tellVisible() {
@@ -24,9 +24,9 @@ function tellVisible() {
   ]
     .sort();
   const text = JSON.stringify(keys);
-  if (panel === toldPanel && text === told) return;
+  if (panel === toldPanel && text === reported) return;
   toldPanel = panel;
-  told = text;
+  reported = text;
   setProps(panel + "-visible", { data: keys });
   groups.dispatchEvent(new CustomEvent("cards-visible", { bubbles: true, detail: { panel, keys } }));
 }
@@ -44,7 +44,7 @@ const observer = new IntersectionObserver(
 const observed = new WeakSet();
 
 function tellAgain() {
-  told = "";
+  reported = "";
   tellVisible();
 }
 
@@ -55,14 +55,14 @@ new PerformanceObserver((requests) => {
   );
   if (!requestFailed) return;
   for (const card of onScreen) {
-    if (card.ariaBusy === "true") failed(card, "The server did not answer.", tellAgain);
+    if (card.ariaBusy === "true") failed(card, "The server did not respond.", tellAgain);
   }
 }).observe({ type: "resource" });
 
 function observeCards() {
   const groups = document.querySelector<HTMLElement>(".groups[data-panel]");
   if (!groups) {
-    toldPanel = told = "";
+    toldPanel = reported = "";
     return;
   }
   for (const card of groups.querySelectorAll(".card[data-key]")) {

@@ -27,7 +27,7 @@ export function duration(seconds: number): string {
 }
 
 /** A moment in the words that an axis asks for. */
-export function told(axis: Axis, step: number, seconds: number, wall: number): string {
+export function reported(axis: Axis, step: number, seconds: number, wall: number): string {
   if (axis === "relative") return duration(seconds);
   if (axis === "wall") return when(wall);
   return "step " + stepText(step);
@@ -77,7 +77,7 @@ function stepSlider(
   function say(at: number) {
     const steps = numbers(data.steps);
     const [seconds, wall] = [numbers(data.seconds)[at], numbers(data.walls)[at]];
-    output.textContent = told(axis, steps[at], seconds, wall);
+    output.textContent = reported(axis, steps[at], seconds, wall);
     const offered = data.of > steps.length
       ? ` · ${steps.length.toLocaleString("en-US")} of ${data.of.toLocaleString("en-US")} steps offered`
       : "";

@@ -11,7 +11,7 @@ export const binary = {
    */
   unpack<T>(body: ArrayBuffer): T & { arrays: Column[] } {
     const view = new DataView(body);
-    if (view.getUint32(0, true) !== MAGIC) throw new Error("The server's answer is not what was asked for.");
+    if (view.getUint32(0, true) !== MAGIC) throw new Error("Unexpected response from the server.");
     const length = view.getUint32(4, true);
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 8, length)));
     let at = 8 + Math.ceil(length / 8) * 8;

@@ -42,7 +42,7 @@ export interface Group {
 }
 
 const groups: Group[] = [];
-const asked: Act[] = [];
+const requested: Act[] = [];
 const bound: WeakMap<EventTarget, Bindings[]> = new WeakMap();
 let openPanel = () => "";
 
@@ -57,7 +57,7 @@ function withdrawn<T>(list: T[], entry: T, signal: AbortSignal | undefined): voi
 }
 
 /** Have an act asked of every key before anything on the page is, fields included: what lies over the page needs that. */
-export const beforeAll = (act: Act): void => void asked.push(act);
+export const beforeAll = (act: Act): void => void requested.push(act);
 
 /** Make commands hold until the signal ends them. They rest while a field has the focus or a dialog is open. */
 export function register(group: Group, signal?: AbortSignal): void {
@@ -148,7 +148,7 @@ function take(event: KeyboardEvent, bindings: Bindings): boolean {
 }
 
 function dispatchFirst(event: KeyboardEvent): void {
-  for (const act of asked) {
+  for (const act of requested) {
     if (act(event) === false) continue;
     event.preventDefault();
     event.stopPropagation();

@@ -4,7 +4,7 @@ import { runName } from "./names.ts";
 
 export type Child = Node | string;
 
-/** An element: `make("div", {className: "x"}, child, "text")`. What is no property of it becomes an attribute. */
+/** An element: `make("div", {className: "x"}, child, "text")`. What is not a property of it becomes an attribute. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props?: Record<string, unknown> | null,

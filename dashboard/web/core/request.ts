@@ -59,7 +59,7 @@ export class Api {
       if (!response.ok) throw new Error(await reasonOf(response));
       return response;
     } catch (error) {
-      if (error instanceof TypeError) throw new Error("The server does not answer. Is it still running?");
+      if (error instanceof TypeError) throw new Error("The server does not respond. Is it still running?");
       throw error;
     } finally {
       this.pending -= quiet ? 0 : 1;
@@ -75,7 +75,7 @@ export async function reasonOf(response: Response): Promise<string> {
   } catch {
     // Not of our making; its status has to do.
   }
-  return `The server answered with status ${response.status}.`;
+  return `The server responded with status ${response.status}.`;
 }
 
 /** What is thrown, as a sentence. */

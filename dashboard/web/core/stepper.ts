@@ -15,7 +15,7 @@ export interface Track {
   move: (at: number) => void;
   /** goes to the place nearest to a step */
   typed: (step: number) => void;
-  /** is told what was typed and is no number */
+  /** is told what was typed and is not a number */
   mistyped?: (text: string) => void;
   /** the hand has let go */
   settled: () => void;
@@ -43,7 +43,7 @@ export function create(track: Track, names: Names = NAMES) {
     type: "text",
     inputMode: "numeric",
     className: "track-field",
-    title: "Type a step: the nearest that was logged is shown",
+    title: "Type a step to show the nearest logged one",
     "aria-label": `${names.label}, typed`,
     autocomplete: "off",
   });

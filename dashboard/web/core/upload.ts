@@ -14,10 +14,10 @@ export function upload<T>(address: string, file: File, tell: (share: number) => 
     request.onload = () => {
       const answer = answerOf<T>(request.responseText);
       if (request.status < 300 && answer) return resolve(answer);
-      const said = answer?.detail ?? `The server answered with status ${request.status}.`;
+      const said = answer?.detail ?? `The server responded with status ${request.status}.`;
       reject(new Error(said));
     };
-    request.onerror = () => reject(new Error(`The server broke off while ${file.name} was sent.`));
+    request.onerror = () => reject(new Error(`The connection was lost while ${file.name} was sent.`));
     request.onabort = () => reject(new Error(""));
   });
   request.open("POST", address);

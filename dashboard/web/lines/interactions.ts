@@ -69,7 +69,7 @@ export class Hand {
   }
 
   call<N extends keyof Hooks>(name: N, ...values: Parameters<NonNullable<Hooks[N]>>) {
-    const hook = this.chart.hooks[name] as ((...told: typeof values) => void) | undefined;
+    const hook = this.chart.hooks[name] as ((...reported: typeof values) => void) | undefined;
     hook?.(...values);
   }
 
@@ -173,7 +173,7 @@ export class Hand {
         this.call("onClick", at.x, at.y, event, chart.lineAt(at.px, at.py), chart.markAt(at.px, at.py));
         if (event.pointerType === "touch") this.leave(event);
       }
-    } else if (drag.pan) this.told(drag.scene.sy2 ? ["x", "y", "y2"] : ["x", "y"]);
+    } else if (drag.pan) this.reported(drag.scene.sy2 ? ["x", "y", "y2"] : ["x", "y"]);
     else if (box && (Math.abs(box.x1 - box.x0) >= FLAT || Math.abs(box.y1 - box.y0) >= FLAT)) {
       this.zoomInto(box, drag.scene);
     }
@@ -200,10 +200,10 @@ export class Hand {
     if (zooms.y) choose("y", between(sy, y0, y1));
     if (zooms.y && sy2) choose("y2", between(sy2, y0, y1));
     this.chart.setZoom(zoom);
-    this.told(changed);
+    this.reported(changed);
   }
 
-  told(changed: AxisName[]) {
+  reported(changed: AxisName[]) {
     this.call("onZoom", { ...this.chart.visibleRange(), changed });
   }
 
@@ -241,7 +241,7 @@ export class Hand {
     this.endRest();
     this.rest = setTimeout(() => {
       this.rest = null;
-      this.told(["x"]);
+      this.reported(["x"]);
     }, REST);
   }
 

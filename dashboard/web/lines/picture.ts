@@ -53,7 +53,7 @@ export function pngOf(chart: Chart, title: string, scale: number = 2): Promise<B
   };
   drawPicture(make, chart, title, theme);
   const failed = new Error(
-    `a picture of ${canvas.width} x ${canvas.height} pixels is too large for this browser: choose a smaller scale`,
+    `an image of ${canvas.width} x ${canvas.height} pixels is too large for this browser: choose a smaller scale`,
   );
   return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(failed)), "image/png"));
 }

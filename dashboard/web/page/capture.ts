@@ -101,7 +101,7 @@ function fields(rules: CaptureRules) {
     autocomplete: "off",
     required: true,
     placeholder: "localhost:6009",
-    title: "Host and port of a program that has called profiler.server.start",
+    title: "Host and port of a program that called profiler.server.start",
     "aria-label": "Address of the program",
   });
   const known = make(
@@ -127,17 +127,17 @@ function fields(rules: CaptureRules) {
     className: "text-field",
     value: token,
     autocomplete: "new-password",
-    placeholder: "if the program asks for one",
-    title: "What profiler.server.start(token=…) was given; kept until this page is closed",
+    placeholder: "if the program requires one",
+    title: "The token of profiler.server.start(token=…); kept until this page is closed",
     "aria-label": "Token",
   });
   const host = select(
     "Host",
-    [["0", "steps alone"], ["1", "steps and scopes"], ["2", "steps, scopes, memory, CPU"]],
+    [["0", "steps only"], ["1", "steps and scopes"], ["2", "steps, scopes, memory, CPU"]],
     form.host,
   );
-  const python = check("Every call of a Python function", form.python);
-  const device = check("Kernels and copies, where there is a device", form.device);
+  const python = check("Every Python function call", form.python);
+  const device = check("Kernels and copies, if there is a device", form.device);
   const delay = make("input", {
     type: "number",
     min: 0,
@@ -145,7 +145,7 @@ function fields(rules: CaptureRules) {
     step: 1,
     value: form.delay,
     required: true,
-    "aria-label": "Milliseconds at the start that are not kept",
+    "aria-label": "Milliseconds to discard at the start",
   });
   const only = rules.collectors.map((name) => ({ name, ...check(name, form.collectors.includes(name)) }));
   const instead = () => (python.input.disabled = device.input.disabled = only.some((one) => one.input.checked));
@@ -161,8 +161,8 @@ function fields(rules: CaptureRules) {
       row("Host", host),
       python.row,
       device.row,
-      row("Leave out", make("span", { className: "capture-pair" }, delay, "ms at the start")),
-      make("p", { className: "hint" }, "Or these collectors, instead of what is chosen above:"),
+      row("Discard", make("span", { className: "capture-pair" }, delay, "ms at the start")),
+      make("p", { className: "hint" }, "Or these collectors instead of the above:"),
       make(
         "div",
         { className: "capture-collectors", role: "group", "aria-label": "Collectors" },
@@ -226,7 +226,7 @@ export async function open(anchor: HTMLElement) {
   try {
     rules = await rulesNow();
   } catch {
-    return frame.say("The dashboard does not answer");
+    return frame.say("The dashboard does not respond");
   }
   if (rules.why_not) return frame.say(rules.why_not);
   const { parts, read, first } = fields(rules);
@@ -281,7 +281,7 @@ function progress({ began, form }: { began: number; form: Form }): [string, numb
   const whole = Number(form.amount) + Number(form.delay) / 1000;
   // It begins with a step, and ends with one.
   if (passed < whole) return [`Recording, ${passed.toFixed(1)} of ${whole} s`, passed / whole];
-  return [`Ending the recording, ${passed.toFixed(0)} s`, null];
+  return [`Stopping the recording, ${passed.toFixed(0)} s`, null];
 }
 
 // --- the capture ---------------------------------------------------------------------------------------------
@@ -331,7 +331,7 @@ async function ask(form: Form, signal: AbortSignal): Promise<Captured | Pick<Cap
       message: typeof found.detail === "string" ? found.detail : `The dashboard refused, with status ${answer.status}.`,
     };
   } catch (error) {
-    return { message: isAbort(error) ? "" : "The dashboard broke off; is it still running?" };
+    return { message: isAbort(error) ? "" : "Lost the connection to the dashboard. Is it still running?" };
   }
 }
 
@@ -392,7 +392,7 @@ document.addEventListener("click", (event) => {
 dash.callbacks("stepscopeCapture", {
   /** The Timeline tab is open: whether its button can be used, and what it says. */
   async ready() {
-    let reason = "The dashboard does not answer.";
+    let reason = "The dashboard does not respond.";
     try {
       reason = (await rulesNow()).why_not;
     } catch {

@@ -46,7 +46,7 @@ export const COMMANDS: readonly Command[] = [
     inDialogs: true,
     act: toggleKeysSheet,
   },
-  { id: "page.switch_theme", title: "Light or dark", keys: ["t"], palette: "sun", act: () => theme.toggle() },
+  { id: "page.switch_theme", title: "Toggle light/dark theme", keys: ["t"], palette: "sun", act: () => theme.toggle() },
   {
     id: "page.toggle_runs",
     title: "Hide or show the runs",
@@ -63,7 +63,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: "page.escape",
-    title: "Close what is open; clear the selection",
+    title: "Close the dialog; clear the selection",
     keys: ["Escape"],
     when: () => runs.view().selected.size > 0,
     act: () => runs.select([]),
@@ -91,12 +91,12 @@ export const COMMANDS: readonly Command[] = [
   { id: "page.clear_selection", title: "Clear the selection of runs", palette: "reset", act: () => runs.select([]) },
   {
     id: "page.pause",
-    title: "Pause live data",
+    title: "Pause live updates",
     palette: "pause",
     when: () => !isPaused(),
     act: () => live.togglePause(),
   },
-  { id: "page.resume", title: "Go on with live data", palette: "play", when: isPaused, act: () => live.togglePause() },
+  { id: "page.resume", title: "Resume live updates", palette: "play", when: isPaused, act: () => live.togglePause() },
   { id: "page.copy_link", title: "Copy a link to this view", palette: "link", act: () => layout.copyLink() },
   { id: "page.open_trace", title: "Open a trace from a file", palette: "open", act: () => openTrace.ask() },
   { id: "page.capture", title: "Capture a running program", palette: "capture", act: openCapture },

@@ -10,10 +10,10 @@ const RETRY_MS = 2000;
 const WORDS = { connecting: "connecting", live: "live", updating: "updating", paused: "paused", lost: "disconnected" };
 const HINTS = {
   connecting: "Connecting to the server",
-  live: "New data appears by itself. Click to pause.",
-  updating: "New data is being drawn",
-  paused: "Paused: the page stays as it is. Click to go on.",
-  lost: "No connection to the server; trying again. Is stepscope still running?",
+  live: "New data appears automatically. Click to pause.",
+  updating: "Drawing new data",
+  paused: "Live updates are paused. Click to resume.",
+  lost: "No connection to the server; retrying. Is stepscope still running?",
 };
 
 let paused = false;

@@ -1,11 +1,13 @@
 // Made from stepscope.dashboard.page.messages and stepscope.dashboard.traces.messages by `python -m tools.generate_page`; change them there.
 
-/** All panels, the defaults of all settings, which of these are remembered for the next visit, and the panels of other distributions; null for the last where none has anything of any group. */
+/** What the page is made of: all panels, settings with their defaults, and what other distributions add. */
 export interface Declared {
   panels: PanelFacts[];
   values: Record<string, string[]>;
   personal: string[];
   plugins: PluginPage[] | null;
+  former_names: Record<string, string>;
+  former_values: Record<string, Record<string, string>>;
 }
 
 /** What other distributions add, and a sentence for each failure of it. */

@@ -71,16 +71,16 @@ async function send(files: readonly File[], tab: string): Promise<void> {
   const ids: string[] = [];
   for (const one of files.slice(0, MOST)) {
     tell(one, 0);
-    const mine = sending = upload<DroppedTrace>(
+    const own = sending = upload<DroppedTrace>(
       `${ROUTE}?${new URLSearchParams({ name: one.name })}`,
       one,
       (share) => tell(one, share),
     );
     try {
-      ids.push((await mine.done).id);
+      ids.push((await own.done).id);
     } catch (error) {
       // Another file has taken its place.
-      if (sending !== mine) return;
+      if (sending !== own) return;
       sending = null;
       return fail(messageOf(error));
     }

@@ -150,7 +150,7 @@ function open(): void {
   let waiting = 0;
   /** What the list was found for, and whether Enter was pressed for what is not found yet. */
   let answered = "";
-  let due = false;
+  let pendingEnter = false;
 
   const mark = () => {
     [...list.children].forEach((entry, place) => entry.setAttribute("aria-selected", String(place === chosen)));
@@ -183,7 +183,7 @@ function open(): void {
     list.replaceChildren(...entries.map(item));
     if (!entries.length) list.append(make("li", { className: "nothing" }, "Nothing found"));
     mark();
-    if (due && text === field.value) take(0);
+    if (pendingEnter && text === field.value) take(0);
   };
   const take = (place: number) => {
     const entry = entries[place];
@@ -207,7 +207,7 @@ function open(): void {
     );
   };
   field.addEventListener("input", () => {
-    due = false;
+    pendingEnter = false;
     clearTimeout(waiting);
     waiting = window.setTimeout(ask, WAIT_MS);
   });
@@ -225,7 +225,7 @@ function open(): void {
     PageUp: move(-8),
     Enter() {
       if (field.value === answered) take(chosen);
-      else due = true;
+      else pendingEnter = true;
     },
   });
   box.addEventListener("click", (event) => event.target === box && box.close());

@@ -6,7 +6,7 @@ import { popover } from "../core/popover.ts";
 const KEY = "mantine-color-scheme-value";
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 
-const CHOICES = [["light", "sun", "Light"], ["auto", "auto", "As the system"], ["dark", "moon", "Dark"]] as const;
+const CHOICES = [["light", "sun", "Light"], ["auto", "auto", "System"], ["dark", "moon", "Dark"]] as const;
 
 const resolve = (choice: string) => (choice === "auto" ? (system.matches ? "dark" : "light") : choice);
 

@@ -56,7 +56,7 @@ function arrange(bar: HTMLElement): void {
       items.filter(below).forEach(foldAway);
       for (const item of items.slice(1).reverse()) if (below(button)) foldAway(item);
     }
-    button.title = fold.open ? "Show the first controls alone" : "Show all controls";
+    button.title = fold.open ? "Show only the first controls" : "Show all controls";
     button.setAttribute("aria-expanded", String(fold.open));
   }
   paintGutter(bar);

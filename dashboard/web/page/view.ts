@@ -12,6 +12,8 @@ let defaults: Record<string, string[]> = {};
 let panels: PanelFacts[] = [];
 /** Settings that are remembered for the next visit. */
 let personal: Set<string> = new Set();
+let formerNames: Record<string, string> = {};
+let formerValues: Record<string, Record<string, string>> = {};
 const settling: Record<string, number> = {};
 const listeners: (() => void)[] = [];
 const beginners: ((declared: Declared) => void)[] = [];
@@ -69,13 +71,36 @@ function keepPersonal(before: URLSearchParams, after: URLSearchParams) {
   storage.set(STORED, JSON.stringify(kept));
 }
 
+/** A setting of an earlier version, as it is called now; a name of this version comes first. */
+function renamed(name: string, value: string, names: { has(name: string): boolean }): [string, string] | null {
+  const now = formerNames[name] ?? name;
+  if (now !== name && names.has(now)) return null;
+  return [now, formerValues[now]?.[value] ?? value];
+}
+
+/** The query of the address, which is rewritten where a setting or its value has another name now. */
+function fromAddress(): string {
+  const query = location.search.replace(/^\?/, "");
+  const params = new URLSearchParams(query);
+  const entries = [...params].map(([name, value]) => renamed(name, value, params)).filter((entry) => entry !== null);
+  const now = new URLSearchParams(entries);
+  if (now.toString() === params.toString()) return query;
+  const found = readable(now);
+  history.replaceState(history.state, "", location.pathname + (found ? "?" + found : "") + location.hash);
+  return found;
+}
+
 /** The view of a visit without a query: the personal settings. A query says all by itself. */
 function begin() {
-  const query = location.search.replace(/^\?/, "");
+  const query = fromAddress();
   if (query) return query;
   const params = new URLSearchParams();
-  for (const [name, values] of Object.entries(stored())) {
-    if (personal.has(name) && Array.isArray(values)) assign(params, name, values.map(String));
+  const kept = stored();
+  const names = new Set(Object.keys(kept));
+  for (const [name, values] of Object.entries(kept)) {
+    if (!Array.isArray(values)) continue;
+    const entries = values.map((value) => renamed(name, String(value), names)).filter((entry) => entry !== null);
+    if (entries.length && personal.has(entries[0][0])) assign(params, entries[0][0], entries.map((entry) => entry[1]));
   }
   const found = readable(params);
   if (found) history.replaceState(history.state, "", location.pathname + "?" + found + location.hash);
@@ -97,7 +122,7 @@ const tabName = (tab: HTMLElement | undefined): string => (tab ? tab.id.slice(ta
 const remount = () => setProps("panel-again", { data: Date.now() });
 
 window.addEventListener("popstate", () => {
-  const next = location.search.replace(/^\?/, "");
+  const next = fromAddress();
   if (next === current) return;
   Object.values(settling).forEach(clearTimeout);
   const opened = (query: string) => new URLSearchParams(query).get("tab") || tabName(tabs()[0]);
@@ -231,6 +256,8 @@ callbacks("stepscope", {
     defaults = settings.values;
     panels = settings.panels;
     personal = new Set(settings.personal);
+    formerNames = settings.former_names;
+    formerValues = settings.former_values;
     current = begin();
     setTimeout(() => live.start(), LATEST_START_MS);
     for (const listener of listeners) listener();

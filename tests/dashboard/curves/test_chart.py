@@ -68,7 +68,9 @@ def test_an_empty_tag_is_a_line_and_no_band_of_others() -> None:
 
 
 def test_no_run_has_it() -> None:
-    assert drawn(losses(a=[1.0]), spec=ChartSpec((LineSpec("other"),)))["empty"] == "No shown run has this"
+    assert (
+        drawn(losses(a=[1.0]), spec=ChartSpec((LineSpec("other"),)))["empty"] == "None of the visible runs has this tag"
+    )
     assert drawn(losses(a=[1.0]), view="runs=none")["lines"] == []
     assert drawn(losses(a=[math.nan]))["empty"] == "No finite value"
 

@@ -98,7 +98,7 @@ def test_bookmarks_as_tensorboard_writes_them() -> None:
     views = [{"label": "one", "selectedProjection": "pca", "projections": [[0.5, 1, 2]], "cameraDef": {"zoom": 1}}]
     assert read_bookmarks(bookmarks_json(views)) == (tuple(views), [])
     assert [p.message for p in read_bookmarks(b'[{"label": "a"}, 3]')[1]] == [
-        "Of the bookmarks 1 are no views and left out."
+        "Of the bookmarks 1 are not views and left out."
     ]
     assert read_bookmarks(b"3")[0] == ()
     assert read_bookmarks(b"[" * 5000)[1][0].kind == "bookmarks"

@@ -32,7 +32,7 @@ def test_a_sprite(form: str, media_type: str) -> None:
             12,
             (10, 10, 4),
             [
-                "The sprite has 45 x 30 pixels, which is no multiple of the 10 x 10 of one picture; pictures may be "
+                "The sprite has 45 x 30 pixels, which is not a multiple of the 10 x 10 of one picture; pictures may be "
                 "shifted. Check single_image_dim."
             ],
         ),
@@ -54,7 +54,7 @@ def test_what_cannot_be_shown_is_said() -> None:
     for content in (b"", b"<svg></svg>", b"\x89PNG\r\n\x1a\n", png(9, 9)[:30]):
         sprite, problems = read_sprite(content, [4, 4], 4)
         assert sprite is None
-        assert problems[0].message.startswith("The sprite is no picture that can be shown")
+        assert problems[0].message.startswith("The sprite is not a supported image")
     sprite, problems = read_sprite(png(8200, 1), [1, 1], 4)
     assert sprite is not None
     assert "browsers may show no more than 8,192 a side" in problems[0].message

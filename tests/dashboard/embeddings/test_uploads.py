@@ -95,7 +95,7 @@ def test_what_cannot_be_taken_is_said_and_gone() -> None:
     uploads = Uploads(largest=1000)
     with pytest.raises(UploadError, match=r"The file has more than 1 kB, the largest that can be dropped\."):
         dropped(uploads, "large.npy", bytes(1001))
-    with pytest.raises(UploadError, match=r"text\.pt is no file of weights that can be read\..* Drop a TensorFlow"):
+    with pytest.raises(UploadError, match=r"text\.pt is not a file of weights that can be read\..* Drop a TensorFlow"):
         dropped(uploads, "text.pt", b"hello")
     upload = uploads.begin("p.npy")
     upload.write(b"1")
@@ -171,7 +171,7 @@ def test_of_two_changes_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch) 
         return sources_of_file(*arguments)
 
     monkeypatch.setattr("stepscope.dashboard.embeddings.uploads.sources_of_file", listed)
-    with pytest.raises(UploadError, match="The file was changed meanwhile; try again"):
+    with pytest.raises(UploadError, match="The file has changed; try again"):
         second.finish()
     (kept,) = uploads.sources()
     assert isinstance(kept.origin, FileOrigin)

@@ -10,8 +10,8 @@ from stepscope.dashboard.graphs.search import search
 from stepscope.dashboard.graphs.tree import Tree
 from stepscope.dashboard.graphs.walks import path, trace
 from stepscope.profiler.traces import read_trace
-from stepscope.summary.patterns import PatternError
 from stepscope.summary.proto.step_stats_pb2 import StepStats
+from stepscope.summary.safe_regex import PatternError
 from tests.dashboard.graphs.build import tree
 
 NET = """

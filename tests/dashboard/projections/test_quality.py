@@ -104,12 +104,12 @@ def test_blocks_and_tiles_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None
     whole = quality(points, picture, labels=labels)
     monkeypatch.setattr(quality_module, "_MOST_ROWS", 7)
     monkeypatch.setattr(quality_module, "_TILE", 11)
-    told: list[tuple[int, int]] = []
-    parts = quality(points, picture, labels=labels, told=lambda done, total: told.append((done, total)))
+    reported: list[tuple[int, int]] = []
+    parts = quality(points, picture, labels=labels, reported=lambda done, total: reported.append((done, total)))
     assert_same(parts, whole)
-    assert told[0] == (7, 300)
-    assert told[-1] == (300, 300)
-    assert all(after[0] > before[0] for before, after in pairwise(told))
+    assert reported[0] == (7, 300)
+    assert reported[-1] == (300, 300)
+    assert all(after[0] > before[0] for before, after in pairwise(reported))
 
 
 def assert_same(ours: Quality, theirs: Quality) -> None:

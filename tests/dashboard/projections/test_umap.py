@@ -52,22 +52,22 @@ def picture(progress: Progress) -> NDArray[np.float32]:
 def test_tells_how_far_it_is() -> None:
     points, _ = digits(120)
     run = start(points, UmapSettings(epochs=30))
-    told = [run.advance(0)]
-    while not told[-1].done:
-        told.append(run.advance(0))
-    phases = list(dict.fromkeys(progress.phase for progress in told))
+    reported = [run.advance(0)]
+    while not reported[-1].done:
+        reported.append(run.advance(0))
+    phases = list(dict.fromkeys(progress.phase for progress in reported))
     assert phases == ["neighbors (100%)", "graph (0%)", "iterations", "done"]
-    iterations = [progress.iteration for progress in told]
+    iterations = [progress.iteration for progress in reported]
     assert iterations == sorted(iterations)
-    for progress in told:
+    for progress in reported:
         assert picture(progress).shape == (120, 2)
         assert picture(progress).dtype == np.float32
         assert np.isfinite(picture(progress)).all()
         assert progress.total == 30
         assert (progress.loss is None) == (progress.iteration == 0)
-    losses = [progress.loss for progress in told if progress.loss is not None]
+    losses = [progress.loss for progress in reported if progress.loss is not None]
     assert losses[-1] < losses[0]
-    assert told[-1].coordinates is not run.advance(0).coordinates
+    assert reported[-1].coordinates is not run.advance(0).coordinates
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -76,12 +76,12 @@ def test_is_as_good_as_umap_learn(metric: Any) -> None:
     points, labels = digits()
     ours = picture(finished(start(points, UmapSettings(metric=metric, epochs=200))))
     theirs = library.UMAP(metric=metric, n_epochs=200, init="pca", random_state=0, n_jobs=1).fit_transform(points)
-    mine, other = (quality(points, found, metric=metric, labels=labels) for found in (ours, theirs))
-    assert mine.trustworthiness > other.trustworthiness - 0.01
-    assert mine.continuity > other.continuity - 0.01
-    assert mine.hit is not None
+    own, other = (quality(points, found, metric=metric, labels=labels) for found in (ours, theirs))
+    assert own.trustworthiness > other.trustworthiness - 0.01
+    assert own.continuity > other.continuity - 0.01
+    assert own.hit is not None
     assert other.hit is not None
-    assert mine.hit > other.hit - 0.02
+    assert own.hit > other.hit - 0.02
 
 
 def test_the_graph_is_umap_learns() -> None:
@@ -275,8 +275,8 @@ def test_the_curve_falls_from_the_minimum_distance_on(spread: float, distance: f
     curve = prepared(np.eye(2, dtype=np.float32), wanted).curve
     lengths = np.linspace(0, 3 * spread, 200)
     strengths = 1 / (1 + curve.a * lengths ** (2 * curve.b))
-    asked = np.where(lengths < distance, 1, np.exp(-(lengths - distance) / spread))
-    np.testing.assert_allclose(strengths, asked, atol=0.12)
+    requested = np.where(lengths < distance, 1, np.exp(-(lengths - distance) / spread))
+    np.testing.assert_allclose(strengths, requested, atol=0.12)
     if spread == 2.0:
         theirs = pytest.importorskip("umap.umap_").find_ab_params(spread, distance)
         assert (curve.a, curve.b) == pytest.approx(theirs, rel=1e-4)

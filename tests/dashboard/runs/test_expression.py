@@ -20,7 +20,7 @@ from stepscope.dashboard.runs.expression import (
     runs_where,
 )
 from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField
-from stepscope.summary.conditions import LONGEST, Both, Not
+from stepscope.summary.conditions import LONGEST, BoolOp, Not
 from tests.dashboard.runs.tiny import snapshot
 
 RUNS = snapshot(
@@ -41,8 +41,8 @@ def test_and_binds_more_tightly_than_or_and_not_most() -> None:
     below: Condition = Not(Comparison(Named("a"), "<", Constant(1.0)))
     one_of = Membership(Named("b"), (Constant(1.0), Constant("x")))
     other = Comparison(Named("c d"), "!=", Constant(True))
-    both: Condition = Both("and", (below, one_of))
-    assert parse('not a < 1 and b in (1, "x") or `c d` != true') == Both("or", (both, other))
+    both: Condition = BoolOp("and", (below, one_of))
+    assert parse('not a < 1 and b in (1, "x") or `c d` != true') == BoolOp("or", (both, other))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_runs_for_which_a_condition_holds(text: str, runs: list[str]) -> None:
         ("lr in 1", "expected a list such as (1, 2, \"a\"), but '1' stands at character 7"),
         ("lr not 1", "expected \"in\", but '1' stands at character 8"),
         ("name ~ adam", '~ needs a regular expression in quotes after it, such as ~ "adam"'),
-        ('name ~ "("', "'(' is no regular expression: missing ) at position 1"),
+        ('name ~ "("', "'(' is not a regular expression: missing ) at position 1"),
         ("lr == not", "expected a name, a number or a text in quotes, but 'not' stands at character 7"),
         ("(" * 60 + "a < 1" + ")" * 60, "nested deeper than 50"),
         (" and ".join(['a ~ "b"'] * 21), "more than 20 regular expressions"),

@@ -60,10 +60,10 @@ def test_around_the_rows_are_columns_groups_and_seeds() -> None:
 def test_the_legend_explains_colors_that_tell_something() -> None:
     assert legend(table(shot(0.5))) is None
     by_text = table(shot(0.5, 1, "c"), color="hparam:opt", paint="a:#123456")
-    told: Any = legend(by_text)
-    assert told is not None
-    assert [entry["value"] for entry in told["entries"]] == ["adam", "sgd", "(none)"]
-    assert [entry["light"] for entry in told["entries"]] == [by_text.unpainted[run].light for run in "abc"]
+    reported: Any = legend(by_text)
+    assert reported is not None
+    assert [entry["value"] for entry in reported["entries"]] == ["adam", "sgd", "(none)"]
+    assert [entry["light"] for entry in reported["entries"]] == [by_text.unpainted[run].light for run in "abc"]
     scale: Any = legend(table(snapshot({"a": ({}, {"x": [1e-4]}), "b": ({}, {"x": [1.0]})}), color="metric:x.last"))
     assert scale is not None
     assert (scale["low"], scale["high"], scale["logarithmic"], len(scale["light"])) == (1e-4, 1.0, True, 13)
@@ -72,9 +72,9 @@ def test_the_legend_explains_colors_that_tell_something() -> None:
 
 def test_pages_are_told_what_has_changed_since_they_were_told() -> None:
     listings = Listings()
-    told, first = listings.news(table(shot(0.5)), "")
-    assert told is not None
-    assert (told["whole"], [row["run"] for row in told["rows"]], told["base"]) == (True, ["a", "b"], "")
+    reported, first = listings.news(table(shot(0.5)), "")
+    assert reported is not None
+    assert (reported["whole"], [row["run"] for row in reported["rows"]], reported["base"]) == (True, ["a", "b"], "")
     assert listings.news(table(shot(0.5)), first) == (None, first)
 
     # News elsewhere in the log directory change nothing here, and what follows builds on what the page has.
@@ -83,7 +83,7 @@ def test_pages_are_told_what_has_changed_since_they_were_told() -> None:
     assert second != first
     changed, third = listings.news(table(shot(0.25, 3, "c")), second)
     assert changed is not None
-    assert (changed["whole"], changed["base"], changed["gone"]) == (False, told["version"], [])
+    assert (changed["whole"], changed["base"], changed["gone"]) == (False, reported["version"], [])
     assert [(row["run"], row["values"]) for row in changed["rows"]] == [("a", ["adam", 0.25]), ("c", [None, None])]
 
     gone, _ = listings.news(table(shot(0.25, 4)), third)

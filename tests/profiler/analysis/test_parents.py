@@ -94,14 +94,14 @@ def test_stretches_are_when_a_lane_is_busy(events: list[tuple[int, int, int]]) -
     assert (stretches.end == (found.start_ns + found.duration_ns)[stretches.last]).all()
     assert (stretches.start == found.start_ns[stretches.first]).all()
     for lane in lanes:
-        asked = [np.array([value]) for value in (lanes[lane], 3_000, 9_000)]
-        assert stretches.busy(*asked).tolist() == [1_000 * sum((lane, time) in busy for time in range(3, 9))]
+        requested = [np.array([value]) for value in (lanes[lane], 3_000, 9_000)]
+        assert stretches.busy(*requested).tolist() == [1_000 * sum((lane, time) in busy for time in range(3, 9))]
 
 
 @given(tiny, tiny)
-def test_what_came_last_and_first(items: list[tuple[int, int, int]], asked: list[tuple[int, int, int]]) -> None:
+def test_what_came_last_and_first(items: list[tuple[int, int, int]], requested: list[tuple[int, int, int]]) -> None:
     times, _, groups = columns(*map(list, zip(*items, strict=True))) if items else columns([], [], [])
-    whens, _, wanted = columns(*map(list, zip(*asked, strict=True))) if asked else columns([], [], [])
+    whens, _, wanted = columns(*map(list, zip(*requested, strict=True))) if requested else columns([], [], [])
 
     def best(group: int, time: int, sign: int) -> int:
         fits = [i for i in range(len(times)) if groups[i] == group and sign * times[i] <= sign * time]

@@ -60,7 +60,7 @@ register({
   title: "Audio, on a clip that has the focus",
   commands: [...ON_CLIP, {
     id: "audio.hear_other",
-    title: "The other of two clips that are compared",
+    title: "Switch between the two compared clips",
     keys: ["x"],
   }],
 });

@@ -33,7 +33,7 @@ export function tray(): void {
     " Compare",
   );
   compare.addEventListener("click", show);
-  bar.replaceChildren(...parts, compare, iconButton("close", "Compare nothing", pins.unpinAll));
+  bar.replaceChildren(...parts, compare, iconButton("close", "Clear comparison", pins.unpinAll));
 }
 
 let open: Comparison | null = null;
@@ -58,14 +58,14 @@ class Comparison {
     this.#rows = { A: this.#row("A", clips.A), B: this.#row("B", clips.B) };
     this.#play.classList.add("act-play-pair");
     this.#whole.addEventListener("click", () => this.#zoom(null));
-    const swap = make("div", { className: "ab", role: "group", "aria-label": "Which is heard" });
+    const swap = make("div", { className: "ab", role: "group", "aria-label": "Playing" });
     swap.append(...SLOTS.map((slot) => this.#choices[slot]));
     const header = make(
       "header",
       {},
       this.#play,
       swap,
-      make("span", { className: "dim" }, "X goes back and forth at the same place"),
+      make("span", { className: "dim" }, "X switches between the clips at the same position"),
       make("span", { className: "spacer" }),
       this.#whole,
       iconButton("close", tip({ title: "Close", keys: ["Esc"] }), () => this.#dialog.close(), 18),
@@ -84,7 +84,7 @@ class Comparison {
   }
 
   #choice(slot: Slot): HTMLButtonElement {
-    const title = `Hear ${slot} from the same place (X swaps)`;
+    const title = `Play ${slot} from the same position (X swaps)`;
     const button = make("button", { className: "quiet", "data-slot": slot, title }, slot);
     button.addEventListener("click", () => this.#hear(slot));
     return button;

@@ -29,10 +29,10 @@ export async function facts(clip: Clip): Promise<Facts> {
   try {
     const answer = await fetch(api.address("point", named(clip)));
     if (answer.ok) return await answer.json();
-    const gone = "The server does not have this clip any more.";
+    const gone = "The server no longer has this clip.";
     return { ...NOTHING, said: true, error: answer.status === 404 ? gone : await reasonOf(answer) };
   } catch {
-    return { ...NOTHING, said: true, error: "The server does not answer. Is it still running?" };
+    return { ...NOTHING, said: true, error: "The server does not respond. Is it still running?" };
   }
 }
 
@@ -74,7 +74,7 @@ export interface Stretch {
 
 function column<C extends Column>(found: Column, type: new () => C): C {
   if (found instanceof type) return found;
-  throw new Error("The server's answer is not what was asked for.");
+  throw new Error("Unexpected response from the server.");
 }
 
 export async function waveform(clip: Clip, stretch: Stretch, signal: AbortSignal): Promise<Wave> {

@@ -27,7 +27,7 @@ const FONT = "10.5px ui-sans-serif, system-ui, sans-serif";
 
 export function contextOf(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   const context = canvas.getContext("2d");
-  if (!context) throw new Error("The browser draws on no canvas.");
+  if (!context) throw new Error("The browser cannot draw on a canvas.");
   return context;
 }
 

@@ -77,7 +77,7 @@ function writeEntry(list: List, key: string, value: string): void {
 const linked = () => view.read(settings.link);
 /** Step and repeat that the hand is at, by tag, before it is in the URL; null for the end. */
 const held: Map<string, [number, number] | null> = new Map();
-const told = () => JSON.stringify([linked(), view.read(settings.step)]);
+const reported = () => JSON.stringify([linked(), view.read(settings.step)]);
 /** What the URL said of steps when it was last looked at or written. */
 let seen = "";
 
@@ -104,7 +104,7 @@ function writeSteps(): void {
     else all.delete(linked() ? "" : tag);
   }
   view.write(settings.step, [...all].map(([key, step]) => `${key}:${step}`));
-  seen = told();
+  seen = reported();
 }
 
 const sample = (card: Card) => Math.max(0, Math.floor(Number(entryOf(SAMPLES, card.tag)) || 0));
@@ -198,28 +198,28 @@ const lazy = new IntersectionObserver(
   { rootMargin: "200px 0px" },
 );
 
-/** Brings a card in line with its data and the chosen step; `asked` where the user wants that, not new data. */
-function refresh(card: Card, asked = false): void {
+/** Brings a card in line with its data and the chosen step; `requested` where the user wants that, not new data. */
+function refresh(card: Card, requested = false): void {
   if (!card.parts?.body.isConnected || !card.positions.length) return;
   const here = card.positions[position(card)];
   card.parts.stepper.refresh();
   for (const run of card.runs) {
     const place = card.places.get(run.run);
-    if (place) refreshPlace(place, card, run, here, asked);
+    if (place) refreshPlace(place, card, run, here, requested);
   }
   layout(card);
 }
 
-function refreshPlace(place: Place, card: Card, run: Run, here: Point, asked: boolean): void {
+function refreshPlace(place: Place, card: Card, run: Run, here: Point, requested: boolean): void {
   const { row } = place;
   const { index, step, wall } = run.points[nearest(run.points, here.step, here.nth)];
   const clip = { run: run.run, tag: card.tag, index, step, wall, sample: sample(card) };
   row.run = run;
   const isOtherHeard = row.url !== "" && row.url !== clipUrl(clip) && player.playing(row.url);
   // New data never takes away what is being listened to.
-  place.isWaiting = isOtherHeard && !asked;
+  place.isWaiting = isOtherHeard && !requested;
   if (place.isWaiting) {
-    row.other.textContent = `step ${stepText(row.clip?.step ?? 0)} plays; the newest is ${stepText(step)}`;
+    row.other.textContent = `playing step ${stepText(row.clip?.step ?? 0)}; the newest is ${stepText(step)}`;
     return;
   }
   if (isOtherHeard) player.pause();
@@ -279,8 +279,8 @@ function fill(card: Card): void {
 
 function adjust(): void {
   // Another setting is no reason to let go of what the hand moves; steps that came from elsewhere are.
-  if (seen !== told()) held.clear();
-  seen = told();
+  if (seen !== reported()) held.clear();
+  seen = reported();
   const { floor, ceiling } = views.look();
   const shown = document.querySelector<HTMLElement>(".audio-levels");
   if (shown) {

@@ -6,7 +6,7 @@ import { type Clip, clipUrl } from "./clip.ts";
 import { ON_CLIP } from "./commands.ts";
 import * as data from "./data.ts";
 import { type Slot, SLOTS } from "./entries.ts";
-import { listen } from "./hand.ts";
+import { listen } from "./interactions.ts";
 import * as pins from "./pins.ts";
 import { player } from "./player.ts";
 import { clock } from "./scales.ts";

@@ -41,7 +41,7 @@ export interface View {
   waves: (data.Wave & Span) | null;
   spectra: Map<number | null, data.Spectrum & Span>;
   /** What was asked for last. */
-  asked: string;
+  requested: string;
   abort: AbortController;
   settling: ReturnType<typeof setTimeout> | undefined;
   drawn: draw.Drawn | null;
@@ -103,7 +103,7 @@ export function create(handlers: Handlers, tall = 1): View {
     span: { start: 0, stop: 1 },
     waves: null,
     spectra: new Map(),
-    asked: "",
+    requested: "",
     abort: new AbortController(),
     settling: undefined,
     drawn: null,
@@ -120,7 +120,7 @@ export function show(view: View, clip: Clip, facts: data.Facts, colors: Colors, 
   if (!view.shown || clipUrl(view.shown.clip) !== clipUrl(clip)) {
     view.waves = null;
     view.spectra = new Map();
-    view.asked = "";
+    view.requested = "";
   }
   view.shown = { clip, facts, colors };
   view.span = span;
@@ -156,8 +156,8 @@ async function ask(view: View): Promise<void> {
     how.fft,
     how.frequencies,
   ]);
-  if (view.asked === key) return;
-  view.asked = key;
+  if (view.requested === key) return;
+  view.requested = key;
   if (view.waves || view.spectra.size) ready(view.element);
   else busy(view.element);
   view.abort.abort();
@@ -171,7 +171,7 @@ async function ask(view: View): Promise<void> {
         ...spectra.map((lane) => data.spectrogram(clip, stretch, lane.height, how, lane.channel, signal)),
       ] as const,
     );
-    if (view.asked !== key) return;
+    if (view.requested !== key) return;
     view.waves = waves && { ...waves, ...seconds };
     view.spectra = new Map(found.map((picture, at) => [spectra[at].channel, { ...picture, ...seconds }]));
     view.element.dataset.drawn = key;
@@ -179,8 +179,8 @@ async function ask(view: View): Promise<void> {
     paint(view);
     view.handlers.rendered(notes(view, facts.channels));
   } catch (error) {
-    if (isAbort(error) || view.asked !== key) return;
-    view.asked = "";
+    if (isAbort(error) || view.requested !== key) return;
+    view.requested = "";
     failed(view.element, error, () => ask(view));
   }
 }

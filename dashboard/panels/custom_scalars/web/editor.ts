@@ -52,7 +52,7 @@ export async function open() {
         type: "submit",
         className: "primary",
         disabled: !folder,
-        title: folder ? `Writes an event file into ${folder}` : "The log directory is no single local folder",
+        title: folder ? `Writes an event file into ${folder}` : "The log directory is not a single local folder",
       }, "Save"),
     ),
   );
@@ -109,7 +109,7 @@ function categoryForm(category: Category, index: number): HTMLElement {
     {},
     row(
       text(category.title, "Category", (value) => (category.title = value)),
-      make("label", {}, closed, "closed at first"),
+      make("label", {}, closed, "collapsed by default"),
       ...moves(categories, index),
     ),
     ...category.charts.map((chart, at) => chartForm(category.charts, chart, at)),
@@ -140,7 +140,7 @@ function chartForm(charts: Chart[], chart: Chart, index: number): HTMLElement {
 function patternForms(tags: string[]): HTMLElement[] {
   const forms = tags.map((tag, index) => {
     const found = make("span", { className: "dim matches" });
-    const input = text(tag, "Regular expression of tags", (value) => {
+    const input = text(tag, "Regular expression for tags", (value) => {
       tags[index] = value;
       void tell(value, found);
     });
@@ -154,11 +154,11 @@ function patternForms(tags: string[]): HTMLElement[] {
 async function tell(pattern: string, place: HTMLElement) {
   place.dataset.pattern = pattern;
   if (!pattern) return void (place.textContent = "");
-  const asked = { pattern: pattern.slice(0, LONGEST_PATTERN), view: view.query() };
-  const { count, tags, error } = await api.ask<Matches>("matches", asked);
+  const requested = { pattern: pattern.slice(0, LONGEST_PATTERN), view: view.query() };
+  const { count, tags, error } = await api.ask<Matches>("matches", requested);
   // Another one may have been typed meanwhile.
   if (place.dataset.pattern !== pattern) return;
-  place.textContent = error ? "no expression" : `${count} ${count === 1 ? "tag" : "tags"}`;
+  place.textContent = error ? "invalid expression" : `${count} ${count === 1 ? "tag" : "tags"}`;
   place.title = error || tags.join("\n");
 }
 

@@ -1,6 +1,6 @@
 /** The card about the selected node, at the right side. */
 import { counted, durationText, fileSize, integer } from "../../../web/core/numbers.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { canExpand } from "./scene.ts";
 import { elements, iconButton } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
@@ -18,7 +18,7 @@ export class Card {
   id = "";
   /** What is shown. */
   shown: Facts | null = null;
-  asked = 0;
+  requested = 0;
   top = elements.make("div");
 
   constructor(panel: GraphPanel) {
@@ -31,14 +31,14 @@ export class Card {
   }
 
   hide() {
-    this.asked += 1;
+    this.requested += 1;
     this.id = "";
     this.shown = null;
     this.element.hidden = true;
   }
 
   async show(id: string) {
-    const asked = (this.asked += 1);
+    const requested = (this.requested += 1);
     this.id = id;
     if (this.element.hidden) {
       this.element.replaceChildren(
@@ -50,9 +50,9 @@ export class Card {
     try {
       const { id: graphId, function: called, costs } = this.panel.state;
       const card = await this.panel.api.ask<Facts>("node", { id: graphId, function: called, node: id, trace: costs });
-      if (asked === this.asked) this.fill(card);
+      if (requested === this.requested) this.fill(card);
     } catch (error) {
-      if (asked !== this.asked) return;
+      if (requested !== this.requested) return;
       this.shown = null;
       this.element.replaceChildren(
         this.head(id, "", ""),
@@ -128,13 +128,13 @@ export class Card {
       row.append(button(node.expanded ? "Collapse" : "Expand", "Enter", () => panel.toggle(node)));
     }
     row.append(
-      button("Inputs", "Light up all that it is made from (I)", () => panel.trace("inputs")),
-      button("Outputs", "Light up all that is made from it (O)", () => panel.trace("outputs")),
+      button("Inputs", "Highlight all inputs (I)", () => panel.trace("inputs")),
+      button("Outputs", "Highlight all outputs (O)", () => panel.trace("outputs")),
     );
     row.append(
       button(
-        panel.isAside(card.id) ? "Bring back" : "Set aside",
-        "Out of the picture, or back into it (X)",
+        panel.isAside(card.id) ? "Restore" : "Set aside",
+        "Set aside / restore (X)",
         () => panel.setAsideSelected(),
       ),
     );
@@ -168,7 +168,7 @@ export class Card {
         this.link(name, () => this.panel.openFunction(name)),
       ]);
     }
-    if (card.alike > 1) rows.push(["Built alike", `${integer(card.alike)} with this one`]);
+    if (card.alike > 1) rows.push(["Same structure", `${integer(card.alike)} with this one`]);
     for (const host of card.hosts) rows.push(["Folded into", this.link(host, () => this.panel.goTo(host))]);
     const shapes = card.outputs_of.filter(Boolean);
     if (shapes.length) rows.push([shapes.length > 1 ? "Outputs are" : "Output is", shapes.slice(0, 8).join("\n")]);

@@ -143,7 +143,7 @@ export class Colors {
       })`;
       const none = this.mode === "time" || this.mode === "memory"
         ? (this.costs ? "did not run" : "choose costs above")
-        : "none, or not known";
+        : "none or unknown";
       entries = [
         make("span", { className: "graph-legend-entry" }, "0", ramp, this.words(this.most)),
         swatch(theme.gray, none),
@@ -158,7 +158,9 @@ export class Colors {
         make(
           "span",
           { className: "graph-legend-entry" },
-          this.places.size ? "Scopes of one color are built alike" : "No two visible scopes are built alike",
+          this.places.size
+            ? "Scopes of one color have the same structure"
+            : "No two visible scopes have the same structure",
         ),
       ];
     } else {

@@ -19,7 +19,7 @@ export function commandsOf(panel: GraphPanel, canvas: HTMLElement): Command[] {
     panel.viewMoved = true;
   };
   const rows: Omit<Command, "when">[] = [
-    { id: "graph.move", title: "Move; let go to throw", gestures: ["drag"] },
+    { id: "graph.move", title: "Pan (flick to keep moving)", gestures: ["drag"] },
     {
       id: "graph.zoom_in",
       title: "Zoom in at the mouse; also a pinch",
@@ -45,22 +45,22 @@ export function commandsOf(panel: GraphPanel, canvas: HTMLElement): Command[] {
     { id: "graph.pan_down", title: "Move the view down", keys: ["Shift ArrowDown"], act: pan(0, -PAN_STEP) },
     { id: "graph.pan_left", title: "Move the view to the left", keys: ["Shift ArrowLeft"], act: pan(PAN_STEP, 0) },
     { id: "graph.pan_right", title: "Move the view to the right", keys: ["Shift ArrowRight"], act: pan(-PAN_STEP, 0) },
-    { id: "graph.light_inputs", title: "Light up all inputs", keys: ["i"], act: () => panel.trace("inputs") },
-    { id: "graph.light_outputs", title: "Light up all outputs", keys: ["o"], act: () => panel.trace("outputs") },
+    { id: "graph.light_inputs", title: "Highlight all inputs", keys: ["i"], act: () => panel.trace("inputs") },
+    { id: "graph.light_outputs", title: "Highlight all outputs", keys: ["o"], act: () => panel.trace("outputs") },
     { id: "graph.light_paths", title: "Paths between the two selected nodes", keys: ["p"], act: () => panel.path() },
     {
       id: "graph.expand_children",
-      title: "Expand all children; a level more each time",
+      title: "Expand all children; one more level each time",
       keys: ["e"],
       act: () => panel.expandChildren(),
     },
     {
       id: "graph.collapse",
-      title: "Collapse, or collapse what it is in",
+      title: "Collapse, or collapse the enclosing scope",
       keys: ["c"],
       act: () => panel.collapseSelected(),
     },
-    { id: "graph.set_aside", title: "Set aside, or bring back", keys: ["x"], act: () => panel.setAsideSelected() },
+    { id: "graph.set_aside", title: "Set aside or restore", keys: ["x"], act: () => panel.setAsideSelected() },
     { id: "graph.fit", title: "Fit the selection, or everything", keys: ["f"], act: () => panel.fit(true) },
     { id: "graph.fit_all", title: "Fit everything", keys: ["0", "Home"], act: () => panel.fit(false) },
     {
@@ -78,13 +78,13 @@ export function commandsOf(panel: GraphPanel, canvas: HTMLElement): Command[] {
     },
     {
       id: "graph.clear",
-      title: "Clear what is lit up, the selection, the search",
+      title: "Clear the highlights, the selection and the search",
       keys: ["Escape"],
       act: () => panel.clear(),
     },
     {
       id: "graph.menu",
-      title: "Fit all, and more",
+      title: "Full menu",
       gestures: ["right click", "menu key"],
       keys: ["ContextMenu"],
       keysShown: "",

@@ -8,7 +8,7 @@ import { view } from "../../../web/page/view.ts";
 const API = "api/graph";
 
 /** What the address asks for. */
-function wish(): Wish {
+function initialView(): Wish {
   const [x, y, zoom] = view.read(settings.view).split(",").map(Number);
   return {
     expanded: [...view.read(settings.expanded)],
@@ -25,7 +25,7 @@ function wish(): Wish {
 
 const tell = (values: Record<string, string[]>) =>
   view.update((_params, set) => {
-    for (const [name, told] of Object.entries(values)) set(name, told);
+    for (const [name, reported] of Object.entries(values)) set(name, reported);
   });
 
 const choose = (name: string, value: string) => setProps(settingId(name), { value });
@@ -52,7 +52,7 @@ export function open(id: string | null, called: string | null, costs: string | n
   const other = !fresh && !wished && panel.state.id !== (id || "");
   // A function of one graph is none of another.
   if (other && called) choose("graph.function", "");
-  if (fresh) wished = wish();
+  if (fresh) wished = initialView();
   panel.open({ id: id || "", function: other ? "" : called || "", costs: costs || "", compare: compare || "" }, wished);
   if (id) wished = null;
   return id;

@@ -146,7 +146,7 @@ export class GraphPanel extends PanelWithStructure {
       this.light(
         [id, ...answer.nodes, ...answer.groups],
         `${way === "inputs" ? "Inputs" : "Outputs"} of ${format.last(id)}: ${counted(answer.total, "node")}${
-          answer.truncated ? ", not all of them lit" : ""
+          answer.truncated ? ", not all of them highlighted" : ""
         }`,
         id,
       );
@@ -160,9 +160,9 @@ export class GraphPanel extends PanelWithStructure {
     if (!from || !to) return this.notify("Select a node, and a second one with Shift and a click.", "info");
     const turn = (this.litTurn += 1);
     try {
-      const asked = { id: this.state.id, function: this.state.function };
-      let answer = await this.api.ask<Walk>("path", { ...asked, from, to });
-      if (!answer.nodes.length) answer = await this.api.ask<Walk>("path", { ...asked, from: to, to: from });
+      const requested = { id: this.state.id, function: this.state.function };
+      let answer = await this.api.ask<Walk>("path", { ...requested, from, to });
+      if (!answer.nodes.length) answer = await this.api.ask<Walk>("path", { ...requested, from: to, to: from });
       if (turn !== this.litTurn) return;
       if (!answer.nodes.length) {
         return this.notify(`No path leads from ${format.last(from)} to ${format.last(to)}, nor back.`, "info");

@@ -237,26 +237,29 @@ export abstract class PanelBase {
 
   /**
    * Shows a graph, or a function of it. What is open already stays as it is.
-   * @param wish what the address asks for besides
+   * @param initialView what the address asks for besides
    */
-  async open(chosen: { id: string; function: string; costs: string; compare: string }, wish: Wish | null = null) {
+  async open(
+    chosen: { id: string; function: string; costs: string; compare: string },
+    initialView: Wish | null = null,
+  ) {
     const { state } = this;
     const other = chosen.id !== state.id || chosen.function !== state.function;
     const costs = chosen.costs !== state.costs;
     const compare = chosen.compare !== state.compare;
     Object.assign(state, chosen);
-    if (other) await (this.opened = this.openGraph(wish));
+    if (other) await (this.opened = this.openGraph(initialView));
     if (!this.scene) return;
-    if (costs || (other && state.costs)) await this.loadCosts(costs && !wish?.color);
+    if (costs || (other && state.costs)) await this.loadCosts(costs && !initialView?.color);
     if (compare || (other && state.compare)) await this.comparison.load();
   }
 
-  async openGraph(wish: Wish | null) {
+  async openGraph(initialView: Wish | null) {
     const { state } = this;
-    const first = !wish?.expanded.length;
-    state.expanded = wish?.expanded.filter(Boolean) ?? [];
-    state.aside = wish?.aside ?? [];
-    state.back = wish?.back ?? [];
+    const first = !initialView?.expanded.length;
+    state.expanded = initialView?.expanded.filter(Boolean) ?? [];
+    state.aside = initialView?.aside ?? [];
+    state.back = initialView?.back ?? [];
     this.scene = null;
     this.history.length = 0;
     this.selection = [];
@@ -270,17 +273,17 @@ export abstract class PanelBase {
     this.strip.draw();
     this.legend.hidden = true;
     this.changed();
-    if (!wish) {
+    if (!initialView) {
       this.tell({ "graph.expanded": [], "graph.aside": [], "graph.back": [], "graph.node": [""], "graph.view": [""] });
     }
     if (!state.id) return this.say("Choose a graph above.");
-    if (wish?.color) this.setColor(wish.color);
-    if (!(await this.read()) || !(await this.load({ place: wish?.view, first }))) return;
+    if (initialView?.color) this.setColor(initialView.color);
+    if (!(await this.read()) || !(await this.load({ place: initialView?.view, first }))) return;
     if (first) state.expanded = this.shown.nodes.filter((node) => node.expanded).map((node) => node.id);
     // What was typed or chosen since is newer than the address.
-    if (wish?.search && !this.search.input.value) this.search.set(wish.search, wish.regex);
+    if (initialView?.search && !this.search.input.value) this.search.set(initialView.search, initialView.regex);
     else if (this.search.input.value && this.search.stale) this.search.run(false);
-    if (wish?.node && turn === this.turn) await this.goTo(wish.node, undefined, !wish.view);
+    if (initialView?.node && turn === this.turn) await this.goTo(initialView.node, undefined, !initialView.view);
   }
 
   /**

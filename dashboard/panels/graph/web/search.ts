@@ -1,6 +1,6 @@
 /** The search over the whole graph, also over what is closed: results open the way to a node. */
 import { integer } from "../../../web/core/numbers.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { bind } from "../../../web/core/commands.ts";
@@ -23,7 +23,7 @@ export class Search {
   results: readonly Found[] = [];
   abort: AbortController | null = null;
   /** Keys of what is on its way, and of what is listed. */
-  asked = "";
+  requested = "";
   answered = "";
   timer = 0;
   input: HTMLInputElement;
@@ -154,14 +154,14 @@ export class Search {
   run(show: boolean = true): Promise<void> {
     clearTimeout(this.timer);
     const { wanted } = this;
-    if (wanted !== this.asked) this.answer = this.ask(wanted, show);
+    if (wanted !== this.requested) this.answer = this.ask(wanted, show);
     return this.answer;
   }
 
   async ask(key: string, show: boolean) {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
-    this.asked = key;
+    this.requested = key;
     const query = this.input.value;
     this.current = -1;
     this.panel.tell({ "graph.search": [query], "graph.regex": [query && this.regex ? "on" : "off"] });
@@ -185,7 +185,7 @@ export class Search {
       this.element.classList.add("wrong");
       this.panel.notify(messageOf(error));
     } finally {
-      if (abort === this.abort) this.asked = "";
+      if (abort === this.abort) this.requested = "";
     }
   }
 
@@ -217,7 +217,7 @@ export class Search {
         make(
           "div",
           { className: "graph-result-more" },
-          `and ${integer(count - results.length)} more: say more of the name`,
+          `and ${integer(count - results.length)} more: type more of the name`,
         ),
       );
     }

@@ -1,6 +1,6 @@
 /** The line above the graph: what it holds, what is set aside, what is lit up, what differs, what is wrong with it. */
 import { counted, fileSize, integer } from "../../../web/core/numbers.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
 import { popover } from "../../../web/core/popover.ts";
@@ -38,7 +38,7 @@ export class Strip {
     if (scene.aside.length) {
       const aside = parts.button(
         `Set aside: ${scene.aside.length}`,
-        "Nodes that stand beside the graph, so that they do not cross it with their edges",
+        "Nodes drawn next to the graph, so that their edges do not cross it",
         () => this.aside(aside),
         "small",
       );
@@ -51,13 +51,13 @@ export class Strip {
           "span",
           { className: "graph-chip", title: panel.tracedWhat },
           make("span", {}, panel.tracedWhat),
-          parts.button("✕", "End it (Esc)", () => panel.endTrace(), "plain small"),
+          parts.button("✕", "End the comparison (Esc)", () => panel.endTrace(), "plain small"),
         ),
       );
     }
     const { answer } = panel.comparison;
     if (answer) {
-      const differs = parts.button("", "What differs, as a list", () => this.changes(differs), "small");
+      const differs = parts.button("", "List of differences", () => this.changes(differs), "small");
       differs.replaceChildren(...this.counts(answer));
       differs.setAttribute("aria-haspopup", "dialog");
       made.push(differs);
@@ -66,7 +66,7 @@ export class Strip {
       const count = scene.problems.length;
       const wrong = parts.button(
         `${count} ${count === 1 ? "problem" : "problems"} in this graph`,
-        "What is wrong, as a table",
+        "Table of problems",
         () => this.problems(wrong),
         "small warn",
       );
@@ -93,7 +93,7 @@ export class Strip {
     const rows = panel.shown.aside.map((row) => {
       const name = make("button", { type: "button", className: "graph-link", title: row.id }, make("bdi", {}, row.id));
       name.addEventListener("click", () => panel.select([row.id]));
-      const back = parts.button("bring back", "Show it in the graph", () => {
+      const back = parts.button("restore", "Show it in the graph", () => {
         popover.close();
         panel.bringBack(row.id);
       }, "plain small");
@@ -135,7 +135,7 @@ export class Strip {
     }
     popover.show(anchor, "Problems of this graph", [
       make("h3", {}, "Problems of this graph"),
-      make("p", { className: "hint" }, "It is shown as far as it can be read."),
+      make("p", { className: "hint" }, "The readable part is shown."),
       table,
     ]);
   }

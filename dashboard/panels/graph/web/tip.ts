@@ -60,7 +60,7 @@ export class Tip {
   edge(edge: GraphEdge) {
     const { make } = elements;
     const facts = [
-      edge.control ? "control" : edge.label || "shape not known",
+      edge.control ? "control" : edge.label || "unknown shape",
       edge.reference ? "reference" : "",
       edge.tensors > 1 && !/tensors/.test(edge.label) ? `${edge.tensors} tensors` : "",
       edge.bytes ? fileSize(edge.bytes) : "",

@@ -1,6 +1,6 @@
 /** The Graph panel's buttons and its menus. */
 import * as exports from "./exports.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { MODES } from "./colors.ts";
 import { canExpand, type GraphNode } from "./scene.ts";
 import { elements } from "../../../web/core/dom.ts";
@@ -25,7 +25,7 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
     ), "small");
   const save = button(
     "Save",
-    "Save a picture or the graph",
+    "Save an image or the graph",
     () => panel.ready && popover.menu(save, "Save", exports.entries(panel)),
     "small",
   );
@@ -61,8 +61,8 @@ export function actions(panel: GraphPanel, node: GraphNode): [string, () => void
   const { parent } = node;
   if (parent) entries.push([`Collapse ${parent.label}`, () => panel.toggle(parent)]);
   entries.push(
-    ["Light up its inputs", on(() => panel.trace("inputs"))],
-    ["Light up its outputs", on(() => panel.trace("outputs"))],
+    ["Highlight its inputs", on(() => panel.trace("inputs"))],
+    ["Highlight its outputs", on(() => panel.trace("outputs"))],
   );
   const [first] = panel.selection;
   if (first && first !== node.id) {
@@ -71,7 +71,7 @@ export function actions(panel: GraphPanel, node: GraphNode): [string, () => void
       panel.path();
     }]);
   }
-  entries.push([panel.isAside(node.id) ? "Bring back" : "Set aside", on(() => panel.setAsideSelected())]);
+  entries.push([panel.isAside(node.id) ? "Restore" : "Set aside", on(() => panel.setAsideSelected())]);
   if (node.op) {
     entries.push([
       `Find all ${node.op}`,

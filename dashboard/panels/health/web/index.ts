@@ -37,10 +37,10 @@ Object.assign(gridFunctions, {
 /** A table as CSV: of the files that the panel lists, or of the selected one. */
 function route({ dataset }: HTMLElement): [string, Record<string, string>] {
   const { file, show, filter } = settings;
-  const asked: Record<string, string> = dataset.selected
+  const requested: Record<string, string> = dataset.selected
     ? { file: view.read(file) }
     : { show: view.read(show), filter: view.read(filter) };
-  return [`${dataset.table}.csv`, asked];
+  return [`${dataset.table}.csv`, requested];
 }
 
 async function copy(button: HTMLElement): Promise<void> {

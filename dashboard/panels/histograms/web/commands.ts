@@ -5,7 +5,11 @@ register({
   panel: "histograms",
   title: "Histograms",
   commands: [
-    { id: "histograms.open_large", title: "See a histogram large", gestures: ["click"] },
-    { id: "histograms.turn_large", title: "There: the step before or after", keys: ["ArrowLeft", "ArrowRight"] },
+    { id: "histograms.open_large", title: "Enlarge the histogram", gestures: ["click"] },
+    {
+      id: "histograms.turn_large",
+      title: "In the large view: previous or next step",
+      keys: ["ArrowLeft", "ArrowRight"],
+    },
   ],
 });

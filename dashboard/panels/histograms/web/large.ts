@@ -26,7 +26,7 @@ const api = new Api("api/histograms");
 /** Answers, oldest first. */
 const answers: Map<string, Promise<Found>> = new Map();
 
-const asked = (from: Source) => {
+const requested = (from: Source) => {
   return {
     ...from,
     height: view.read(settings.height),
@@ -37,13 +37,13 @@ const asked = (from: Source) => {
 };
 
 /** Where a histogram is asked for. */
-export const address = (from: Source): string => api.address("point", asked(from));
+export const address = (from: Source): string => api.address("point", requested(from));
 
 export function find(from: Source): Promise<Found> {
   const url = address(from);
   const known = answers.get(url);
   if (known) return known;
-  const answer = api.ask<Found>("point", asked(from)).catch((error: unknown) => ({ error: messageOf(error) }));
+  const answer = api.ask<Found>("point", requested(from)).catch((error: unknown) => ({ error: messageOf(error) }));
   answers.set(url, answer);
   // A run that is started again has another histogram in its place: what was asked is not kept for long.
   window.setTimeout(() => answers.delete(url), KEPT_MS);
@@ -132,8 +132,8 @@ class Large {
   readonly #what = make("div", { className: "what" });
   readonly #view = make("div", { className: "view" });
   readonly #where = make("span", { className: "where" });
-  readonly #before = iconButton("left", "Step before", () => this.#turn(-1), 16);
-  readonly #after = iconButton("right", "Step after", () => this.#turn(1), 16);
+  readonly #before = iconButton("left", "Previous step", () => this.#turn(-1), 16);
+  readonly #after = iconButton("right", "Next step", () => this.#turn(1), 16);
   readonly #dialog: HTMLDialogElement;
   /** What was asked for last, which need not be there yet. */
   #from: Source = { tag: "", run: "", index: 0 };

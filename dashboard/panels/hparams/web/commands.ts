@@ -24,10 +24,10 @@ register({
       act: moveFocusedAxis,
     },
     { id: "hparams.select_more", title: "Add to the selection", gestures: ["Ctrl click"] },
-    { id: "hparams.enlarge", title: "A scatter chart large", gestures: ["double click"] },
+    { id: "hparams.enlarge", title: "Enlarge a scatter chart", gestures: ["double click"] },
     {
       id: "hparams.select_nothing",
-      title: "End the selection",
+      title: "Clear the selection",
       keys: ["Escape"],
       act: (event) => (within(event, ".hparams-panel") ? clear() : false),
     },

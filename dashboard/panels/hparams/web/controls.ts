@@ -210,7 +210,7 @@ function columnList(kind: Kind, title: string): HTMLElement[] {
     ),
     quiet(
       "Reset",
-      kind === "hparam" ? "Show those that differ" : "Show the declared ones, or the first few",
+      kind === "hparam" ? "Show the columns that differ" : "Show the declared ones, or the first few",
       () => view.write(SHOWN_OF[kind], []),
     ),
   );
@@ -264,15 +264,15 @@ function general(): HTMLElement {
       "Target metric",
       settings.target,
       metrics,
-      "What colors, sorting and importance are about",
+      "The metric for colors, sorting and importance",
     );
     target.value = chosen;
     const better = { auto: `auto: ${lower ? "lower" : "higher"}`, lower: "lower", higher: "higher" };
     const title = "Whether lower or higher values of the target are better";
     parts.push(
       field("Target", target),
-      field("Better", choiceBox("Which is better", settings.better, better, title)),
-      field("Value", choiceBox("Value of a metric", settings.value, VALUES, "Which of a metric's values is taken")),
+      field("Better", choiceBox("Which direction is better", settings.better, better, title)),
+      field("Value", choiceBox("Value of a metric", settings.value, VALUES, "Which of a metric's values to use")),
     );
   }
   if (groups < sessions) {

@@ -18,7 +18,7 @@ export function canvas(width: number, height: number, className: string): Canvas
   element.style.width = width + "px";
   element.style.height = height + "px";
   const context = element.getContext("2d");
-  if (!context) throw new Error("The browser draws on no canvas.");
+  if (!context) throw new Error("The browser cannot draw on a canvas.");
   context.scale(density, density);
   context.font = "11px ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
   return context;
@@ -96,8 +96,8 @@ export function hideTip(): void {
 /** Says all of a row beside the pointer; `keys` are the columns that the pointer is on. */
 export function showTip(row: Row, keys: string[], event: MouseEvent): void {
   if (!tip.isConnected) document.body.append(tip);
-  const told = columns().filter((column) => row.v[column.place] !== null || column.key in row.several);
-  const lines = told.slice(0, MOST_TIP).map((column) => {
+  const reported = columns().filter((column) => row.v[column.place] !== null || column.key in row.several);
+  const lines = reported.slice(0, MOST_TIP).map((column) => {
     const step = row.s[column.place];
     return make(
       "tr",
@@ -109,7 +109,9 @@ export function showTip(row: Row, keys: string[], event: MouseEvent): void {
   });
   const run = row.n > 1 ? `${row.id} (${row.n} sessions)` : row.id;
   tip.replaceChildren(runLabel({ ...row, run }), make("table", {}, ...lines));
-  if (told.length > MOST_TIP) tip.append(make("div", { className: "dim" }, `and ${told.length - MOST_TIP} more`));
+  if (reported.length > MOST_TIP) {
+    tip.append(make("div", { className: "dim" }, `and ${reported.length - MOST_TIP} more`));
+  }
   tip.hidden = false;
   const { width, height } = tip.getBoundingClientRect();
   const { clientX: x, clientY: y } = event;

@@ -218,19 +218,19 @@ export function tableColumns(): Column[] {
 
 // --- what the view says, into the grid -----------------------------------------------------------------------
 
-type Told = "places" | "sort" | "search" | "heat" | "selection";
+type Reported = "places" | "sort" | "search" | "heat" | "selection";
 
 /**
  * What of the view the grid was last told. The grid is told of changes of the view alone: it reports what the user does
  * in it a moment later, and must not be taken back to what the view said before.
  */
-const told = new Map<Told, string>();
+const reported = new Map<Reported, string>();
 let heard: Grid<Row> | null = null;
 
-function tell<T>(name: Told, wanted: T, apply: (wanted: T) => void): void {
+function tell<T>(name: Reported, wanted: T, apply: (wanted: T) => void): void {
   const text = JSON.stringify(wanted);
-  if (told.get(name) === text) return;
-  told.set(name, text);
+  if (reported.get(name) === text) return;
+  reported.set(name, text);
   apply(wanted);
 }
 
@@ -273,8 +273,8 @@ function select(grid: Grid<Row>, wanted: ReadonlySet<string>): void {
 }
 
 /** Tells the grid again, where it was changed or its answer is not what the view says now. */
-function tellAgain(...names: Told[]): void {
-  names.forEach((name) => told.delete(name));
+function tellAgain(...names: Reported[]): void {
+  names.forEach((name) => reported.delete(name));
   applyTable();
 }
 
@@ -283,7 +283,7 @@ const ownColumns = (grid: Grid<Row>) => grid.getColumnState().filter(({ colId })
 function listen(grid: Grid<Row>): void {
   if (heard === grid) return;
   heard = grid;
-  told.clear();
+  reported.clear();
   grid.addEventListener("selectionChanged", ({ source }) => {
     if (source.startsWith("api") || source.startsWith("rowData")) return;
     const ids = new Set(grid.getSelectedRows().map((row) => row.id));

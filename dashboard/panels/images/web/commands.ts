@@ -17,7 +17,7 @@ const onCard = (event?: KeyboardEvent) => stepperAt(event) !== null;
 export const commands: readonly Command[] = [
   {
     id: "images.turn_step",
-    title: "Step before or after, on a card that has the focus",
+    title: "Previous or next step, on a card that has the focus",
     keys: ["ArrowLeft", "ArrowRight"],
     when: onCard,
     act: (event) => stepperAt(event)?.move(event.key === "ArrowLeft" ? -1 : 1),
@@ -32,7 +32,7 @@ export const commands: readonly Command[] = [
       stepper?.to(event.key === "Home" ? 0 : stepper.last());
     },
   },
-  { id: "images.open_large", title: "Open a picture large; there, ? lists more", gestures: ["click"] },
-  { id: "images.compare", title: "Compare two pictures", gestures: ["Shift click"] },
+  { id: "images.open_large", title: "Enlarge the image; press ? there for more keys", gestures: ["click"] },
+  { id: "images.compare", title: "Compare two images", gestures: ["Shift click"] },
   { id: "images.cancel_comparison", ...picking.CANCEL, when: picking.isPicking, act: picking.clear },
 ];

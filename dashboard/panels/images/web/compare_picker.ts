@@ -9,7 +9,7 @@ let first: Wanted | null = null;
 let bar: HTMLElement | null = null;
 const listeners: (() => void)[] = [];
 
-export const CANCEL = { title: "Do not compare", keys: ["Escape"] };
+export const CANCEL = { title: "Stop comparing", keys: ["Escape"] };
 
 const same = (one: Wanted, other: Wanted) =>
   one.run === other.run && one.tag === other.tag && one.point.index === other.point.index &&
@@ -31,7 +31,7 @@ function become(wanted: Wanted | null): void {
     "div",
     { id: "images-picked", role: "status" },
     icon("compare", 16),
-    make("span", {}, "Pick another picture to compare with ", make("strong", {}, name)),
+    make("span", {}, "Pick another image to compare with ", make("strong", {}, name)),
     iconButton("close", tip(CANCEL), clear),
   );
   document.body.append(bar);

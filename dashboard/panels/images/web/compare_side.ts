@@ -99,7 +99,7 @@ export class Slot {
     if (this.choice.run !== run || this.choice.tag !== tag) return;
     this.series = series;
     const last = series?.points.at(-1);
-    if (!last) return this.#fail(series ? "There is no picture yet." : "This run has no pictures of this tag.");
+    if (!last) return this.#fail(series ? "There is no image yet." : "This run has no images with this tag.");
     // At the end it stays at the end.
     if (this.choice.step === last.step && !this.choice.nth) this.choice.step = null;
     await this.#load();
@@ -127,20 +127,20 @@ export class Slot {
       this.busy = false;
       return this.#changed();
     }
-    const mine = this.#ticket += 1;
+    const own = this.#ticket += 1;
     this.#ending.abort();
     const ending = this.#ending = new AbortController();
     this.busy = true;
     this.#changed();
     try {
       const found = await pictures.look(wanted, 0, ending.signal);
-      if (mine !== this.#ticket) return;
+      if (own !== this.#ticket) return;
       if (!pictures.isPicture(found)) return this.#fail(found.error);
-      await this.#decode(found, () => mine === this.#ticket);
-      if (mine === this.#ticket) this.#shown = name;
+      await this.#decode(found, () => own === this.#ticket);
+      if (own === this.#ticket) this.#shown = name;
     } catch (error) {
-      if (mine === this.#ticket && !ending.signal.aborted) {
-        this.#fail(`The picture cannot be decoded: ${messageOf(error)}.`);
+      if (own === this.#ticket && !ending.signal.aborted) {
+        this.#fail(`The image cannot be decoded: ${messageOf(error)}.`);
       }
     }
   }

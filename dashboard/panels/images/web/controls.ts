@@ -95,7 +95,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
   const invert = make("input", { type: "checkbox" });
   invert.addEventListener("change", () => set(settings.invert)(invert.checked));
   const channel = select("Channel", settings.channel, (name) => CHANNELS[name], set(settings.channel));
-  const map = select("Colors of pictures of one channel", settings.map, (name) => MAPS[name], set(settings.map));
+  const map = select("Colormap of single-channel images", settings.map, (name) => MAPS[name], set(settings.map));
   const stored = make(
     "button",
     { type: "button", className: "quiet", title: tip(KEYS.restore) },
@@ -107,11 +107,11 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     width: 480,
     height: 160,
     className: "histogram",
-    title: "Stored values, and how many pixels have them (the square root of the count)",
+    title: "Histogram of the stored values (square root of the pixel count)",
   });
   const facts = make("table", { className: "channel-facts" });
   const kind = select(
-    "How the difference is shown",
+    "How to show the difference",
     settings.difference,
     (name) => ({ absolute: "Absolute", signed: "Signed, A − B" })[name],
     set(settings.difference),
@@ -128,7 +128,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     min: String(settings.blink.least),
     max: String(settings.blink.largest),
     step: "0.5",
-    "aria-label": "Changes a second",
+    "aria-label": "Blinks per second",
   });
   const rateShown = make("output", {});
   rate.addEventListener("input", () => {
@@ -136,7 +136,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     on.blinkChanged();
   });
   const sizes = select(
-    "How pictures of different sizes are compared",
+    "How images of different sizes are compared",
     settings.sizes,
     (name) => ({ common: "Common part, top left", scaled: "B scaled to A" })[name],
     set(settings.sizes),
@@ -202,7 +202,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     sizesPart.hidden = mode === "off" || !differ;
     if (differ) sizesNote.textContent = `A is ${a.width} × ${a.height}, B is ${b.width} × ${b.height}.`;
     map.disabled = a !== null && !imagesPixels.isSingle(a, look());
-    map.title = map.disabled ? "Colors need one channel: choose one above" : "Colors of pictures of one channel";
+    map.title = map.disabled ? "Colors need one channel: choose one above" : "Colormap of single-channel images";
   }
 
   /** The numbers of a difference; null while there are none. */
@@ -211,7 +211,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     const share = (100 * found.differing) / found.count;
     const rows = [
       ["Mean absolute", number(found.mean)],
-      ["Largest", number(found.max)],
+      ["Maximum", number(found.max)],
       ["PSNR", found.psnr === Infinity ? "∞, equal" : found.psnr.toFixed(2) + " dB"],
       ["Pixels that differ", `${number(found.differing)} of ${number(found.count)} (${number(share)}%)`],
     ];

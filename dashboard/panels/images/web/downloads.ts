@@ -8,7 +8,7 @@ export async function zip(button: HTMLButtonElement, shown: readonly Wanted[]): 
   const before = button.title;
   button.disabled = true;
   button.classList.add("busy");
-  button.title = `Packing ${shown.length} pictures`;
+  button.title = `Packing ${shown.length} images`;
   try {
     const body = shown.map(({ run, tag, point, sample }) => [run, tag, point.index, point.step, sample]);
     const answer = await api.response("zip", {}, { body });
@@ -17,7 +17,7 @@ export async function zip(button: HTMLButtonElement, shown: readonly Wanted[]): 
     button.title = before;
   } catch (error) {
     button.classList.add("failed");
-    button.title = `No ZIP file: ${messageOf(error)}`;
+    button.title = `The ZIP file could not be created: ${messageOf(error)}`;
   } finally {
     button.disabled = false;
     button.classList.remove("busy");

@@ -207,11 +207,11 @@ class Large {
 
   #modeButton(name: Mode): HTMLButtonElement {
     const label = MODES[name];
-    const title = name === "off" ? "One picture" : `Compare: ${label.toLowerCase()}`;
+    const title = name === "off" ? "Single image" : `Compare: ${label.toLowerCase()}`;
     const made = make("button", {
       type: "button",
       role: "radio",
-      title: `${title} (C for the next way)`,
+      title: `${title} (C cycles modes)`,
       "data-mode": name,
     }, label);
     made.addEventListener("click", () => this.#setMode(name));
@@ -312,7 +312,7 @@ class Large {
       this.#rows[1].element.append(
         make(
           "label",
-          { className: "together", title: "B goes to the step nearest to A's" },
+          { className: "together", title: "B moves to the step nearest to A's" },
           together,
           "B follows A’s step",
         ),

@@ -12,13 +12,13 @@ export const KEYS = {
   fit: { title: "Fit", keys: ["0"], gestures: ["double click"] },
   actual_size: { title: "One pixel of the screen per pixel", keys: ["1"] },
   move_picture: {
-    title: "Move the picture",
+    title: "Pan the image",
     keys: ["Shift ArrowLeft", "Shift ArrowRight", "Shift ArrowUp", "Shift ArrowDown"],
     keysShown: "Shift arrows",
     gestures: ["drag"],
   },
-  next_comparison: { title: "Next way to compare", keys: ["c"] },
-  blink: { title: "Blink by hand", keys: ["b"] },
+  next_comparison: { title: "Next comparison mode", keys: ["c"] },
+  blink: { title: "Blink manually", keys: ["b"] },
   difference: { title: "Difference", keys: ["d"] },
   swap: { title: "Swap A and B", keys: ["x"] },
   move_divider: { title: "Divider of swipe", keys: ["[", "]"] },
@@ -35,4 +35,4 @@ export type LargeKey = keyof typeof KEYS;
 /** The dialog's own. */
 export const CLOSE = { title: "Close", keys: ["Escape"] };
 /** What the sheet of keys says of it. */
-export const SHEET = [{ title: "A picture large", commands: [...Object.values(KEYS), CLOSE] }];
+export const SHEET = [{ title: "Enlarged image", commands: [...Object.values(KEYS), CLOSE] }];

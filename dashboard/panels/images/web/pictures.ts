@@ -74,7 +74,7 @@ export async function look(wanted: Wanted, edge: number, signal: AbortSignal): P
   if (there) return there;
   try {
     const response = await fetch(url, { signal });
-    if (!response.ok) return nothing("The server does not have this picture any more.");
+    if (!response.ok) return nothing("The server no longer has this image.");
     const said = response.headers.get(FACTS_HEADER);
     if (said === null) {
       const { error, samples }: NoPicture = await response.json();
@@ -87,7 +87,7 @@ export async function look(wanted: Wanted, edge: number, signal: AbortSignal): P
     return found;
   } catch (error) {
     if (signal.aborted) throw error;
-    return nothing("No answer from the server.");
+    return nothing("No response from the server.");
   }
 }
 
@@ -108,7 +108,7 @@ export const placeholder = (why: string): HTMLElement =>
   make("span", { className: "no-picture", title: why }, icon("alert", 18), make("span", {}, why));
 
 export const undecodable = (facts: Described): string =>
-  `The browser cannot decode this ${FORMATS[facts.mime_type]} (${describe(facts)}); its bytes are damaged.`;
+  `The browser cannot decode this ${FORMATS[facts.mime_type]} (${describe(facts)}); the file is damaged.`;
 
 /** Pixels stay squares where a small picture is enlarged. */
 export function crisp(image: HTMLImageElement): void {

@@ -152,7 +152,7 @@ export async function decode(buffer: ArrayBuffer): Promise<Pixels | null> {
   const view = new DataView(header.buffer, header.byteOffset, 13);
   const [width, height, depth, type] = [view.getUint32(0), view.getUint32(4), header[8], header[9]];
   const channels = CHANNELS[type];
-  if (!channels || ![1, 2, 4, 8, 16].includes(depth) || !width || !height) throw new Error("its header makes no sense");
+  if (!channels || ![1, 2, 4, 8, 16].includes(depth) || !width || !height) throw new Error("its header is invalid");
   if (header[12] !== 0 || (transparency && type !== 3)) return null;
   const stride = Math.ceil((width * channels * depth) / 8);
   const raw = new Uint8Array((stride + 1) * height);

@@ -51,7 +51,7 @@ export function makeTile(settled: (tile: Tile) => void): Tile {
   const picture = make("button", { type: "button", className: "picture", title: "" });
   const pick = iconButton(
     "compare",
-    "Compare: pick this picture, then another (or Shift and click)",
+    "Compare: pick this image, then another (or Shift and click)",
     () => picking.pick(tile.wanted),
   );
   pick.classList.add("act-pick");

@@ -107,9 +107,9 @@ export function makeViewer(
     if (resultOf === name) return result;
     resultOf = name;
     result = null;
-    const mine = (work += 1);
+    const own = (work += 1);
     imagesPixels.difference(first, pixels).then((found) => {
-      if (mine !== work) return;
+      if (own !== work) return;
       result = found;
       on.computed(found.stats);
       draw();

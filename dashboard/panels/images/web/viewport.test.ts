@@ -26,10 +26,10 @@ Deno.test("the point under the pointer stays there when it is zoomed", () => {
 });
 
 Deno.test("a picture is moved by pixels of the screen", () => {
-  const told: View[] = [];
-  const viewport = new Viewport((view) => told.push({ ...view }));
+  const reported: View[] = [];
+  const viewport = new Viewport((view) => reported.push({ ...view }));
   viewport.pan(stage(100, 100), 20, -10);
-  assert.deepEqual(told, [{ fit: false, scale: 10, x: 3, y: 6 }]);
+  assert.deepEqual(reported, [{ fit: false, scale: 10, x: 3, y: 6 }]);
 });
 
 Deno.test("zooming has ends, and a stage without a picture stays", () => {

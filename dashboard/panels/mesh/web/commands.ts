@@ -42,7 +42,7 @@ const aim = ({ key }: KeyboardEvent): [number, number] => [
 export const commands: readonly Command[] = [
   {
     id: "mesh.turn",
-    title: "Turn",
+    title: "Rotate",
     gestures: ["drag"],
     keys: ARROWS,
     keysShown: "arrows",
@@ -78,7 +78,7 @@ export const commands: readonly Command[] = [
   },
   {
     id: "mesh.reset_camera",
-    title: "The camera as at first",
+    title: "Reset the camera",
     gestures: ["double click"],
     keys: ["r", "0"],
     ...onMesh((card) => resetCamera(card)),

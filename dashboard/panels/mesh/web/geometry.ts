@@ -63,14 +63,14 @@ function trim(): void {
 }
 
 /** Where the page and its users get a mesh: what is drawn, or a file. */
-export const address = (route: "geometry" | "ply", asked: Parameters): string => api.address(route, asked);
+export const address = (route: "geometry" | "ply", requested: Parameters): string => api.address(route, requested);
 
 /**
  * A mesh, at once where it was looked at before.
  * @throws Error with a sentence for the user
  */
-export async function get(asked: Parameters): Promise<Geometry> {
-  const url = address("geometry", asked);
+export async function get(requested: Parameters): Promise<Geometry> {
+  const url = address("geometry", requested);
   const found = kept.get(url);
   if (found) {
     kept.delete(url);
@@ -79,7 +79,7 @@ export async function get(asked: Parameters): Promise<Geometry> {
   }
   let loading = underWay.get(url);
   if (!loading) {
-    loading = api.ask<Packed>("geometry", asked).then(unpack);
+    loading = api.ask<Packed>("geometry", requested).then(unpack);
     underWay.set(url, loading);
   }
   try {

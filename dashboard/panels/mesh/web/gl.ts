@@ -110,7 +110,7 @@ type Column = Float32Array | Uint8Array | Uint32Array;
 
 function compiled(gl: Gl, kind: GLenum, source: string): WebGLShader {
   const shader = gl.createShader(kind);
-  if (!shader) throw new Error("The graphics driver makes no shader.");
+  if (!shader) throw new Error("The graphics driver cannot create a shader.");
   gl.shaderSource(shader, source);
   gl.compileShader(shader);
   return shader;

@@ -11,7 +11,7 @@ const HASTE_MS = 30;
 // A surface that takes longer is drawn as points while the camera moves.
 const HEAVY_MS = 90;
 const NO_CONTEXT = "This browser offers no WebGL 2, so meshes cannot be drawn. The PLY file can be downloaded.";
-const LOST_CONTEXT = "The graphics driver took the drawing away; it comes back by itself, or after a reload.";
+const LOST_CONTEXT = "The WebGL context was lost. It should recover; otherwise reload the page.";
 
 const dirty: Set<Card> = new Set();
 let frame = 0;

@@ -102,7 +102,7 @@ function build(card: Card, body: HTMLElement): Parts | null {
   const canvas = make("canvas", {
     className: "mesh-canvas",
     tabIndex: 0,
-    title: "Drag to turn, right drag or Shift to move, wheel to zoom, R to reset",
+    title: "Drag to rotate, right drag or Shift to pan, wheel to zoom, R to reset",
     role: "img",
     "aria-label": `${tag}, ${run}: arrows turn, Shift and arrows move, plus and minus zoom, R resets`,
   });
@@ -150,7 +150,7 @@ function notes(card: Card, { header }: Geometry): HTMLElement[] {
   const items = [...problems, ...incomparable, ...header.notes].map((note) => make("li", {}, note));
   const { ignored } = looksOf(card);
   if (ignored.length) {
-    const text = `Not honored of the logged configuration: ${ignored.join(", ")}`;
+    const text = `Ignored settings from json_config: ${ignored.join(", ")}`;
     items.push(make("li", { className: "dim", title: ignored.join("\n") }, text));
   }
   return items;
@@ -182,33 +182,33 @@ function query(card: Card, { index }: Point): Parameters {
 }
 
 /** The same, the point that it is compared with, and what that comparison is called. */
-function geometryQuery(card: Card): { asked: Parameters; comparison: string } {
+function geometryQuery(card: Card): { requested: Parameters; comparison: string } {
   const point = pointOf(card);
   const { against } = card.data;
-  const asked = {
+  const requested = {
     ...query(card, point),
     ...(Number.isFinite(point.wall) ? { step: point.step, wall_time: point.wall } : {}),
   };
-  if (!against || "error" in against) return { asked, comparison: "" };
+  if (!against || "error" in against) return { requested, comparison: "" };
   const other = numbers(against.index)[point.index];
-  if (other < 0) return { asked, comparison: "" };
+  if (other < 0) return { requested, comparison: "" };
   const from = `moved from step ${stepText(numbers(against.steps)[other])}`;
   return {
     // The time tells apart what is kept here of runs that were started again.
-    asked: { ...asked, against_run: against.run, against: other, against_time: numbers(against.walls)[other] },
+    requested: { ...requested, against_run: against.run, against: other, against_time: numbers(against.walls)[other] },
     comparison: against.same_run ? from : `${from} of ${against.run}`,
   };
 }
 
 async function load(card: Card): Promise<void> {
   if (!card.points.length) return;
-  const { asked, comparison } = geometryQuery(card);
-  const url = address("geometry", asked);
+  const { requested, comparison } = geometryQuery(card);
+  const url = address("geometry", requested);
   card.comparison = comparison;
   if (card.url === url) return;
   card.url = url;
   try {
-    const geometry = await get(asked);
+    const geometry = await get(requested);
     if (card.url === url) show(card, geometry);
   } catch (error) {
     if (card.url !== url) return;
@@ -253,7 +253,7 @@ function fill(card: Card): void {
   card.points = data.vertices ? pointsOf(numbers(data.vertices.steps), numbers(data.vertices.walls)) : [];
   body.classList.toggle("no-steps", !card.points.length);
   if (!card.points.length) {
-    complain(card, data.problems.join(" ") || "No mesh was written yet.");
+    complain(card, data.problems.join(" ") || "No mesh has been written yet.");
     drawn(card);
   } else {
     refresh(card);

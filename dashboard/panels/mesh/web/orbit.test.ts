@@ -49,7 +49,7 @@ Deno.test("a camera in the address is read as it was written, with its frame whe
   assert.deepEqual([alone, framed].map((one) => readCamera(cameraEntry(one))), [alone, framed]);
 });
 
-Deno.test("what is no camera is not read as one", () => {
+Deno.test("what is not a camera is not read as one", () => {
   const entries = ["", ":0,0,1,0,0,0", "a:0,0,1,0,0", "a:0,0,0,0,0,0", "a:0,x,1,0,0,0", "a"];
   assert.deepEqual(entries.map(readCamera), entries.map(() => null));
   assert.equal(readCamera("a:0,200,1,0,0,0")?.camera.el, 90);

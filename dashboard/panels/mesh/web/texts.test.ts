@@ -23,6 +23,6 @@ Deno.test("a mesh is described by its parts, its extent and how far it moved", (
   assert.equal(facts(header), "");
 });
 
-Deno.test("keys may have colons, and what is no whole number is left out", () => {
+Deno.test("keys may have colons, and what is not a whole number is left out", () => {
   assert.deepEqual([...numbersByKey(["a:b:3", "c:-1", "d:1.5", "e:x", ":4", "f"])], [["a:b", 3], ["c", -1]]);
 });

@@ -124,13 +124,13 @@ const NAMES: Record<Rate, [head: string, title: string]> = {
 const RANKS: Record<"ap" | "auc", [head: string, title: string]> = {
   ap: [
     "AP",
-    "Average precision: the sum of (recall - recall before) x precision from the highest threshold down; above it the share of positives is what a guess gets",
+    "Average precision: the sum of (recall - recall before) x precision from the highest threshold down; the baseline is the share of positives",
   ],
   auc: ["AUC", "Area below the ROC curve, by trapezoids; a guess gets 0.5"],
 };
 const BEST: [head: string, title: string] = [
   "Best F1",
-  "The highest F1 of the curve; press to move the threshold there",
+  "The highest F1 of the curve; click to move the threshold there",
 ];
 
 /** The cells of a run that follow the threshold. */
@@ -145,7 +145,7 @@ function buildTable(card: Card, { table }: Parts): void {
   const rows = ranked(card.meta.runs, card.meta.view).map((run) => {
     const who = make("th", { scope: "row" }, runLabel(run));
     if (run.said) {
-      who.append(make("span", { className: isCurve(run) ? "said" : "said wrong", title: run.said }, run.said));
+      who.append(make("span", { className: isCurve(run) ? "said" : "predicted wrong", title: run.said }, run.said));
     }
     if (!isCurve(run)) return make("tr", {}, who, make("td", { colSpan: heads.length - 1, className: "wrong" }, ""));
     const baseline = run.baseline === null ? "no samples" : `baseline (share of positives) ${ratio(run.baseline)}`;

@@ -66,7 +66,7 @@ export function ProfileName(params: CellParams & NameParams): ReactElement {
     tree ? chevron(params) : null,
     toTimeline(data, trace, value, linked),
     value === ""
-      ? h("span", { className: "dim" }, "not known")
+      ? h("span", { className: "dim" }, "unknown")
       : cutName(data["@short"] ?? valueFormatted ?? value, value),
     size === undefined ? null : h("span", { className: "size" }, size.toLocaleString("en-US")),
   );

@@ -5,7 +5,7 @@ import * as polylines from "./polylines.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { Api, Dataset } from "./data.ts";
 import type { LabelMode } from "./labels.ts";
-import type { State, Told } from "./settings.ts";
+import type { Reported, State } from "./settings.ts";
 import type { Sheet } from "./sprites.ts";
 import type { Theme } from "./theme.ts";
 import type { View } from "./view.ts";
@@ -32,7 +32,7 @@ export abstract class Appearance {
   abstract readonly controls: Shown;
   abstract readonly inspector: Shown;
   abstract readonly table: { refresh(): void };
-  abstract tell(told: Told): void;
+  abstract tell(reported: Reported): void;
   abstract notify(text: string): void;
   /** Finds out which points are shown. */
   abstract mask(): void;
@@ -86,7 +86,7 @@ export abstract class Appearance {
     const values = this.quality?.points?.[name];
     if (values) return { ...colors.byNumber(title, values, [colors.quantile(values, 0.02), 1]), note };
     const measured = this.quality?.state === "running";
-    return colors.nothing(title, measured ? "Being measured…" : "Not measured yet: see Trust on the left.");
+    return colors.nothing(title, measured ? "Measuring…" : "Not measured yet: see Trust on the left.");
   }
 
   /** Colors, visibility and legend again. */
@@ -165,7 +165,7 @@ export abstract class Appearance {
       if (dataset !== this.dataset || !this.state.sprites) return;
       this.view?.setSprites({ image, width: sprite.width, height: sprite.height, across: sprite.across }, true);
     } catch {
-      this.notify("The browser cannot show the pictures of this embedding.");
+      this.notify("The browser cannot show the sprite images of this embedding.");
       this.sprite = null;
     }
   }

@@ -7,7 +7,7 @@ Deno.test("a camera goes to TensorBoard's form and back", () => {
   }
 });
 
-Deno.test("what is no camera is none", () => {
+Deno.test("what is not a camera is none", () => {
   assert.equal(cameraOf(undefined, 2), "");
   assert.equal(cameraOf({ position: [0, 1], target: [0, 0, 0] }, 2), "");
   assert.equal(cameraOf({ position: [0, 1, NaN], target: [0, 0, 0] }, 3), "");
@@ -22,14 +22,14 @@ Deno.test("places are named as TensorBoard names them, and found by these names"
   assert.equal(coordinatesOf(places, "tsne", 2), null);
 });
 
-Deno.test("bookmarks of other data, and what is no list of them, are refused with a sentence", () => {
+Deno.test("bookmarks of other data, and what is not a list of them, are refused with a sentence", () => {
   const read = (text: string) => bookmarksOf(text, "state.txt", 300, 16);
   assert.deepEqual(read('[{"label": "a", "dataSetDimensions": [300, 16]}, {}]'), [
     { label: "a", dataSetDimensions: [300, 16] },
     {},
   ]);
   assert.throws(() => read("{"), {
-    message: "state.txt is no JSON; bookmarks are a list of states, as TensorBoard's projector saves them.",
+    message: "state.txt is not JSON; bookmarks are a list of states, as TensorBoard's projector saves them.",
   });
   for (const text of ["[]", "{}", "[1]", "[null]"]) {
     assert.throws(() => read(text), { message: "state.txt holds no list of bookmarks." });

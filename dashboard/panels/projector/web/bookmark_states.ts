@@ -67,7 +67,7 @@ export function bookmarksOf(text: string, name: string, count: number, dimension
   try {
     states = JSON.parse(text);
   } catch {
-    throw new Error(`${name} is no JSON; bookmarks are a list of states, as TensorBoard's projector saves them.`);
+    throw new Error(`${name} is not JSON; bookmarks are a list of states, as TensorBoard's projector saves them.`);
   }
   if (!Array.isArray(states) || !states.length || !states.every(isBookmark)) {
     throw new Error(`${name} holds no list of bookmarks.`);

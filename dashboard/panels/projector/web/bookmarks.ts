@@ -3,7 +3,7 @@ import * as states from "./bookmark_states.ts";
 import { METHODS, writeKnobs } from "./knobs.ts";
 import { settings } from "./settings.generated.ts";
 import { entry } from "./lists.ts";
-import { button, fold, make, remark } from "./parts.ts";
+import { button, fold, make, remark } from "./widgets.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { iconButton, storage } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";

@@ -2,7 +2,7 @@
 
 export function contextOf(canvas: HTMLCanvasElement, how?: CanvasRenderingContext2DSettings): CanvasRenderingContext2D {
   const found = canvas.getContext("2d", how);
-  if (!found) throw new Error("The browser has no room for another picture.");
+  if (!found) throw new Error("The browser is out of memory for another image.");
   return found;
 }
 

@@ -1,5 +1,5 @@
 /** Clusters: k-means and HDBSCAN, each of which makes a column that points can be colored by. */
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { Job } from "./jobs.ts";
@@ -24,10 +24,10 @@ export class Clusters {
   methods;
   count = number("How many clusters", 2, 1000, 8);
   least = number("Minimum cluster size", 2, 100_000, 15);
-  countRow = parts.field("Clusters", "How many groups are made.", this.count);
-  leastRow = parts.field("Least size", "Smaller groups are noise.", this.least);
-  on = parts.select("What is clustered", () => {}, "The data itself, or the picture as it is");
-  go = parts.button("Find clusters", "Makes a column of clusters, and colors by it", () => this.run(), "main");
+  countRow = parts.field("Clusters", "The number of clusters.", this.count);
+  leastRow = parts.field("Minimum size", "Smaller clusters count as noise.", this.least);
+  on = parts.select("What is clustered", () => {}, "The data, or the current view");
+  go = parts.button("Find clusters", "Adds a column of clusters and colors by it", () => this.run(), "main");
   note = make("p", { className: "pj-note", role: "status" });
   element;
   job: Job | null = null;
@@ -37,15 +37,15 @@ export class Clusters {
     this.methods = parts.segmented(
       "Method",
       [
-        ["kmeans", "k-means", "So many groups as are asked for; every point belongs to one"],
-        ["hdbscan", "HDBSCAN", "Groups where points lie dense; the rest is noise"],
+        ["kmeans", "k-means", "A fixed number of clusters; every point gets one"],
+        ["hdbscan", "HDBSCAN", "Clusters where points are dense; the rest is noise"],
       ],
       (value: string) => {
         this.method = value;
         this.show();
       },
     );
-    this.on.show([["points", "in the data"], ["picture", "in the picture"]], "points");
+    this.on.show([["points", "in the data"], ["picture", "in the view"]], "points");
     this.element = parts.fold(
       "clusters",
       "Clusters",
@@ -53,7 +53,7 @@ export class Clusters {
       this.methods,
       this.countRow,
       this.leastRow,
-      parts.field("Where", "The data itself, or the picture as it is.", this.on),
+      parts.field("Where", "The data, or the current view.", this.on),
       make("div", { className: "pj-row" }, this.go, this.note),
     );
   }
@@ -76,10 +76,10 @@ export class Clusters {
     if (this.job) return this.stop(this.job);
     if (!dataset) return;
     const least = Math.round(Number((this.method === "kmeans" ? this.count : this.least).value));
-    if (!(least >= 2)) return this.say("Give a number of 2 or more.");
+    if (!(least >= 2)) return this.say("Enter a number of at least 2.");
     const { job: on, frame, components } = panel.pictureOf();
     const picture = this.on.value === "picture";
-    if (picture && !on) return this.say("There is no picture yet.");
+    if (picture && !on) return this.say("There is no image yet.");
     const job = new Job(panel.api, (frame: Frame) => void (this.job === job && this.took(frame, dataset)));
     this.job = job;
     this.say("Looking…");
@@ -110,7 +110,7 @@ export class Clusters {
     if (frame.state === "queued") return this.say(frame.message || "Waiting…");
     this.job = null;
     this.show();
-    this.say(frame.state === "done" ? "" : frame.message || "No clusters were made.");
+    this.say(frame.state === "done" ? "" : frame.message || "No clusters were found.");
     if (frame.state !== "done" || dataset !== panel.dataset) return;
     await panel.addedColumn(frame.column);
     if (frame.column) this.say(`Column “${frame.column}”`);

@@ -1,6 +1,6 @@
 /** What points are colored and sized by: a column, or how far the picture can be trusted at each of them. */
 import { integer } from "../../../web/core/numbers.ts";
-import { format } from "./parts.ts";
+import { format } from "./widgets.ts";
 import { MOST_COLORS, type Paints } from "./theme.ts";
 import type { Rgb } from "../../../web/core/color.ts";
 import type { Column } from "./data.ts";
@@ -11,10 +11,10 @@ const MOST_CATEGORIES = 1000;
 
 /** Measures of a picture, per point. */
 export const TRUST: Record<string, [title: string, about: string]> = {
-  "@trustworthiness": ["Trustworthiness", "Low where the picture shows neighbors that are none."],
-  "@continuity": ["Continuity", "Low where the picture tears neighbors apart."],
-  "@hit": ["Neighborhood hit", "Share of the neighbors in the picture that have the point's own value."],
-  "@kept": ["Neighbors kept", "Share of the neighbors in the data that are neighbors in the picture too."],
+  "@trustworthiness": ["Trustworthiness", "Low where the view shows false neighbors."],
+  "@continuity": ["Continuity", "Low where the view separates true neighbors."],
+  "@hit": ["Neighborhood hit", "Share of neighbors in the view with the same value as the point."],
+  "@kept": ["Neighbors kept", "Share of the neighbors in the data that are also neighbors in the view."],
 };
 
 export type Numbers = Float32Array | Float64Array;
@@ -94,7 +94,7 @@ export function byNumber(
       if (value > maximum) maximum = value;
     }
   }
-  if (minimum > maximum) return { ...nothing(title, "There is no number in this column."), missing };
+  if (minimum > maximum) return { ...nothing(title, "This column has no numbers."), missing };
   if (ends) [minimum, maximum] = ends;
   return { sort: "scale", title, codes: null, entries: [], numbers, minimum, maximum, missing, note: "" };
 }
@@ -122,11 +122,11 @@ export function ofColumn(column: Column, categorical: string): Coloring {
   const { name } = column;
   if (column.kind === "text") {
     const { categories, values } = column;
-    if (!categories || !values) return nothing(name, "Too many different values for colors.");
+    if (!categories || !values) return nothing(name, "Too many different values to color by.");
     return byCategory(name, values, categories);
   }
   const { values } = column;
-  if (!values) return nothing(name, "There is no number in this column.");
+  if (!values) return nothing(name, "This column has no numbers.");
   const whole = categorical === "auto" && wholeOnly(values);
   if (categorical === "on" || whole) {
     const found = distinct(values, categorical === "on" ? MOST_CATEGORIES : FEW);

@@ -69,8 +69,8 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
   });
 
   return [
-    gesture("drag", "Turn in 3-D, move in 2-D", ["drag"]),
-    gesture("move", "Move in 3-D", ["right drag", "Shift drag"]),
+    gesture("drag", "Rotate in 3-D, pan in 2-D", ["drag"]),
+    gesture("move", "Pan in 3-D", ["right drag", "Shift drag"]),
     gesture("zoom", "Zoom at the mouse", ["wheel"], ["+", "-"]),
     gesture("select_point", "Select a point; with Shift add to the selection", ["click"]),
     command("select_box", "Select by a box; Shift adds, Alt takes away", [KEYS.box], ({ tools }) => tools.use("box")),
@@ -82,7 +82,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
     ),
     command(
       "use_pointer",
-      "Back to moving",
+      "Back to the move tool",
       [KEYS.pointer],
       ({ tools }) => tools.tool !== "pointer" && tools.use("pointer"),
     ),
@@ -98,7 +98,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
     // A digit is a projection before there are points too, and no tab.
     command(
       "choose_projection",
-      "PCA, t-SNE, UMAP, own axes, random",
+      "PCA, t-SNE, UMAP, custom axes, random",
       [...byKey.keys()],
       (panel, { key }) => panel.setProjection(byKey.get(key) ?? panel.state.projection),
       { always: true, keysShown: "1 … 5" },
@@ -111,19 +111,19 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
     ),
     command(
       "pause",
-      "Pause or go on with a projection; play the steps",
+      "Pause or resume a projection; play the steps",
       [KEYS.run],
       // A button that has the focus is pressed by Space.
       (panel) => document.activeElement?.matches("button, summary, input") ? false : pauseOrPlay(panel),
     ),
-    command("flip_table", "The metadata table", [KEYS.table], ({ table }) => table.flip()),
+    command("flip_table", "Show the metadata table", [KEYS.table], ({ table }) => table.flip()),
     command(
       "search",
       "Search; there Enter and Shift Enter: next, previous",
       [KEYS.search],
       ({ search }) => search.focus(),
     ),
-    command("find_next", "The next one that was found", [KEYS.next], ({ search }) => search.step(1)),
+    command("find_next", "Next match", [KEYS.next], ({ search }) => search.step(1)),
     command(
       "clear",
       "Clear the search, the selection, what is hidden",
@@ -135,7 +135,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
     ),
     gesture(
       "flip_category",
-      "On the legend: show or hide; with Shift nothing else, with Alt select",
+      "In the legend: show or hide; with Shift only this one, with Alt select",
       ["click"],
     ),
   ];

@@ -4,7 +4,7 @@ import { hint } from "./commands.ts";
 import { methodParts } from "./controls_methods.ts";
 import { Running, Trust } from "./controls_run.ts";
 import { METHODS } from "./knobs.ts";
-import { check, fold, segmented } from "./parts.ts";
+import { check, fold, segmented } from "./widgets.ts";
 import { icon, make } from "../../../web/core/dom.ts";
 import type { DatasetInfo } from "./messages.generated.ts";
 import type { ProjectorPanel } from "./panel.ts";
@@ -43,17 +43,17 @@ export class Controls {
       (name) => panel.setProjection(name),
     );
     this.dimensions = segmented("Dimensions", [
-      ["2", "2-D", hint("A flat picture", "dimensions")],
-      ["3", "3-D", hint("A picture in space", "dimensions")],
+      ["2", "2-D", hint("A flat view", "dimensions")],
+      ["3", "3-D", hint("A view in 3-D", "dimensions")],
     ], (value) => panel.setDimensions(value === "3" ? 3 : 2));
     this.sphere = check(
       "Sphere the data",
-      "The middle of all points is taken away and every vector is made one long, so that only directions count.",
+      "Center the points and normalize each vector to length 1, so that only directions count.",
       (on) => panel.setSphere(on),
     );
     this.only = check(
       "Only isolated points",
-      "The projection sees only the points that are isolated.",
+      "Project only the isolated points.",
       (on) => panel.setOnly(on),
     );
     this.method.addEventListener("pointerdown", ({ target }) => this.hold(target));

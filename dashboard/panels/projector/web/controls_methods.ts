@@ -2,7 +2,7 @@
 import { counted } from "../../../web/core/numbers.ts";
 import { SHOWN_COMPONENTS } from "./frames.ts";
 import { type Knob, type KnobValue, METHODS, mostOf, typedValue } from "./knobs.ts";
-import { field, fold, format, make, type Option, select, toggle } from "./parts.ts";
+import { field, fold, format, make, type Option, select, toggle } from "./widgets.ts";
 import { readRows, writeRows } from "./rows.ts";
 import { iconButton } from "../../../web/core/dom.ts";
 import type { Dataset } from "./data.ts";
@@ -80,10 +80,10 @@ function knobRow(panel: ProjectorPanel, dataset: Dataset, knob: Knob): HTMLEleme
 }
 
 function superviseRow(panel: ProjectorPanel, { columnInfos }: Dataset): HTMLElement {
-  const help = "The column whose equal values are drawn together.";
+  const help = "Points with equal values in this column are pulled together.";
   const chosen = select("Column of the supervision", (name) => panel.setSupervise(name), help);
   const few = columnInfos.filter(({ categories, kind }) => categories !== null || kind === "number");
-  chosen.show([["", "as colored"], ...few.map(({ name }): Option => [name, name])], panel.state.supervise);
+  chosen.show([["", "same as color"], ...few.map(({ name }): Option => [name, name])], panel.state.supervise);
   return field("… by column", help, chosen);
 }
 
@@ -144,7 +144,7 @@ function componentParts(panel: ProjectorPanel, { info: { dimensions: most } }: D
 type End = Exclude<keyof AxesState, "in">;
 const ENDS: [End, string][] = [["left", "Left"], ["right", "Right"], ["down", "Down"], ["up", "Up"]];
 const AXES_HINT =
-  "Say what lies left and right: a text that is searched, or the points that are selected now. Without a below and above, up is the direction in which the points vary most besides.";
+  "Define the left and right ends by a text search or the current selection. Without a vertical axis, the direction of greatest remaining variance is used.";
 
 function axisParts(panel: ProjectorPanel, dataset: Dataset): Node[] {
   const column = select(
@@ -188,7 +188,7 @@ function endRow(panel: ProjectorPanel, points: number, end: End, label: string):
     if (known === null) take();
   }, "mono small");
   pattern.show(regex);
-  const selected = iconButton("plus", "Take the points that are selected", () => {
+  const selected = iconButton("plus", "Use the selected points", () => {
     if (!panel.selection.length) return panel.notify("Select points first.", "info");
     const text = writeRows(panel.selection);
     if (text === null) panel.notify("Too many points for one end of an axis: search for them instead.");

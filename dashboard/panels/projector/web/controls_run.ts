@@ -4,7 +4,7 @@ import { TRUST } from "./colors.ts";
 import { hint } from "./commands.ts";
 import { factsOf } from "./frames.ts";
 import { METHODS } from "./knobs.ts";
-import { button, complaint, field, format, type Option, remark, select } from "./parts.ts";
+import { button, complaint, field, format, type Option, remark, select } from "./widgets.ts";
 import { sentence } from "./quality.ts";
 import { make } from "../../../web/core/dom.ts";
 import type { Job } from "./jobs.ts";
@@ -32,13 +32,13 @@ export class Running {
 
   constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    this.go = button("Run", hint("Begin, pause or go on", "run"), () => this.press(), "main");
+    this.go = button("Run", hint("Start, pause or resume", "run"), () => this.press(), "main");
     this.perturb = button(
       "Perturb",
-      "Move every point a little, to get it out of a poor place",
+      "Move every point slightly to escape a local minimum",
       () => panel.act("perturb"),
     );
-    this.stop = button("Stop", "End it; the picture stays", () => panel.act("cancel"));
+    this.stop = button("Stop", "Stop; the view stays", () => panel.act("cancel"));
     this.more = button(`+${MORE}`, `${MORE} more iterations`, () => panel.act("extend", MORE));
     this.progress = make("div", { className: "pj-progress", role: "progressbar", "aria-label": "Progress" }, this.bar);
     this.element = make(
@@ -78,12 +78,12 @@ export class Running {
     this.showLoss(slow ? job : null);
     const notes = [...(frame?.notes ?? [])];
     if (waiting === "run" && dataset) {
-      notes.push(`${integer(dataset.count)} points take a while: press Run to begin.`);
+      notes.push(`${integer(dataset.count)} points take a while. Press Run to start.`);
     }
-    if (waiting === "few") notes.push("Two points at least are needed.");
+    if (waiting === "few") notes.push("At least two points are needed.");
     this.notes.replaceChildren(
       ...notes.map((note) => remark(note)),
-      ...(at === "failed" ? [complaint(frame?.message || "It failed.")] : []),
+      ...(at === "failed" ? [complaint(frame?.message || "The projection failed.")] : []),
     );
   }
 
@@ -95,10 +95,10 @@ export class Running {
     if (job !== panel.job) return;
     const at = job?.state;
     const texts: Partial<Record<string, string>> = { running: "Pause", queued: "Pause", paused: "Resume" };
-    const text = this.stale ? "Run anew" : !at ? "Run" : texts[at] ?? "Run again";
+    const text = this.stale ? "Run again" : !at ? "Run" : texts[at] ?? "Run again";
     if (!this.stale && (at === "done" || at === "cancelled")) this.go.hidden = at === "done";
     this.go.textContent = text;
-    this.go.title = hint(this.stale ? "The picture is of other settings: work it out for these" : text, "run");
+    this.go.title = hint(this.stale ? "The view was made with other settings; run with these" : text, "run");
     this.go.classList.toggle("on", this.stale || !job);
   }
 
@@ -139,13 +139,13 @@ export class Trust {
     const ask = (text: string, title: string) => button(text, title, () => panel.measure(true), "small");
     if (quality?.state === "done") this.element.replaceChildren(...this.measured(quality));
     else if (quality?.state === "failed") {
-      this.element.replaceChildren(remark(quality.message, "bad"), ask("Try again", "Measure once more"));
+      this.element.replaceChildren(remark(quality.message, "bad"), ask("Try again", "Measure again"));
     } else if (quality) {
       const share = quality.progress ? ` ${Math.round(quality.progress * 100)} %` : "";
-      this.element.replaceChildren(remark(`Being measured…${share}`));
+      this.element.replaceChildren(remark(`Measuring…${share}`));
     } else {
       const text = job && !job.ended ? "Measured when the projection is done." : "Not measured yet.";
-      const now = job?.frame && picture ? [ask("Measure now", "Measure how far this picture keeps neighbors")] : [];
+      const now = job?.frame && picture ? [ask("Measure now", "Measure how well this view keeps neighbors")] : [];
       this.element.replaceChildren(remark(text), ...now);
     }
   }
@@ -155,7 +155,7 @@ export class Trust {
     const { trustworthiness, continuity, hit, kept, points, sampled, count, column } = quality;
     const values = { "@trustworthiness": trustworthiness, "@continuity": continuity, "@hit": hit, "@kept": kept };
     const measures = Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [meter(name, value)]));
-    const help = "Colors every point by how far the picture can be trusted there";
+    const help = "Color every point by how far the view can be trusted there";
     const color = select("Color by trust", (name) => void panel.setColor(name), help);
     const rated = Object.entries(TRUST).filter(([name]) => points[name]);
     color.show(

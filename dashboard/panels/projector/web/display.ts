@@ -1,5 +1,5 @@
 /** The box with what else is drawn: which labels, pictures, lines, how large points are, the grid. */
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import type { Appearance } from "./appearance.ts";
@@ -7,8 +7,8 @@ import type { LabelMode } from "./labels.ts";
 import { settings } from "./settings.generated.ts";
 
 const LABELS: Record<LabelMode, [string, string]> = {
-  some: ["Some", "Those that there is room for"],
-  selected: ["Selected", "Of what is selected, and its neighbors"],
+  some: ["Some", "As many as fit"],
+  selected: ["Selected", "The selection and its neighbors"],
   all: ["All", "As many as can be drawn"],
   none: ["None", "No labels"],
 };
@@ -33,22 +33,26 @@ export function open(panel: DisplayPanel, anchor: HTMLElement) {
   });
   labels.show(state.labels);
   const pictures = check(
-    "Pictures instead of points",
-    "The pictures that belong to the points",
+    "Images instead of points",
+    "The images of the points",
     (on: boolean) => panel.setSprites(on),
   );
   pictures.show(state.sprites, !dataset.info.sprite);
-  if (!dataset.info.sprite) pictures.title = "This embedding has no pictures: its configuration names no sprite.";
+  if (!dataset.info.sprite) pictures.title = "This embedding has no images: its configuration names no sprite.";
   const lines = select(
     "Lines",
     (value: string) => panel.setSequence(value || "-"),
-    "Lines through points that follow each other",
+    "Lines through consecutive points",
   );
   const usable = dataset.columnInfos.filter(({ kind, categories }) => kind === "number" || categories !== null);
   lines.show([["", "none"], ...usable.map(({ name }): [string, string] => [name, name])], panel.sequenceBy);
   const grid = check("Grid", "Lines at round numbers, in 2-D", (on: boolean) => panel.setGrid(on));
   grid.show(state.grid);
-  const perspective = check("Perspective", "What is near is larger, in 3-D", (on: boolean) => panel.setPerspective(on));
+  const perspective = check(
+    "Perspective",
+    "Nearer points are larger, in 3-D",
+    (on: boolean) => panel.setPerspective(on),
+  );
   perspective.show(state.perspective);
   popover.show(anchor, "Display", [
     make(
@@ -57,7 +61,7 @@ export function open(panel: DisplayPanel, anchor: HTMLElement) {
       field("Labels", "Which labels are drawn; they never cover each other.", labels),
       field(
         "Lines",
-        "Lines through points that follow each other: by a column with the next row's number, or in the order of a column.",
+        "Lines through consecutive points: by a column with the next row's number, or in the order of a column.",
         lines,
       ),
       pictures,
@@ -82,5 +86,5 @@ function scaleRow(panel: DisplayPanel) {
   };
   slider.addEventListener("input", () => set(Number(slider.value)));
   slider.addEventListener("dblclick", () => set(1));
-  return parts.field("Point size", "1 is as large as fits their number; double click takes it back.", slider, out);
+  return parts.field("Point size", "1 is chosen by the number of points; double click resets it.", slider, out);
 }

@@ -1,6 +1,6 @@
 /** Files that are dropped on the Projector panel: vectors open as an embedding, metadata joins the one that is open. */
 import { fileSize } from "../../../web/core/numbers.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { Api, Dataset, Upload } from "./data.ts";
@@ -29,10 +29,10 @@ export class Drop {
   readonly abort = new AbortController();
   readonly vectors = zone(
     "Open as an embedding",
-    "one vector a line, or a checkpoint: TSV, CSV, JSON lines, Parquet, NumPy, safetensors, torch, Keras",
+    "one vector per line, or a checkpoint: TSV, CSV, JSON lines, Parquet, NumPy, safetensors, torch, Keras",
   );
   readonly metadata = zone("Metadata");
-  readonly pictures = zone("Pictures", "one picture that holds those of all points, line by line");
+  readonly pictures = zone("Pictures", "one image that holds those of all points, row by row");
   readonly zones = make(
     "div",
     { className: "pj-zones", hidden: true },
@@ -144,7 +144,7 @@ export class Drop {
         "div",
         { className: "pj-row" },
         button("An embedding", "Open it", () => send("drop"), "main"),
-        button(label, "Its columns join what is open", () => send("drop_metadata")),
+        button(label, "Adds its columns to the open embedding", () => send("drop_metadata")),
       ),
     );
     box.addEventListener("close", () => box.remove());

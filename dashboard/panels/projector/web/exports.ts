@@ -50,7 +50,7 @@ async function savePng(panel: ExportPanel, view: View) {
   try {
     saveBlob(await view.toPng({ scale: 2, background: panel.theme.background }), nameOf(panel, "png"));
   } catch (error) {
-    panel.notify(`The picture could not be made: ${messageOf(error)}`);
+    panel.notify(`The image could not be created: ${messageOf(error)}`);
   }
 }
 
@@ -74,8 +74,8 @@ export function entries(panel: ExportPanel): [string, () => void][] {
       `${name} of the ${which}`,
       () => saveTable(panel, dataset, format, rows),
     ]),
-    ["Picture as PNG", () => savePng(panel, view)],
-    ["Picture as SVG", () => saveSvg(panel, view, dataset)],
+    ["Image as PNG", () => savePng(panel, view)],
+    ["Image as SVG", () => saveSvg(panel, view, dataset)],
     ["Bookmarks for TensorBoard", () => panel.bookmarks.download()],
     ["Copy a link to this view", () => copyLink(panel)],
   ];

@@ -68,7 +68,7 @@ Deno.test("a long projection tells how far it is", () => {
   };
   assert.deepEqual(factsOf(frame, "KL divergence"), [
     ["Iteration", "250 of 1,000"],
-    ["Updates a second", "12.3"],
+    ["Iterations per second", "12.3"],
     ["Left", "1 min 5 s"],
     ["KL divergence", "1.235"],
   ]);

@@ -1,6 +1,6 @@
 /** What becomes of the frames of a job: places for all points, and words. */
 import { integer } from "../../../web/core/numbers.ts";
-import { format } from "./parts.ts";
+import { format } from "./widgets.ts";
 import type { Frame } from "./jobs.ts";
 
 /** Of a principal component analysis. */
@@ -60,7 +60,7 @@ export function progressText(frame: Progress, title: string): string {
   const at = total || iteration ? `iteration ${integer(iteration)}${of}` : phase;
   switch (frame.state) {
     case "queued":
-      return `${title}: ${message || "waiting for its turn"}`;
+      return `${title}: ${message || "queued"}`;
     case "running":
       return [
         `${title}: ${at || "working"}`,
@@ -88,7 +88,7 @@ export function factsOf(frame: Frame, lossName: string): [name: string, value: s
   const facts: [string, string | false | null][] = [
     ["Iteration", total ? `${integer(iteration)} of ${integer(total)}` : integer(iteration)],
     ["Now", !iteration && !ended && phase],
-    ["Updates a second", runs && iteration > 0 && speed !== null && speed > 0 && speed.toFixed(1)],
+    ["Iterations per second", runs && iteration > 0 && speed !== null && speed > 0 && speed.toFixed(1)],
     ["Left", runs && left !== null && seconds(left)],
     [lossName, loss !== null && number(loss)],
   ];

@@ -4,7 +4,7 @@ import { sharesOf } from "./categories.ts";
 import { hint } from "./commands.ts";
 import { dot } from "./legend.ts";
 import { arrowsIn, entry } from "./lists.ts";
-import { button, format, remark, segmented, select } from "./parts.ts";
+import { button, format, remark, segmented, select } from "./widgets.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { css } from "../../../web/core/color.ts";
 import { make } from "../../../web/core/dom.ts";
@@ -96,7 +96,7 @@ export class Inspector {
     else if (selection.length > 1) await this.showMany(dataset);
     else {
       this.body.replaceChildren(
-        remark("Click a point to see what it is and what is near it. B draws a box, L a lasso."),
+        remark("Click a point to see its metadata and nearest neighbors. B draws a box, L a lasso."),
       );
     }
   }
@@ -206,9 +206,9 @@ export class Neighbors {
       "How the distance of two points is measured",
     );
     this.count = select("How many neighbors", (count) => panel.setNeighbors({ neighbors: Number(count) }));
-    this.space = segmented("Where neighbors are looked for", [
+    this.space = segmented("Where to search for neighbors", [
       ["original", "in the data", "By all dimensions of the data"],
-      ["picture", "in the picture", "By where points lie in this picture"],
+      ["picture", "in the view", "By position in this view"],
     ], (space) => panel.setNeighbors({ space }));
     this.element = make(
       "div",
@@ -252,7 +252,7 @@ export class Neighbors {
     this.count.show(counts.map((count) => [String(count), `${count} nearest`]), String(state.neighbors));
     this.space.show(state.space);
     const kept = nearest?.row === focus ? nearest : null;
-    const said = kept ? (kept.rows.length ? "" : "There are no others.") : "Being looked for…";
+    const said = kept ? (kept.rows.length ? "" : "There are no others.") : "Searching…";
     this.note.textContent = nearestProblem || said;
     if (this.known !== kept) {
       this.known = kept;

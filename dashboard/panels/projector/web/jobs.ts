@@ -86,8 +86,8 @@ export class Job {
     while (turn === this.turn && !this.abort.signal.aborted) {
       let pack: FramePack;
       try {
-        const asked = { job: this.key, after: version, wait: WAIT_S, frame: this.index };
-        pack = await this.api.ask<FramePack>("frame", asked, { signal, quiet: true });
+        const requested = { job: this.key, after: version, wait: WAIT_S, frame: this.index };
+        pack = await this.api.ask<FramePack>("frame", requested, { signal, quiet: true });
       } catch (error) {
         if (isAbort(error) || turn !== this.turn) return;
         const message = messageOf(error);

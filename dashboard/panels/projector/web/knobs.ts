@@ -28,7 +28,7 @@ export interface Knob {
 const SEED: Knob = {
   name: "seed",
   label: "Seed",
-  help: "Where chance begins: the same seed gives the same picture.",
+  help: "Random seed: the same seed gives the same view.",
   sort: "number",
   value: 0,
   minimum: 0,
@@ -40,7 +40,7 @@ const SUPERVISION: Knob = {
   name: "supervision",
   label: "Supervision",
   help:
-    "How much points with the same value of the column are drawn together: 0 not at all, 100 as much as can be. The picture then shows what was known before.",
+    "How strongly points with the same value in the column are pulled together, from 0 to 100. The view then shows what was known before.",
   sort: "range",
   value: 0,
   minimum: 0,
@@ -73,8 +73,7 @@ export const METHODS: Record<Projection, Method> = {
   pca: {
     title: "PCA",
     key: "1",
-    about:
-      "The directions in which the points vary most. Distances and directions mean what they say; fine structure is lost.",
+    about: "The directions of greatest variance. Distances and directions are meaningful; fine structure is lost.",
     slow: false,
     knobs: [],
   },
@@ -82,12 +81,12 @@ export const METHODS: Record<Projection, Method> = {
     title: "t-SNE",
     key: "2",
     slow: true,
-    about: "Keeps neighbors together. Sizes of clusters and distances between them mean little.",
+    about: "Keeps neighbors together. Cluster sizes and distances between clusters mean little.",
     knobs: [
       {
         name: "perplexity",
         label: "Perplexity",
-        help: "About how many neighbors each point looks at: 5 shows small groups, 100 the large lines.",
+        help: "Roughly how many neighbors each point considers: 5 shows small groups, 100 the overall structure.",
         sort: "range",
         value: 30,
         minimum: 2,
@@ -97,7 +96,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "iterations",
         label: "Iterations",
-        help: "How long it runs; the picture settles in about a thousand.",
+        help: "How long it runs; the view settles in about a thousand.",
         sort: "number",
         value: 1000,
         minimum: 10,
@@ -108,7 +107,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "learning_rate",
         label: "Learning rate",
-        help: "How far points move at once; empty finds one by the number of points.",
+        help: "How far points move per iteration; empty chooses by the number of points.",
         sort: "number",
         value: null,
         minimum: 0.1,
@@ -130,7 +129,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "exaggeration_iterations",
         label: "… iterations",
-        help: "How long the beginning lasts.",
+        help: "How many iterations the exaggeration lasts.",
         sort: "number",
         value: 250,
         minimum: 0,
@@ -146,12 +145,13 @@ export const METHODS: Record<Projection, Method> = {
     title: "UMAP",
     key: "3",
     slow: true,
-    about: "Keeps neighbors together, and more of the large lines than t-SNE. Distances between clusters mean little.",
+    about:
+      "Keeps neighbors together, and more of the overall structure than t-SNE. Distances between clusters mean little.",
     knobs: [
       {
         name: "neighbors",
         label: "Neighbors",
-        help: "How many neighbors each point looks at: few show detail, many the large lines.",
+        help: "How many neighbors each point considers: few show detail, many the overall structure.",
         sort: "range",
         value: 15,
         minimum: 2,
@@ -160,8 +160,8 @@ export const METHODS: Record<Projection, Method> = {
       },
       {
         name: "minimum_distance",
-        label: "Least distance",
-        help: "How tightly points may lie together in the picture.",
+        label: "Minimum distance",
+        help: "How closely points may be packed in the view.",
         sort: "range",
         value: 0.1,
         minimum: 0,
@@ -172,7 +172,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "epochs",
         label: "Epochs",
-        help: "How long it runs; empty finds a number by the number of points.",
+        help: "How long it runs; empty chooses by the number of points.",
         sort: "number",
         value: null,
         minimum: 1,
@@ -183,7 +183,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "spread",
         label: "Spread",
-        help: "How far the whole picture reaches.",
+        help: "The scale of the whole view.",
         sort: "range",
         value: 1,
         minimum: 0.1,
@@ -194,7 +194,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "learning_rate",
         label: "Learning rate",
-        help: "How far points move at once.",
+        help: "How far points move per epoch.",
         sort: "range",
         value: 1,
         minimum: 0.01,
@@ -205,7 +205,7 @@ export const METHODS: Record<Projection, Method> = {
       {
         name: "negative_samples",
         label: "Negative samples",
-        help: "How many points each point is pushed away from at once.",
+        help: "How many points each point is pushed away from per update.",
         sort: "range",
         value: 5,
         minimum: 1,
@@ -220,14 +220,14 @@ export const METHODS: Record<Projection, Method> = {
   custom: {
     title: "Custom",
     key: "4",
-    about: "Axes of your own: each leads from the middle of some points to the middle of others.",
+    about: "Your own axes: each leads from the center of some points to the center of others.",
     slow: false,
     knobs: [],
   },
   random: {
     title: "Random",
     key: "5",
-    about: "Random directions: a picture that no method had a hand in, to compare with.",
+    about: "Random directions: a baseline without any projection method.",
     slow: false,
     knobs: [{ ...SEED, more: false }],
   },

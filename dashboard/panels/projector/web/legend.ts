@@ -2,7 +2,7 @@
 import { integer } from "../../../web/core/numbers.ts";
 import { offAfter } from "./categories.ts";
 import { arrowsIn } from "./lists.ts";
-import { button, format, remark } from "./parts.ts";
+import { button, format, remark } from "./widgets.ts";
 import { css, type Rgb } from "../../../web/core/color.ts";
 import { iconButton, make, storage } from "../../../web/core/dom.ts";
 import type { Entry } from "./colors.ts";

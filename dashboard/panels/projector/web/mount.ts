@@ -9,7 +9,7 @@ import { Api } from "./data.ts";
 import { Drop } from "./drop.ts";
 import { mount, panel } from "./panel.ts";
 import { settings } from "./settings.generated.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import type { EmbeddingRow } from "./messages.generated.ts";
 
 const API = "api/projector";
@@ -39,7 +39,7 @@ function offer(embeddings: EmbeddingRow[], unlisted: number): void {
     groups.set(name, [...(groups.get(name) ?? []), { value: id, label: top ? label : `${run} · ${label}` }]);
   }
   if (current && !embeddings.some(({ id }) => id === current)) {
-    groups.set("No longer there", [{ value: current, label: current }]);
+    groups.set("Removed", [{ value: current, label: current }]);
   }
   if (unlisted) {
     const label = `${counted(unlisted, "older checkpoint")}: open a file with stepscope project FILE`;

@@ -11,7 +11,7 @@ import { Inspector } from "./inspector.ts";
 import { Legend } from "./legend.ts";
 import type { DatasetInfo, EmbeddingsAnswer } from "./messages.generated.ts";
 import { type Outside, SIDES } from "./panel_base.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { PanelWithProjection } from "./projection_session.ts";
 import { Search } from "./search.ts";
 import * as settings from "./settings.ts";
@@ -337,7 +337,7 @@ export class ProjectorPanel extends PanelWithProjection {
       const { dataset } = this;
       if (!dataset) return;
       const listed = this.embeddings.find((one) => one.id === dataset.id);
-      if (!listed) return this.setNews("This embedding is no longer there.", false);
+      if (!listed) return this.setNews("This embedding was removed.", false);
       const before = new Set(dataset.info.steps);
       const fresh = listed.steps.filter((step) => !before.has(step));
       if (fresh.length) {
@@ -357,7 +357,7 @@ export class ProjectorPanel extends PanelWithProjection {
     this.news.hidden = !text;
     this.news.replaceChildren(
       text,
-      ...(text && reload ? [button("Reload", "Show what is there now", () => this.reload(), "small")] : []),
+      ...(text && reload ? [button("Reload", "Reload the current data", () => this.reload(), "small")] : []),
     );
   }
 

@@ -15,7 +15,7 @@ import type { Projection } from "./knobs.ts";
 import type { Legend } from "./legend.ts";
 import type { Quality } from "./quality.ts";
 import type { Search } from "./search.ts";
-import type { State, Told } from "./settings.ts";
+import type { Reported, State } from "./settings.ts";
 import type { Steps } from "./steps.ts";
 import type { Table } from "./table.ts";
 import type { Theme } from "./theme.ts";
@@ -163,9 +163,9 @@ export abstract class PanelBase extends Appearance {
   // ---- words
 
   /** Puts settings into the address. */
-  tell(told: Told): void {
+  tell(reported: Reported): void {
     // Another panel may have the page by now.
-    if (this.root.isConnected) settings.tell(told);
+    if (this.root.isConnected) settings.tell(reported);
   }
 
   say(text: string, sort: "" | "busy" | "bad" = ""): void {

@@ -30,7 +30,7 @@ export function make(
   svg.paintAround(new CanvasPen(context, ratio, theme.font), view, theme, title, svg.legendOf(legend));
   return new Promise((go, fail) =>
     context.canvas.toBlob(
-      (blob) => (blob ? go(blob) : fail(new Error("The browser could not make the picture: try a smaller one."))),
+      (blob) => (blob ? go(blob) : fail(new Error("The browser could not create the image. Try a smaller one."))),
       "image/png",
     )
   );

@@ -1,4 +1,4 @@
-/** Lines through points that follow each other: by a column with the next row, or in the order of a column. */
+/** Lines through consecutive points: by a column with the next row, or in the order of a column. */
 import type { Column, Dataset, TextColumn } from "./data.ts";
 
 /** Columns that say which point comes next, as TensorBoard has them. */

@@ -20,7 +20,7 @@ const COUNT = 12;
 
 export abstract class PanelWithProjection extends PanelWithSelection {
   /** Projections that were asked for. */
-  asked = 0;
+  requested = 0;
   /** The order of the job, as text. */
   ordered = "";
   /** Which of several pictures is shown. */
@@ -154,7 +154,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   async project({ keepCamera = false, run = false }: { keepCamera?: boolean; run?: boolean }): Promise<void> {
     const { dataset, state } = this;
     if (!dataset || !this.root.isConnected) return;
-    const asked = (this.asked += 1);
+    const requested = (this.requested += 1);
     this.job?.leave();
     this.job =
       this.frame10 =
@@ -173,7 +173,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     this.job = job;
     try {
       const order = await this.order(dataset);
-      if (asked !== this.asked) return;
+      if (requested !== this.requested) return;
       this.ordered = JSON.stringify(order);
       this.stepsOfJob = order.steps;
       if (order.steps) job.index = Math.max(order.steps.indexOf(dataset.step ?? NaN), 0);
@@ -290,7 +290,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       name: `${said(one)} → ${said(other)}`,
       share: null,
     }));
-    return named.length === 1 ? [...named, { name: "what varies most besides", share: null }] : named;
+    return named.length === 1 ? [...named, { name: "greatest remaining variance", share: null }] : named;
   }
 
   /** Tells a view that has points for the first time everything else. */
@@ -345,7 +345,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     let text = frame ? progressText(frame, METHODS[state.projection].title) : "";
     // The left column says why.
     if ((frame?.state === "failed" && !this.frame.classList.contains("no-left")) || this.waiting) {
-      text = picture && picture.key !== state.projection ? `Still the picture of ${METHODS[picture.key].title}` : "";
+      text = picture && picture.key !== state.projection ? `Still the view of ${METHODS[picture.key].title}` : "";
     }
     this.status.textContent = text;
     this.status.hidden = !text;
@@ -380,12 +380,12 @@ export abstract class PanelWithProjection extends PanelWithSelection {
 
   /**
    * Measures how far the picture keeps neighbors.
-   * @param asked by hand; large data is only measured then
+   * @param requested by hand; large data is only measured then
    */
-  async measure(asked: boolean): Promise<void> {
+  async measure(requested: boolean): Promise<void> {
     const { job, dataset } = this;
     if (!job?.key || !dataset || dataset.count < 3) return;
-    if (!asked && dataset.count > MOST_AT_ONCE && !this.colorBy.startsWith("@")) return;
+    if (!requested && dataset.count > MOST_AT_ONCE && !this.colorBy.startsWith("@")) return;
     this.measuring?.abort();
     const { signal } = (this.measuring = new AbortController());
     this.setQuality({ state: "running", progress: 0 });
@@ -397,7 +397,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
         if (this.job !== job || signal.aborted) return;
         if (pack.state === "done") return this.setQuality(qualityOf(pack, job.rows, dataset.count, column));
         if (pack.state === "failed" || pack.state === "cancelled") {
-          throw new Error(pack.message || "The picture could not be measured.");
+          throw new Error(pack.message || "The view could not be measured.");
         }
         this.setQuality({ state: "running", progress: pack.progress ?? 0 });
       }

@@ -38,10 +38,10 @@ Deno.test("measures of points are those of all; NaN where a point is not in the 
 Deno.test("what the measures mean is said in words", () => {
   const said = (trustworthiness: number, continuity: number) =>
     sentence({ trustworthiness, continuity, kept: 0.5, count: 12 });
-  const kept = "Of 12 true neighbors the picture shows about 6.";
-  assert.equal(said(0.97, 0.96), `What lies together here belongs together. ${kept}`);
-  assert.equal(said(0.8, 0.9), `Some points lie together here that are far apart in the data. ${kept}`);
-  assert.equal(said(0.9, 0.8), `Some groups of the data are torn apart here. ${kept}`);
-  assert.equal(said(0.9, 0.9), `The large lines are right; single neighbors need not be. ${kept}`);
-  assert.equal(said(0.6, 0.6), `Do not trust what lies together here. ${kept}`);
+  const kept = "Of 12 true neighbors the view shows about 6.";
+  assert.equal(said(0.97, 0.96), `Groups in this view reflect the data. ${kept}`);
+  assert.equal(said(0.8, 0.9), `Some points that are close here are far apart in the data. ${kept}`);
+  assert.equal(said(0.9, 0.8), `Some groups of the data are split here. ${kept}`);
+  assert.equal(said(0.9, 0.9), `The overall structure is right; single neighbors may not be. ${kept}`);
+  assert.equal(said(0.6, 0.6), `Do not trust groups in this view. ${kept}`);
 });

@@ -62,13 +62,13 @@ export function qualityOf(
 export function sentence(
   { trustworthiness, continuity, kept, count }: Pick<Measured, "trustworthiness" | "continuity" | "kept" | "count">,
 ): string {
-  const keeps = `Of ${count} true neighbors the picture shows about ${Math.round(kept * count)}.`;
-  if (trustworthiness >= 0.95 && continuity >= 0.95) return `What lies together here belongs together. ${keeps}`;
+  const keeps = `Of ${count} true neighbors the view shows about ${Math.round(kept * count)}.`;
+  if (trustworthiness >= 0.95 && continuity >= 0.95) return `Groups in this view reflect the data. ${keeps}`;
   if (trustworthiness < continuity - 0.05) {
-    return `Some points lie together here that are far apart in the data. ${keeps}`;
+    return `Some points that are close here are far apart in the data. ${keeps}`;
   }
-  if (continuity < trustworthiness - 0.05) return `Some groups of the data are torn apart here. ${keeps}`;
+  if (continuity < trustworthiness - 0.05) return `Some groups of the data are split here. ${keeps}`;
   return trustworthiness >= 0.85
-    ? `The large lines are right; single neighbors need not be. ${keeps}`
-    : `Do not trust what lies together here. ${keeps}`;
+    ? `The overall structure is right; single neighbors may not be. ${keeps}`
+    : `Do not trust groups in this view. ${keeps}`;
 }

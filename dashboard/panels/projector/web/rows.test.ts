@@ -6,7 +6,7 @@ Deno.test("rows are written as ranges, and come back in order", () => {
   assert.deepEqual(readRows("9,0-2,2", 100), Uint32Array.of(0, 1, 2, 9));
 });
 
-Deno.test("rows that there are none of, and what is no row, are left out", () => {
+Deno.test("rows that there are none of, and what is not a row, are left out", () => {
   assert.deepEqual(readRows("2-1000000000,x,-1,4-3,", 4), Uint32Array.of(2, 3));
 });
 

@@ -1,7 +1,7 @@
 /** The search over a column, or all: what is found stays lit in the cloud, and can be gone through one by one. */
 import { integer } from "../../../web/core/numbers.ts";
 import { entry } from "./lists.ts";
-import { button, type Option, select, toggle } from "./parts.ts";
+import { button, type Option, select, toggle } from "./widgets.ts";
 import { bind, type Bindings } from "../../../web/core/commands.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
@@ -58,8 +58,8 @@ export class Search {
     this.panel = panel;
     this.column = select("Column that is searched", (name) => void this.set({ in: name }));
     this.regex = toggle(".*", "Regular expression", (on) => void this.set({ regex: on }), "mono small");
-    this.back = iconButton("left", "The one before (Shift Enter)", () => this.step(-1), 13);
-    this.on = iconButton("right", "The next one (Enter)", () => this.step(1), 13);
+    this.back = iconButton("left", "Previous match (Shift Enter)", () => this.step(-1), 13);
+    this.on = iconButton("right", "Next match (Enter)", () => this.step(1), 13);
     this.all = button(
       "Select all",
       "Select everything that was found",

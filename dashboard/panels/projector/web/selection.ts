@@ -3,7 +3,7 @@ import { make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { type Origin, PanelBase, type PictureOf } from "./panel_base.ts";
 import type { NeighborsAnswer } from "./messages.generated.ts";
-import { format } from "./parts.ts";
+import { format } from "./widgets.ts";
 import { combined, maskOf, rowsIn, sameShown, strengthsOf } from "./row_sets.ts";
 import { readRows, writeRows } from "./rows.ts";
 import type { State } from "./settings.ts";
@@ -183,7 +183,7 @@ export abstract class PanelWithSelection extends PanelBase {
     const hidden = writeRows([...this.hidden]);
     this.tell({ isolate: isolate ?? "", hidden: hidden ?? "" });
     if (isolate === null || hidden === null) {
-      this.notify("Too many points for a link: the address does not say which are shown.", "info");
+      this.notify("Too many points for a link: the address does not list which are shown.", "info");
     }
   }
 

@@ -20,7 +20,7 @@ type All = typeof settings;
 /** Values of all settings. */
 type Values = { [Name in keyof All]: All[Name] extends Setting<infer T> ? T : never };
 /** Values of some settings. */
-export type Told = Partial<Values>;
+export type Reported = Partial<Values>;
 type ToldOtherwise =
   | "step"
   | "dims"
@@ -101,8 +101,8 @@ export function read(): State {
 }
 
 /** Puts settings into the address. */
-export function tell(told: Told): void {
+export function tell(reported: Reported): void {
   view.update((_params, set) => {
-    for (const [name, value] of Object.entries(told)) set(settings[name as keyof All] as Setting<unknown>, value);
+    for (const [name, value] of Object.entries(reported)) set(settings[name as keyof All] as Setting<unknown>, value);
   });
 }

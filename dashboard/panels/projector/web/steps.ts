@@ -1,10 +1,10 @@
 /** The steps of an embedding: a slider, and playing them one after another with points that keep their places. */
 import { counted, integer } from "../../../web/core/numbers.ts";
-import * as parts from "./parts.ts";
+import * as parts from "./widgets.ts";
 import { icon, iconButton, make } from "../../../web/core/dom.ts";
 import type { Dataset } from "./data.ts";
 import type { Frame } from "./jobs.ts";
-import type { State, Told } from "./settings.ts";
+import type { Reported, State } from "./settings.ts";
 
 const SETTLE_MS = 160;
 const PLAY_MS = 900;
@@ -20,7 +20,7 @@ export interface StepsPanel {
   /** steps that are projected together */
   readonly stepsOfJob?: number[] | null;
   setAligned(on: boolean): void;
-  tell(told: Told): void;
+  tell(reported: Reported): void;
   load(how: { keep?: boolean }): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export class Steps {
     this.panel = panel;
     this.aligned = parts.check(
       "Keep points in place",
-      "Every step is projected so that points stay as near as they can to where they were before: then what moves has changed.",
+      "Every step is projected so that points stay as close as possible to their previous positions; what moves has changed.",
       (on: boolean) => panel.setAligned(on),
     );
     this.element = make(

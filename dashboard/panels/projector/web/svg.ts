@@ -96,7 +96,7 @@ function picture(pen: SvgPen, view: View, raster: Raster) {
   const { canvas } = context;
   view.paintOn(large, canvas.width, canvas.height, scale, view.theme, { every: 1, smooth: true });
   large.put(context);
-  const why = view.pictures ? "points that are pictures" : `${raster.painted.toLocaleString("en-US")} points`;
+  const why = view.pictures ? "points shown as images" : `${raster.painted.toLocaleString("en-US")} points`;
   pen.parts.push(
     `<!-- The ${why} are an image, as circles of more than ${
       MOST_CIRCLES.toLocaleString("en-US")

@@ -1,7 +1,7 @@
 /** The metadata as a table below the cloud: sorted by the server, which is asked for the rows in sight alone. */
 import { counted } from "../../../web/core/numbers.ts";
 import { hint } from "./commands.ts";
-import { button, format, segmented } from "./parts.ts";
+import { button, format, segmented } from "./widgets.ts";
 import { type ColumnDef, type Grid, type GridEvent, type GridRow, gridWhenReady } from "../../../web/core/ag_grid.ts";
 import { bind, keyOf } from "../../../web/core/commands.ts";
 import { make, storage, toClipboard } from "../../../web/core/dom.ts";

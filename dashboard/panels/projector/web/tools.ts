@@ -3,7 +3,7 @@ import { TRUST } from "./colors.ts";
 import { hint } from "./commands.ts";
 import * as display from "./display.ts";
 import * as exports from "./exports.ts";
-import { button, type Option, segmented, select, toggle } from "./parts.ts";
+import { button, type Option, segmented, select, toggle } from "./widgets.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";
@@ -11,7 +11,7 @@ import type { ProjectorPanel } from "./panel.ts";
 import type { Tool } from "./view_base.ts";
 
 const TOOLS: [Tool, string, string][] = [
-  ["pointer", "Move", hint("Turn, move, and pick points", "pointer")],
+  ["pointer", "Move", hint("Rotate, pan and pick points", "pointer")],
   ["box", "Box", hint("Drag a box to select; Shift adds, Alt takes away", "box")],
   ["lasso", "Lasso", hint("Draw around points to select; Shift adds, Alt takes away", "lasso")],
 ];
@@ -45,23 +45,23 @@ export class Tools {
     this.panel = panel;
     this.color = by("Color", "What points are colored by", (value) => void panel.setColor(value || "-"));
     this.size = by("Size", "What points are sized by", (value) => void panel.setSize(value));
-    this.label = by("Label", "What stands beside points, and in lists", (value) => panel.setLabel(value || "-"));
+    this.label = by("Label", "Labels of points and list entries", (value) => panel.setLabel(value || "-"));
     this.categorical = toggle(
       "1 2 3",
-      "Every different number has a color of its own: categories instead of a scale",
+      "One color per number: categories instead of a scale",
       (on) => void panel.setCategorical(on ? "on" : "off"),
       "small",
     );
     this.display = button(
       "Display",
-      "Labels, pictures, lines, and how large points are",
+      "Labels, images, lines and point size",
       () => display.open(panel, this.display),
       "small",
     );
     this.display.setAttribute("aria-haspopup", "dialog");
     this.save = button(
       "Export",
-      "Coordinates, metadata and pictures as files; a link to this view",
+      "Coordinates, metadata and images as files; a link to this view",
       () => panel.dataset && popover.menu(this.save, "Export", exports.entries(panel)),
       "small",
     );
@@ -82,7 +82,7 @@ export class Tools {
       button("?", "Keys and mouse (?)", () => toggleKeysSheet(), "small"),
     );
     this.choice = segmented("Tool", TOOLS, (value) => this.use(value));
-    this.spin = toggle("Spin", "Turn slowly", (on) => panel.setSpin(on), "small");
+    this.spin = toggle("Spin", "Rotate slowly", (on) => panel.setSpin(on), "small");
     this.strip = make(
       "div",
       { className: "pj-strip" },

@@ -86,7 +86,7 @@ export class View extends ViewHand {
   // ---- the page
 
   describe() {
-    const what = this.dimensions === 3 ? "arrow keys turn it, with Shift they move it" : "arrow keys move it";
+    const what = this.dimensions === 3 ? "arrow keys rotate it, with Shift they pan it" : "arrow keys pan it";
     this.over.setAttribute(
       "aria-label",
       `Cloud of ${
@@ -116,9 +116,9 @@ export class View extends ViewHand {
   }
 
   destroy() {
-    cancelAnimationFrame(this.asked);
+    cancelAnimationFrame(this.requested);
     clearTimeout(this.resting);
-    this.asked = -1;
+    this.requested = -1;
     this.detach();
     for (const observer of this.observers) observer.disconnect();
     this.base.remove();

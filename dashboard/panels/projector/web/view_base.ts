@@ -87,7 +87,7 @@ export abstract class ViewBase {
   every = 1;
   shownCount = 0;
   /** The frame that was asked for; -1 once the view is gone. */
-  asked = 0;
+  requested = 0;
   dirty = { cloud: true, overlay: true };
   theme: ViewTheme;
   width = 0;

@@ -45,9 +45,9 @@ export abstract class ViewDrawing extends ViewBase {
     if (cloud) this.picks = null;
     this.dirty.cloud ||= cloud;
     this.dirty.overlay ||= cloud || overlay;
-    if (this.asked) return;
-    this.asked = requestAnimationFrame((now) => {
-      this.asked = 0;
+    if (this.requested) return;
+    this.requested = requestAnimationFrame((now) => {
+      this.requested = 0;
       this.frameNow(now, true);
     });
   }

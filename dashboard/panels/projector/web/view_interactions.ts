@@ -108,7 +108,7 @@ export abstract class ViewHand extends ViewDrawing {
 
   /** The movement is over: everything is painted, and who listens hears of it. */
   settle() {
-    if (this.asked === -1) return;
+    if (this.requested === -1) return;
     if (this.motion.busy(this.dimensions)) return;
     clearTimeout(this.resting);
     this.moving = false;

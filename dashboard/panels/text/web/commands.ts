@@ -8,7 +8,7 @@ const bound: WeakSet<Element> = new WeakSet();
 
 const turnHit: Command = {
   id: "text.turn_hit",
-  title: "Next or previous hit, in the field of the search",
+  title: "Next or previous match, in the search field",
   keys: ["Enter", "Shift Enter"],
   when: (event) => event?.target instanceof Element && event.target.matches(FIND),
   act: (event) => step(event.shiftKey ? -1 : 1),
@@ -24,10 +24,10 @@ export function bindSearch(): void {
 
 export const commands: readonly Command[] = [
   turnHit,
-  { id: "text.turn_step", title: "Step after or before, in the field of a step", keys: ["ArrowUp", "ArrowDown"] },
+  { id: "text.turn_step", title: "Next or previous step, in a step field", keys: ["ArrowUp", "ArrowDown"] },
   {
     id: "text.sort",
-    title: "On the head of a column: sort the table",
+    title: "Click a column header to sort",
     keys: ["Enter", " "],
     gestures: ["click"],
     when: (event) => headOf(event) !== null,

@@ -110,8 +110,14 @@ class Dialog {
   async #load(): Promise<void> {
     const ask = this.#ask += 1;
     const { old, new: now } = this.#sides;
-    const asked = { tag: this.#tag, old_run: old.run, old_index: old.index, new_run: now.run, new_index: now.index };
-    const found = await api.ask<Comparison>("diff", asked).catch((error): Comparison => (
+    const requested = {
+      tag: this.#tag,
+      old_run: old.run,
+      old_index: old.index,
+      new_run: now.run,
+      new_index: now.index,
+    };
+    const found = await api.ask<Comparison>("diff", requested).catch((error): Comparison => (
       { rows: [], added: 0, removed: 0, notice: "", error: messageOf(error) }
     ));
     if (shown !== this || this.#ask !== ask) return;

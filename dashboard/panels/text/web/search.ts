@@ -41,29 +41,29 @@ export function start(): void {
 }
 
 async function goOn(): Promise<void> {
-  const mine = state;
-  mine.busy = true;
+  const own = state;
+  own.busy = true;
   show();
-  for (let request = 0; request < AT_ONCE && mine.hits.length < MOST_LISTED; request += 1) {
-    const asked = {
+  for (let request = 0; request < AT_ONCE && own.hits.length < MOST_LISTED; request += 1) {
+    const requested = {
       pattern: find(),
       regex: view.read(settings.regex),
       query: view.params().toString(),
-      place: mine.place,
+      place: own.place,
     };
-    const found = await api.ask<SearchAnswer>("search", asked).catch((error) => ({ error: messageOf(error) }));
-    if (state !== mine) return;
-    mine.error = found.error;
+    const found = await api.ask<SearchAnswer>("search", requested).catch((error) => ({ error: messageOf(error) }));
+    if (state !== own) return;
+    own.error = found.error;
     if (found.error || !("hits" in found)) break;
-    mine.hits.push(...found.hits);
-    mine.unreadable += found.unreadable;
-    mine.searched = found.searched;
-    mine.total = found.total;
-    mine.place = found.place;
+    own.hits.push(...found.hits);
+    own.unreadable += found.unreadable;
+    own.searched = found.searched;
+    own.total = found.total;
+    own.place = found.place;
     if (!found.place) break;
     show();
   }
-  mine.busy = false;
+  own.busy = false;
   show();
 }
 
@@ -83,10 +83,10 @@ function headOf(): HTMLElement {
   const { hits, at, error, busy, place } = state;
   const previous = iconButton(
     "left",
-    tip({ title: "Previous text with a hit", keys: ["Shift Enter"] }),
+    tip({ title: "Previous text with a match", keys: ["Shift Enter"] }),
     () => step(-1),
   );
-  const next = iconButton("right", tip({ title: "Next text with a hit", keys: ["Enter"] }), () => step(1));
+  const next = iconButton("right", tip({ title: "Next text with a match", keys: ["Enter"] }), () => step(1));
   previous.disabled = next.disabled = !hits.length;
   const where = at >= 0 ? `${stepText(at + 1)} of ${stepText(hits.length)} · ` : "";
   const said = make("output", { className: error ? "bad" : "" }, error || where + progress(state));
@@ -94,7 +94,7 @@ function headOf(): HTMLElement {
   if (error) return head;
   if (busy) head.append(make("span", { className: "dim" }, "searching"));
   else if (place) {
-    const on = make("button", { className: "quiet act-on" }, "Go on");
+    const on = make("button", { className: "quiet act-on" }, "Continue");
     on.addEventListener("click", goOn);
     head.append(on);
   }
@@ -122,7 +122,7 @@ export function step(by: 1 | -1): void {
   if (state.hits.length) go(hitBeside(state, by));
 }
 
-/** Goes to a text with a hit; a card that is on another page or in a closed group is brought here first. */
+/** Goes to a text with a match; a card that is on another page or in a closed group is brought here first. */
 async function go(at: number): Promise<void> {
   state.at = at;
   const hit = state.hits[at];

@@ -10,8 +10,8 @@ export const api = new Api("api/text");
 export async function fetchTexts(data: CardData, start: number, stop: number): Promise<Entry[]> {
   const { run, tag, markdown } = data;
   const [pattern, regex] = [view.read(settings.find), view.read(settings.regex)];
-  const asked = { run, tag, start, stop, markdown, pattern, regex };
-  return await api.ask<Entry[]>("entries", asked);
+  const requested = { run, tag, start, stop, markdown, pattern, regex };
+  return await api.ask<Entry[]>("entries", requested);
 }
 
 /** The text of a series that is nearest to a step; null where there is none. */

@@ -3,8 +3,8 @@ import type { Api } from "../../../web/core/request.ts";
 import type { ClosedTrace, TraceSummary } from "./messages.generated.ts";
 
 // A large trace takes seconds to read; the page need not be there for the server to begin.
-const asked = new URLSearchParams(location.search);
-const first = asked.get("tab") === "timeline" ? asked.get("timeline.trace") : null;
+const requested = new URLSearchParams(location.search);
+const first = requested.get("tab") === "timeline" ? requested.get("timeline.trace") : null;
 let early = first
   ? { id: first, answer: fetch(`api/timeline/trace?${new URLSearchParams({ id: first })}`).catch(() => null) }
   : null;

@@ -9,7 +9,7 @@ import * as geometry from "./geometry.ts";
 import type { Band } from "./layout.ts";
 import type { AreaAnswer } from "./messages.generated.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 
 type Kind = "by_name" | "by_category" | "by_lane" | "counters";
 /** What is chosen, in the screen's time. */
@@ -55,7 +55,7 @@ export class Area {
   answers: Answer[] = [];
   kind: Kind = "by_name";
   sort = { column: "total_ns", descending: true };
-  asked = 0;
+  requested = 0;
 
   constructor(panel: TimelinePanel) {
     this.panel = panel;
@@ -82,8 +82,8 @@ export class Area {
 
   /** All lanes and counters of a trace over a stretch of the screen's time. */
   over(times: [number, number], source: Source) {
-    const mine = this.bands.filter((band) => band.source === source);
-    this.chosen = { times, bands: new Set(mine.map((b) => b.id)) };
+    const own = this.bands.filter((band) => band.source === source);
+    this.chosen = { times, bands: new Set(own.map((b) => b.id)) };
     return this.ask();
   }
 
@@ -92,9 +92,9 @@ export class Area {
     if (!this.chosen) return "";
     const times = this.range.map(Math.round).join(":");
     const { bands } = this.chosen;
-    const mine = this.bands.filter((band) => bands.has(band.id));
-    const all = mine.length === this.bands.length || mine.length > MOST_IN_ADDRESS;
-    return all ? times : `${times}~${mine.map(nameOf).join(",")}`;
+    const own = this.bands.filter((band) => bands.has(band.id));
+    const all = own.length === this.bands.length || own.length > MOST_IN_ADDRESS;
+    return all ? times : `${times}~${own.map(nameOf).join(",")}`;
   }
 
   /** What can be in an area. */
@@ -109,8 +109,8 @@ export class Area {
     const [start, end] = times.split(":").map(Number);
     if (!(start < end)) return;
     const named = listed?.split(",");
-    const mine = this.bands.filter((band) => !named || named.includes(nameOf(band)));
-    this.chosen = { times: [start, end], bands: new Set(mine.map(({ id }) => id)) };
+    const own = this.bands.filter((band) => !named || named.includes(nameOf(band)));
+    this.chosen = { times: [start, end], bands: new Set(own.map(({ id }) => id)) };
     await this.ask();
   }
 
@@ -129,7 +129,7 @@ export class Area {
     const { panel } = this;
     const chosen = this.chosen;
     if (!chosen) return;
-    const asked = ++this.asked;
+    const requested = ++this.requested;
     const [start, end] = this.range.map(Math.round);
     const all = this.bands.filter((b) => chosen.bands.has(b.id));
     if (!all.length || end <= start) return this.clear();
@@ -138,10 +138,10 @@ export class Area {
     try {
       const answers = await Promise.all(
         panel.sources.map(async (source): Promise<Answer | null> => {
-          const mine = all.filter((b) => b.source === source);
-          if (!mine.length) return null;
-          const lanes = mine.filter((b) => b.lane >= 0).map((b) => b.lane).join(",");
-          const counters = new Set(mine.filter((b) => b.counter >= 0).map((b) => b.counter));
+          const own = all.filter((b) => b.source === source);
+          if (!own.length) return null;
+          const lanes = own.filter((b) => b.lane >= 0).map((b) => b.lane).join(",");
+          const counters = new Set(own.filter((b) => b.counter >= 0).map((b) => b.counter));
           const answer = await source.ask<AreaAnswer>("area", {
             start: start - source.offset,
             end: end - source.offset,
@@ -153,13 +153,13 @@ export class Area {
           return { ...inside, source, counters: answer.counters.filter(({ counter }) => counters.has(counter)) };
         }),
       );
-      if (asked !== this.asked) return;
+      if (requested !== this.requested) return;
       this.answers = answers.filter((answer) => answer !== null);
       panel.selection.forget();
       this.tell();
       this.show();
     } catch (error) {
-      if (asked !== this.asked) return;
+      if (requested !== this.requested) return;
       this.clear();
       panel.notify(messageOf(error));
     }
@@ -168,7 +168,7 @@ export class Area {
   /** Says that the totals are on their way. */
   private wait(start: number, end: number) {
     const { drawer } = this.panel;
-    const title = make("span", { className: "timeline-drawer-title" }, `${durationText(end - start)} · adding up …`);
+    const title = make("span", { className: "timeline-drawer-title" }, `${durationText(end - start)} · summing …`);
     const head = make("div", { className: "timeline-drawer-head", role: "status" }, title);
     const body = make(
       "div",
@@ -180,7 +180,7 @@ export class Area {
   }
 
   clear() {
-    this.asked += 1;
+    this.requested += 1;
     if (!this.chosen) return;
     this.chosen = null;
     this.answers = [];

@@ -60,9 +60,9 @@ Deno.test("the legend names the categories on the screen, of many the first", ()
   const colors = new Colors();
   colors.mode = "category";
   colors.measure([source({ categories: ["a", "b"] })]);
-  const told = (...categories: string[]) => colors.legend(THEME, [{ categories }, { categories: ["b"] }]).entries;
-  assert.deepEqual(told("b", ""), [["unknown", "no category"], ["tint 1", "b"]]);
-  assert.deepEqual(told(..."abcdefghijk")?.at(-1), ["transparent", "2 more"]);
+  const reported = (...categories: string[]) => colors.legend(THEME, [{ categories }, { categories: ["b"] }]).entries;
+  assert.deepEqual(reported("b", ""), [["unknown", "no category"], ["tint 1", "b"]]);
+  assert.deepEqual(reported(..."abcdefghijk")?.at(-1), ["transparent", "2 more"]);
   colors.mode = "name";
   assert.deepEqual(colors.legend(THEME, []), {});
 });

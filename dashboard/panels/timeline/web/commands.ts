@@ -26,7 +26,7 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
     { id: "timeline.zoom_out", title: "Zoom out", keys: ["s", "-"], keysShown: "S", act: moves.zoomOut },
     { id: "timeline.pan_left", title: "Pan left", keys: ["a", "ArrowLeft"], act: moves.panLeft },
     { id: "timeline.pan_right", title: "Pan right", keys: ["d", "ArrowRight"], act: moves.panRight },
-    { id: "timeline.pan", title: "Pan and scroll; let go to throw", gestures: ["drag", "Shift wheel"] },
+    { id: "timeline.pan", title: "Pan and scroll (flick to keep moving)", gestures: ["drag", "Shift wheel"] },
     { id: "timeline.scroll_up", title: "Scroll the lanes up", keys: ["ArrowUp"], act: scroll(() => -60) },
     { id: "timeline.scroll_down", title: "Scroll the lanes down", keys: ["ArrowDown"], act: scroll(() => 60) },
     { id: "timeline.page_up", title: "A page of lanes up", keys: ["PageUp"], act: scroll(() => -page()) },
@@ -98,11 +98,11 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
   ];
   const lanes: Command[] = [
     { id: "timeline.fold", title: "Fold or unfold", gestures: ["click a name"] },
-    { id: "timeline.order", title: "Another order", gestures: ["drag a name"] },
-    { id: "timeline.lane_menu", title: "All else: hide, only this one, copy", gestures: ["right click"] },
+    { id: "timeline.order", title: "Reorder", gestures: ["drag a name"] },
+    { id: "timeline.lane_menu", title: "Full menu: hide, show only this one, copy", gestures: ["right click"] },
     {
       id: "timeline.fit_names",
-      title: "Make the column of names as wide as its names",
+      title: "Fit the name column to its names",
       keys: ["n"],
       gestures: ["double click its edge"],
       act: () => panel.setLabelWidth(null),

@@ -17,7 +17,7 @@ import type {
   TraceSummary,
 } from "./messages.generated.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { settings } from "./settings.generated.ts";
 
 export type Alignment = typeof settings.align.options[number];
@@ -27,7 +27,7 @@ const MOST = 8;
 /** Characters of a name that windows carry. */
 const WINDOW_NAME = 160;
 const ALIGNMENTS: Record<Alignment, string> = {
-  start: "Beginnings",
+  start: "Start of trace",
   step: "A step",
   clock: "Wall clock",
   collectives: "Collectives",
@@ -39,7 +39,7 @@ export class Together {
   step: number | null = null;
   collectives: CollectivesAnswer | null = null;
   notes: string[] = [];
-  asked = 0;
+  requested = 0;
   /** Ids of traces that are still to be added, which the address names all the same. */
   coming: string[] = [];
   /** Whether the box waits for the list of traces. */
@@ -54,7 +54,7 @@ export class Together {
   }
 
   reset() {
-    this.asked += 1;
+    this.requested += 1;
     this.coming = [];
     this.collectives = null;
     this.notes = [];
@@ -112,7 +112,7 @@ export class Together {
   /** Asks where each trace goes, and what joins them. */
   async align(): Promise<void> {
     const { panel } = this;
-    const asked = ++this.asked;
+    const requested = ++this.requested;
     panel.tellTraces();
     this.collectives = null;
     panel.colors.verdicts = null;
@@ -129,12 +129,12 @@ export class Together {
         by: this.by,
         step: this.by === "step" ? this.step : null,
       });
-      if (asked !== this.asked) return;
+      if (requested !== this.requested) return;
       panel.sources.forEach((source, place) => (source.offset = found.traces[place].offset));
       this.notes = found.notes;
       if (found.notes.length && this.by !== "start") panel.notify(found.notes.join(" "), "info");
     } catch (error) {
-      if (asked !== this.asked) return;
+      if (requested !== this.requested) return;
       panel.notify(messageOf(error));
       if (this.by !== "start") return this.alignBy("start");
     }
@@ -143,7 +143,7 @@ export class Together {
       panel.api.ask<CollectivesAnswer>("collectives", { id: ids, limit: 2000 }),
       ids.length === 2 ? panel.api.ask<DifferencesAnswer>("differences", { id: ids }) : null,
     ]);
-    if (asked !== this.asked) return;
+    if (requested !== this.requested) return;
     if (collectives.status === "fulfilled") this.collectives = collectives.value;
     if (differences.status === "fulfilled" && differences.value) {
       const { name, verdict, mean, count } = differences.value;
@@ -231,7 +231,7 @@ export class Together {
           entry.setAttribute("aria-label", `${runName(t.run)} · ${t.label}`);
           return entry;
         }),
-        found.length ? "" : make("p", { className: "timeline-none" }, "No other trace of that name"),
+        found.length ? "" : make("p", { className: "timeline-none" }, "No other trace matches"),
       );
     };
     field.addEventListener("input", fill);
@@ -271,7 +271,7 @@ export class Together {
           make(
             "div",
             { className: "timeline-box-row" },
-            button("Color differences", "Color slices by what became of them in the second trace", () => {
+            button("Color differences", "Color slices by how they changed in the second trace", () => {
               popover.close();
               panel.setColor("difference");
             }),

@@ -69,7 +69,9 @@ Deno.test("values to color by follow the other columns where the header says so"
 });
 
 Deno.test("an answer that is no window is refused", () => {
-  assert.throws(() => decode(new ArrayBuffer(16)), { message: "The server's answer is not a timeline window." });
+  assert.throws(() => decode(new ArrayBuffer(16)), {
+    message: "Unexpected response from the server: not a timeline window.",
+  });
 });
 
 Deno.test("the first slice after a moment is looked for in its row alone", () => {

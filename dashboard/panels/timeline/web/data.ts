@@ -60,7 +60,7 @@ export interface SliceWindow {
 
 export function decode(buffer: ArrayBuffer): SliceWindow {
   const view = new DataView(buffer);
-  if (view.getUint32(0) !== 0x53535731) throw new Error("The server's answer is not a timeline window.");
+  if (view.getUint32(0) !== 0x53535731) throw new Error("Unexpected response from the server: not a timeline window.");
   const length = view.getUint32(4, true);
   const header: WindowHeader = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   const n = header.n;
@@ -168,9 +168,9 @@ export class Source {
    */
   async findLanes(text: string, lane?: number): Promise<boolean> {
     if (this.lanesKnown === this.summary.lanes_total) return false;
-    const asked = (this.#lanesAsked = {});
+    const requested = (this.#lanesAsked = {});
     const answer = await this.ask<LanesAnswer>("lanes", { q: text, lane });
-    if (asked !== this.#lanesAsked) return false;
+    if (requested !== this.#lanesAsked) return false;
     this.takeLanes(answer);
     return true;
   }
@@ -267,7 +267,7 @@ export class Source {
     const high = Math.min(Math.ceil((range.end + span * 0.6) / grain) * grain, Math.ceil(this.summary.end) + 1);
     const all = this.summary.lanes.length <= 2 * LANE_BLOCK;
     const blocks = [...new Set(lanes.map((lane) => Math.floor(lane / LANE_BLOCK)))].sort((a, b) => a - b);
-    const asked = all
+    const requested = all
       ? null
       : blocks.flatMap((block) =>
         Array.from({ length: LANE_BLOCK }, (_, i) => block * LANE_BLOCK + i).filter(
@@ -276,7 +276,7 @@ export class Source {
       );
     const end = Math.max(high, low + 1);
     const width = Math.min(Math.max(Math.ceil((end - low) / resolution), 1), 8192);
-    return { start: low, end, width, lanes: asked, key: `${low}-${end}-${width}-${all ? "all" : blocks}` };
+    return { start: low, end, width, lanes: requested, key: `${low}-${end}-${width}-${all ? "all" : blocks}` };
   }
 
   async load(

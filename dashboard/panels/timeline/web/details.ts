@@ -10,7 +10,7 @@ import type { DrawnSlice } from "./geometry.ts";
 import type { Band } from "./layout.ts";
 import type { DurationHistogram, FlowEnds, SliceRow, TableRow } from "./messages.generated.ts";
 import { causeKey, causeWords } from "./overlays.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import type { SelectedSlice } from "./selection.ts";
 import type { Theme } from "./theme.ts";
 
@@ -178,7 +178,7 @@ function head(slice: SelectedSlice, actions: Actions) {
   tools.append(
     button(
       "Copy",
-      "Copy everything about this slice as JSON",
+      "Copy all details of this slice as JSON",
       () => toClipboard(JSON.stringify({ ...slice, source: source.id }, null, 2)).then(() => say("Copied")),
     ),
     button("✕", "Close (Esc)", actions.close, "plain"),
@@ -192,7 +192,7 @@ function factsOf(slice: SelectedSlice) {
     ["Category", slice.category || "–"],
     ["Start", exactDurationText(slice.start), `${integer(slice.start)} ns after the trace's first event`],
     ["Duration", exactDurationText(slice.duration), `${integer(slice.duration)} ns`],
-    ["Own time", exactDurationText(slice.children.own_ns), "Without what lies directly in it on its lane"],
+    ["Own time", exactDurationText(slice.children.own_ns), "Excluding child slices on its lane"],
     ["Lane", laneName(source, slice.lane), `${slice.process} › ${slice.lane_name}, depth ${slice.depth}`],
   ];
   if (slice.step !== null) rows.push(["Step", String(slice.step)]);
@@ -259,7 +259,7 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
   }
   for (const other of slice.children.slices.slice(0, 6)) add("holds", other, durationText(other.duration, 3));
   if (slice.children.count > 6) {
-    more(`${integer(slice.children.count)} slices lie directly in it; these are the longest`);
+    more(`${integer(slice.children.count)} direct children; these are the longest`);
   }
   const stack = relations?.call_stack || [];
   if (stack.length) {
@@ -270,11 +270,11 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
     );
     list.append(make("span", { className: "timeline-flow-direction" }, "stack"), frames);
   }
-  if (!relations) list.append(make("span", { className: "timeline-flow-more" }, "Working out what launched what …"));
+  if (!relations) list.append(make("span", { className: "timeline-flow-more" }, "Finding related slices …"));
   else if (!list.childElementCount) {
-    list.append(make("p", { className: "timeline-none" }, "No launch, arrow, stack or other slice belongs to it."));
+    list.append(make("p", { className: "timeline-none" }, "No related launch, arrow, stack or slice."));
   }
-  return section("Where it comes from, where it goes", list, "wide");
+  return section("Related slices", list, "wide");
 }
 
 /** All slices of the name: figures, and how their durations spread. */
@@ -285,7 +285,7 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
     [
       "Count",
       spread ? `${integer(spread.place + 1)} of ${integer(spread.count)}` : integer(occurrences.count),
-      spread ? "This one's place in time" : undefined,
+      spread ? "Position in time" : undefined,
     ],
     ["Total", durationText(occurrences.total), `${share.toFixed(2)} % of the trace's length, over all lanes`],
     [
@@ -313,8 +313,8 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
   const body = make("div", null, table(rows));
   if (spread && spread.count > 1) {
     const bars = make("canvas", { className: "timeline-bars", role: "img" });
-    const told: Bars = { ...spread.histogram, own: slice.duration };
-    bars.dataset.bars = JSON.stringify(told);
+    const reported: Bars = { ...spread.histogram, own: slice.duration };
+    bars.dataset.bars = JSON.stringify(reported);
     bars.title = `How long the ${integer(spread.count)} slices take, from ${durationText(spread.min)} to ${
       durationText(spread.max)
     }, on a logarithmic scale; this one is marked`;

@@ -5,7 +5,7 @@ import { SvgContext } from "../../../web/core/svg_context.ts";
 import { messageOf, reasonOf } from "../../../web/core/request.ts";
 import type { TimelinePanel } from "./panel.ts";
 import type { Source } from "./data.ts";
-import { penOf } from "./parts.ts";
+import { penOf } from "./widgets.ts";
 
 const PING_MS = 100;
 const GIVE_UP_MS = 30_000;
@@ -62,7 +62,7 @@ async function perfetto(panel: TimelinePanel, source: Source) {
   const other = window.open(address);
   if (!other) {
     return panel.notify(
-      "The browser did not allow a new tab. Allow it for this page, or save the trace and open it there.",
+      "The browser blocked the new tab. Allow pop-ups for this page, or save the trace and open it in Perfetto.",
     );
   }
   try {
@@ -77,7 +77,7 @@ async function perfetto(panel: TimelinePanel, source: Source) {
         window.removeEventListener("message", answer);
         if (!other.closed) {
           panel.notify(
-            "Perfetto did not answer. Is there a connection to it? The trace can be saved and opened there.",
+            "Perfetto did not respond. Check the connection, or save the trace and open it in Perfetto.",
           );
         }
       } else other.postMessage("PING", origin);
@@ -98,8 +98,8 @@ export function entries(panel: TimelinePanel): [string, () => void][] {
   if (!panel.ready) return [];
   const source = panel.selection.slice?.source ?? panel.sources[0];
   const found: [string, () => void][] = [
-    ["Picture as PNG", () => png(panel)],
-    ["Picture as SVG", () => svg(panel)],
+    ["Image as PNG", () => png(panel)],
+    ["Image as SVG", () => svg(panel)],
     ["Visible part as Chrome JSON", () => save(visible(panel, source), "")],
     ["Whole trace", () => save(whole(panel, source), "")],
   ];

@@ -32,7 +32,7 @@ export class Lanes implements Choices {
   filter = "";
   /** Lanes so deep that they would fill the screen alone start folded where not all fits. */
   foldDeep = false;
-  /** Whether the filter is no regular expression, and taken as text. */
+  /** Whether the filter is not a regular expression, and taken as text. */
   wrong = false;
   matches: (text: string) => boolean = () => true;
   /** Keys of groups and lanes, folded or not against what they are at first. */
@@ -64,7 +64,7 @@ export class Lanes implements Choices {
   keep() {
     const last = <T>(list: T[]) => list.slice(-MOST_REMEMBERED);
     const { [this.program]: _before, ...others } = remembered();
-    const mine = {
+    const own = {
       folds: last([...this.folds]),
       pins: last(this.pins),
       hidden: last([...this.hidden]),
@@ -72,7 +72,7 @@ export class Lanes implements Choices {
     };
     storage.set(
       KEY,
-      JSON.stringify(Object.fromEntries([...Object.entries(others), [this.program, mine]].slice(-MOST_PROGRAMS))),
+      JSON.stringify(Object.fromEntries([...Object.entries(others), [this.program, own]].slice(-MOST_PROGRAMS))),
     );
   }
 

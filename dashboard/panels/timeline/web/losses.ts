@@ -4,7 +4,7 @@ import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import type { Source } from "./data.ts";
 import type { TraceSummary } from "./messages.generated.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 
 const ARROW = /^flow|arrow/;
 
@@ -34,7 +34,7 @@ export function strip({ summary }: Source, several: boolean): HTMLElement | null
   const line = make("span", { className: "timeline-losses-text" }, all);
   line.title = all;
   const more = button(
-    "What are they?",
+    "Explain",
     "What each of them means, with an example",
     () => popover.show(more, "Not shown as stored", table(summary, counted), { className: "timeline-losses-box" }),
     "plain",
@@ -58,7 +58,7 @@ function table(summary: TraceSummary, counted: [string, number][]) {
       "section",
       { className: "timeline-loss" },
       make("h4", null, make("b", null, integer(n)), ` ${reason}`),
-      make("p", null, summary.meanings[reason] || "No more is known about this reason."),
+      make("p", null, summary.meanings[reason] || "There are no details about this reason."),
       ...(example ? [make("p", { className: "timeline-none" }, `The first: ${example}`)] : []),
     );
   });

@@ -6,7 +6,7 @@ import type { Wish } from "./panel_base.ts";
 import { settings } from "./settings.generated.ts";
 
 /** What the address asks for. */
-function wish(): Wish {
+function initialView(): Wish {
   const range = view.read(settings.range).split(":").map(Number);
   const [start, end] = range.length === 2 && range.every(Number.isFinite) ? range : [];
   const slice = view.read(settings.slice);
@@ -33,11 +33,11 @@ export function open(trace: string | null) {
   const tell = (values: Record<string, string[]>) =>
     host.isConnected &&
     view.update((_params, set) => {
-      for (const [name, told] of Object.entries(values)) set(name, told);
+      for (const [name, reported] of Object.entries(values)) set(name, reported);
     });
   const fresh = host.childElementCount === 0;
   const panel = mount(host, tools, { api: "api/timeline", perfetto: host.dataset.perfetto || "", tell });
-  const wished = fresh ? wish() : {};
+  const wished = fresh ? initialView() : {};
   if (!fresh && panel.wanted !== trace) {
     tell({ "timeline.range": [""], "timeline.area": [""], "timeline.slice": [""], "timeline.compare": [] });
     panel.canvas.focus();

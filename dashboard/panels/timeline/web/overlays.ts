@@ -43,23 +43,23 @@ export class Overlays {
       }
       return [...found].sort((a, b) => b[1] - a[1]);
     };
-    const told = ([name, ns]: [string, number]) => `${causeWords(name)} ${durationText(ns, 3)}`;
+    const reported = ([name, ns]: [string, number]) => `${causeWords(name)} ${durationText(ns, 3)}`;
     if (this.idle) {
-      for (const sum of sums("idle")) entries.push([theme.causes[causeKey(sum[0])], `idle: ${told(sum)}`]);
+      for (const sum of sums("idle")) entries.push([theme.causes[causeKey(sum[0])], `idle: ${reported(sum)}`]);
     }
     if (this.critical) {
       const explained = new Set(sources.flatMap((source) => source.stretches.critical.answer?.explained || []));
       const all = sums("critical");
       const known = all.filter(([name]) => explained.has(name));
       const time = (of: [string, number][]) => of.reduce((sum, [, ns]) => sum + ns, 0);
-      const rest = all.filter(([name, ns]) => ns > 0 && !explained.has(name)).slice(0, 2).map(told).join(", ");
+      const rest = all.filter(([name, ns]) => ns > 0 && !explained.has(name)).slice(0, 2).map(reported).join(", ");
       const share = `explains ${durationText(time(known), 3)} of ${durationText(time(all), 3)} (${
         Math.floor((100 * time(known)) / Math.max(1, time(all)))
       } %)`;
       if (all.length) {
         entries.push([
           theme.critical,
-          `critical path ${share}: ${known.slice(0, 3).map(told).join(", ")}${rest ? `; not: ${rest}` : ""}`,
+          `critical path ${share}: ${known.slice(0, 3).map(reported).join(", ")}${rest ? `; not: ${rest}` : ""}`,
         ]);
       }
     }
@@ -72,9 +72,9 @@ export class Overlays {
       sources.every((source) =>
         source.stretches[which].answer && !Object.keys(source.stretches[which].answer.totals).length
       );
-    if (this.idle && empty("idle")) return "Nothing ran on a device in what is visible, so no stream was idle.";
+    if (this.idle && empty("idle")) return "Nothing ran on a device in the visible range, so no stream was idle.";
     if (this.critical && empty("critical")) {
-      return "No critical path is known here: it is made of operators, launches and kernels.";
+      return "No critical path here: it needs operators, launches and kernels.";
     }
     return "";
   }

@@ -20,7 +20,7 @@ import * as losses from "./losses.ts";
 import type { TraceSummary } from "./messages.generated.ts";
 import { type Overlay, Overlays } from "./overlays.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { penOf } from "./parts.ts";
+import { penOf } from "./widgets.ts";
 import { Raster } from "./raster.ts";
 import * as rulers from "./rulers.ts";
 import { type Found, type Match, Search } from "./search.ts";
@@ -228,14 +228,14 @@ export abstract class PanelBase {
   // ---- traces
 
   /** Shows a trace. Opening the one that is shown changes nothing. */
-  async open(id: string | null, wish: Wish = {}) {
+  async open(id: string | null, initialView: Wish = {}) {
     if (id === this.wanted) return;
     this.wanted = id;
     this.reset();
     // Before the trace is there, as what is chosen and typed while it opens is later.
-    if (wish.color) this.setColor(wish.color);
-    for (const which of OVERLAYS) if (wish.overlays?.includes(which)) this.turn(which, true);
-    if (wish.search) this.search.set(wish.search, wish.match);
+    if (initialView.color) this.setColor(initialView.color);
+    for (const which of OVERLAYS) if (initialView.overlays?.includes(which)) this.turn(which, true);
+    if (initialView.search) this.search.set(initialView.search, initialView.match);
     this.relayout();
     if (!id) return this.say("Choose a trace above.");
     this.say("Opening the trace…", true);
@@ -243,15 +243,15 @@ export abstract class PanelBase {
       const summary = await ahead.summary(this.api, id);
       if (this.wanted !== id) return;
       if ("problem" in summary) this.say(summary.problem);
-      else await this.show(summary, wish);
+      else await this.show(summary, initialView);
     } catch (error) {
       if (this.wanted === id) this.say(messageOf(error));
     }
   }
 
-  async show(summary: TraceSummary, wish: Wish) {
+  async show(summary: TraceSummary, initialView: Wish) {
     const source = this.addSource(summary);
-    const { asked } = this.selection;
+    const { requested } = this.selection;
     this.scroll = this.pinScroll = 0;
     this.showLosses();
     this.say(
@@ -260,7 +260,7 @@ export abstract class PanelBase {
         : "This trace has no slices: the file was read, and there is nothing in it to draw.",
     );
     this.viewport = new Viewport([0, summary.end], this.sources[0].work);
-    if (wish.lanes) this.setFilter(wish.lanes);
+    if (initialView.lanes) this.setFilter(initialView.lanes);
     this.lanes.remember(summary);
     this.lanes.foldDeep = false;
     this.relayout();
@@ -268,22 +268,22 @@ export abstract class PanelBase {
       this.lanes.foldDeep = true;
       this.relayout();
     }
-    if (wish.start != null && wish.end != null && wish.end > wish.start) {
-      this.viewport.go(wish.start, wish.end, 0, true);
+    if (initialView.start != null && initialView.end != null && initialView.end > initialView.start) {
+      this.viewport.go(initialView.start, initialView.end, 0, true);
     }
     this.report.known(this.viewport);
     this.search.run();
     this.resize();
-    if (wish.compare?.length) {
-      if (wish.align && wish.align !== "start") this.together.by = wish.align;
-      await this.together.addAll(wish.compare);
+    if (initialView.compare?.length) {
+      if (initialView.align && initialView.align !== "start") this.together.by = initialView.align;
+      await this.together.addAll(initialView.compare);
       if (this.sources[0] !== source) return;
     }
     if (this.colors.mode === "difference" && this.sources.length < 2) this.setColor("name");
-    if (wish.area) await this.area.restore(wish.area);
+    if (initialView.area) await this.area.restore(initialView.area);
     // What the address shows stays in view; a slice elsewhere is gone to.
-    if (wish.slice != null && wish.slice < summary.slices && this.selection.asked === asked) {
-      this.selection.select(wish.slice, { reveal: wish.start == null ? "always" : "outside", source });
+    if (initialView.slice != null && initialView.slice < summary.slices && this.selection.requested === requested) {
+      this.selection.select(initialView.slice, { reveal: initialView.start == null ? "always" : "outside", source });
     }
   }
 

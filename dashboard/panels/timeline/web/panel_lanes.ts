@@ -18,7 +18,7 @@ export abstract class PanelWithLanes extends PanelBase {
     if (this.ready && this.rows.total) {
       this.say(
         this.rows.hidden === this.rows.total
-          ? "No lane is shown: all are hidden or do not match the filter. The number above the names shows them all again."
+          ? "No lane is visible: all are hidden or filtered out. Click the number above the names to show them all."
           : "",
       );
     }

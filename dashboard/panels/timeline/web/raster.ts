@@ -6,7 +6,7 @@
 
 import { make } from "../../../web/core/dom.ts";
 import { ofHex } from "../../../web/core/color.ts";
-import { penOf } from "./parts.ts";
+import { penOf } from "./widgets.ts";
 
 const MORE_LINES = 64;
 const CHANNELS = /\d+(\.\d+)?/g;

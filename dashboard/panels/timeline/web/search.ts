@@ -6,7 +6,7 @@ import { messageOf } from "../../../web/core/request.ts";
 import type { Source } from "./data.ts";
 import type { Matches } from "./messages.generated.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import { settings } from "./settings.generated.ts";
 
 /** How names are compared: any part, a regular expression, or the whole name. */
@@ -61,7 +61,7 @@ export class Search {
       ),
       name: button(
         "“ ”",
-        "The whole name, letter by letter",
+        "Match the whole name, case-sensitive",
         () => this.setMatch(this.match === "name" ? "text" : "name"),
         "plain toggle",
       ),
@@ -117,11 +117,11 @@ export class Search {
   enter(direction: number) {
     clearTimeout(this.timer);
     const { selection } = this.panel;
-    const { asked } = selection;
+    const { requested } = selection;
     const answer = this.run();
     const { key } = this;
     // What was searched or selected since is later than this move; what an earlier move selected is not.
-    const wanted = () => this.key === key && [asked, this.went].includes(selection.asked);
+    const wanted = () => this.key === key && [requested, this.went].includes(selection.requested);
     this.moving = Promise.all([this.moving, answer])
       .then(() => this.move(direction, wanted))
       .catch((error) => this.panel.notify(messageOf(error)));
@@ -180,8 +180,8 @@ export class Search {
 
   async page(source: Source, query: string, offset: number, signal?: AbortSignal): Promise<Page> {
     const at = Math.round(this.panel.viewport.target[0] - source.offset);
-    const asked = { q: query, match: this.match, offset, limit: PAGE, at };
-    return { ...await source.ask<Matches>("search", asked, signal), source };
+    const requested = { q: query, match: this.match, offset, limit: PAGE, at };
+    return { ...await source.ask<Matches>("search", requested, signal), source };
   }
 
   /** @param wanted whether nothing has taken its place meanwhile */
@@ -209,7 +209,7 @@ export class Search {
       reveal: true,
       source: pages[place].source,
     });
-    this.went = this.panel.selection.asked;
+    this.went = this.panel.selection.requested;
   }
 
   say(text: string, problem: string = "") {

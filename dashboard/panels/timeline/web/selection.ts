@@ -18,7 +18,7 @@ export type SelectedSlice = SliceDetails & {
 export class Selection {
   readonly panel: TimelinePanel;
   slice: SelectedSlice | null = null;
-  asked = 0;
+  requested = 0;
   /** Which of what was asked for has no answer yet. */
   awaited = -1;
   /** What keys asked for that need an answer first, in their order. */
@@ -30,12 +30,12 @@ export class Selection {
 
   /** Whether a slice is on its way. */
   get awaiting() {
-    return this.awaited === this.asked;
+    return this.awaited === this.requested;
   }
 
   /** A slice on its way is no longer wanted. */
   cancel() {
-    this.asked += 1;
+    this.requested += 1;
     this.keys = [];
   }
 
@@ -65,15 +65,15 @@ export class Selection {
     } = {},
   ) {
     this.cancel();
-    const request = (this.awaited = this.asked);
+    const request = (this.awaited = this.requested);
     const { panel } = this;
-    panel.area.asked += 1;
+    panel.area.requested += 1;
     const { chosen } = panel.area;
     try {
       const found = await source.ask<SliceDetails>("slice", { index }).finally(() => {
         if (this.awaited === request) this.awaited = -1;
       });
-      if (request !== this.asked) return;
+      if (request !== this.requested) return;
       if (!panel.sources.includes(source)) return this.cancel();
       // An area that the hand has begun to draw since stays.
       if (panel.area.chosen === chosen) panel.area.clear();
@@ -103,7 +103,7 @@ export class Selection {
       this.catchUp();
       for (const each of more) if (each.status === "rejected") panel.notify(messageOf(each.reason));
     } catch (error) {
-      if (request !== this.asked) return;
+      if (request !== this.requested) return;
       this.keys = [];
       panel.notify(messageOf(error));
     }

@@ -13,7 +13,7 @@ import type { DrawnSlice, Point } from "./geometry.ts";
 import { onlyLane } from "./lanes.ts";
 import type { Rows } from "./layout.ts";
 import type { TimelinePanel } from "./panel.ts";
-import { button } from "./parts.ts";
+import { button } from "./widgets.ts";
 import * as rulers from "./rulers.ts";
 import { settings } from "./settings.generated.ts";
 
@@ -42,13 +42,13 @@ export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => voi
   color.setAttribute("aria-haspopup", "menu");
   const critical = button(
     "Critical path",
-    "Draw what the length of the trace hangs on over the slices (C)",
+    "Highlight the critical path (C)",
     () => panel.turn("critical"),
     "toggle-text",
   );
   const idle = button(
     "Idle",
-    "Shade the time in which streams are idle by its cause (I)",
+    "Shade idle gaps by cause (I)",
     () => panel.turn("idle"),
     "toggle-text",
   );
@@ -56,7 +56,7 @@ export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => voi
   several.setAttribute("aria-haspopup", "dialog");
   const save = button(
     "Save",
-    "Save the picture or the trace",
+    "Save an image or the trace",
     () => popover.menu(save, "Save", exports.entries(panel)),
   );
   save.setAttribute("aria-haspopup", "menu");
@@ -124,7 +124,7 @@ export function laneFilter(panel: TimelinePanel) {
       all.textContent = rows.hidden ? `${rows.total - rows.hidden} of ${rows.total}` : "";
       all.style.display = rows.hidden ? "" : "none";
       input.classList.toggle("wrong", panel.lanes.wrong);
-      input.title = panel.lanes.wrong ? "No regular expression; taken as text" : "";
+      input.title = panel.lanes.wrong ? "Not a valid regular expression; matching as plain text" : "";
     },
     place: ({ left, sources }: Pick<TimelinePanel, "left" | "sources">) => {
       box.style.width = `${left - 8}px`;

@@ -6,7 +6,7 @@ const RETELL_MS = 350;
 
 export class Report {
   readonly tell: (range: string) => void;
-  told = "";
+  reported = "";
   seen = "";
   restsSince = 0;
 
@@ -16,7 +16,7 @@ export class Report {
   }
 
   forget() {
-    this.told = "";
+    this.reported = "";
     this.seen = "";
     this.restsSince = 0;
   }
@@ -29,7 +29,7 @@ export class Report {
 
   /** What the page knows already. */
   known(viewport: Viewport) {
-    this.told = this.key(viewport);
+    this.reported = this.key(viewport);
   }
 
   tick(viewport: Viewport, now: number) {
@@ -38,8 +38,8 @@ export class Report {
       this.seen = key;
       this.restsSince = now;
     }
-    if (key === this.told || now - this.restsSince < RETELL_MS) return;
-    this.told = key;
+    if (key === this.reported || now - this.restsSince < RETELL_MS) return;
+    this.reported = key;
     this.tell(key);
   }
 }

@@ -17,8 +17,8 @@ from stepscope.dashboard.embeddings.plans import FORMAT, dataset_for_job, hash_o
 from stepscope.dashboard.embeddings.point_files import PointFiles, points_name
 from stepscope.dashboard.embeddings.requests import LONGEST, EmbeddingRequests
 from stepscope.dashboard.embeddings.results import key_of
-from stepscope.dashboard.embeddings.row_sets import Rows, key_of_rows
-from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.selections import Rows, key_of_rows
+from stepscope.dashboard.embeddings.worker_protocol import Arrays
 from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.clusters import DENSITY_POINTS
 from stepscope.dashboard.projections.clusters import notes as cluster_notes
@@ -78,7 +78,7 @@ class ClusterOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def picture_of(
-    asked: EmbeddingRequests, job: str, index: int | None = None, components: list[int] | None = None
+    requested: EmbeddingRequests, job: str, index: int | None = None, components: list[int] | None = None
 ) -> Picture:
     """Return the picture of a job, as it is shown: some of its columns, the first three if it is not said which.
 
@@ -86,7 +86,7 @@ def picture_of(
         HTTPException: 404 where there is none; 422 where it has no such columns.
     """
     try:
-        picture = asked.jobs.picture(job, index)
+        picture = requested.jobs.picture(job, index)
     except JobError as error:
         raise HTTPException(404, str(error)) from error
     width = picture.coordinates.shape[1]
@@ -112,7 +112,7 @@ def listed(components: str | None) -> list[int] | None:
 def check_picture(dataset: Dataset, picture: Picture) -> None:
     """Raise `HTTPException` 422 where a picture is not one of a dataset as it is now."""
     if picture.facts.get("id") != dataset.id or picture.step != dataset.step:
-        raise HTTPException(422, "The picture is of another embedding. Choose the embedding that it shows.")
+        raise HTTPException(422, "The view belongs to another embedding. Choose the embedding that it shows.")
     if len(picture.coordinates) != (len(dataset.points) if picture.rows is None else len(picture.rows)):
         raise HTTPException(422, "The points have changed since they were projected. Start the projection again.")
 
@@ -123,7 +123,7 @@ def chosen_points(points: Points, rows: Rows | None, *, sphere: bool) -> Points:
     return sphered(chosen) if sphere else chosen
 
 
-def plan_quality(asked: EmbeddingRequests, picture: Picture, count: int, column: str | None) -> Plan:
+def plan_quality(requested: EmbeddingRequests, picture: Picture, count: int, column: str | None) -> Plan:
     """Return the plan to tell how well the picture of a job keeps the neighbors of its points.
 
     Raises HTTPException.
@@ -131,21 +131,21 @@ def plan_quality(asked: EmbeddingRequests, picture: Picture, count: int, column:
     job = picture.job
     facts = picture.facts
     if facts.get("kind") != "project":
-        raise HTTPException(422, "Only projections can be judged.")
-    source = asked.source(facts["id"])
-    dataset = asked.opened(source, picture.step)
+        raise HTTPException(422, "Only projections can be measured.")
+    source = requested.source(facts["id"])
+    dataset = requested.opened(source, picture.step)
     check_picture(dataset, picture)
-    labels = None if column is None else asked.column(dataset, column).codes
+    labels = None if column is None else requested.column(dataset, column).codes
     if column is not None and labels is None:
-        raise HTTPException(422, f"The column {column!r} has too many different values to be judged by.")
+        raise HTTPException(422, f"The column {column!r} has too many different values to measure by.")
     if labels is not None and picture.rows is not None:
         labels = labels[picture.rows]
     metric = facts["settings"].get("metric", "euclidean")
     sphere = bool(facts["sphere"])
-    told = {"do": "quality", "count": count, "metric": metric}
+    reported = {"do": "quality", "count": count, "metric": metric}
     arrays: Arrays = {"coordinates": picture.coordinates} | ({} if labels is None else {"labels": labels})
     key = key_of(
-        told,
+        reported,
         FORMAT,
         job,
         picture.step,
@@ -157,14 +157,14 @@ def plan_quality(asked: EmbeddingRequests, picture: Picture, count: int, column:
 
     def prepare(holder: str, files: PointFiles) -> Prepared:
         def points() -> Points:
-            return chosen_points(dataset_for_job(asked, source, picture.step).points, picture.rows, sphere=sphere)
+            return chosen_points(dataset_for_job(requested, source, picture.step).points, picture.rows, sphere=sphere)
 
-        return Prepared(told | {"points": files.hold(holder, points_name(name, sphere=sphere), points)}, arrays)
+        return Prepared(reported | {"points": files.hold(holder, points_name(name, sphere=sphere), points)}, arrays)
 
     return Plan(key, {"kind": "quality", "of": job, "column": column, "metric": metric}, (), prepare)
 
 
-def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
+def plan_clusters(requested: EmbeddingRequests, order: ClusterOrder) -> Plan:
     """Return the plan to find clusters, which become a column of the dataset; raises HTTPException."""
     try:
         settings: ClusterSettings = read_settings(
@@ -172,7 +172,7 @@ def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
         )
     except SettingsError as error:
         raise HTTPException(422, str(error)) from error
-    source = asked.source(order.id)
+    source = requested.source(order.id)
     step = order.step
     rows: Rows | None = None
     coordinates: NDArray[np.float32] | None = None
@@ -180,11 +180,11 @@ def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
         f"k-means ({settings.count})" if isinstance(settings, KmeansSettings) else f"HDBSCAN ({settings.minimum_size})"
     )
     if order.on != POINTS:
-        picture = picture_of(asked, order.on, order.frame, order.components)
-        check_picture(asked.opened(source, picture.step), picture)
+        picture = picture_of(requested, order.on, order.frame, order.components)
+        check_picture(requested.opened(source, picture.step), picture)
         step, rows, coordinates = picture.step, picture.rows, picture.coordinates
         name += f" of {_NAMES[picture.facts['projection']]}"
-    dataset = asked.opened(source, step)
+    dataset = requested.opened(source, step)
     count = len(dataset.points)
     clustered = count if coordinates is None else len(coordinates)
     if not 1 <= clustered <= MOST_CLUSTERED:
@@ -200,24 +200,24 @@ def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
                 f"{dense:,} points have {pairs:,} neighbors in all with these settings; at most {MOST_PAIRS:,} are "
                 f"held. Set minimum_samples to {MOST_PAIRS // dense:,} or less.",
             )
-    told = {"do": "clusters", "method": order.method, "settings": asdict(settings)}
+    reported = {"do": "clusters", "method": order.method, "settings": asdict(settings)}
     arrays: Arrays = {} if coordinates is None else {"coordinates": np.ascontiguousarray(coordinates)}
     of_picture = {} if coordinates is None else {"rows": None if rows is None else key_of_rows(rows)}
     of_picture |= {key: hash_of(array) for key, array in arrays.items()}
     digest = dataset.digest
     notes = cluster_notes(order.method, clustered, dataset.points.shape[1] if coordinates is None else 3)
-    key = key_of(told, FORMAT, order.id, step, digest, of_picture, library_version("scikit-learn"))
+    key = key_of(reported, FORMAT, order.id, step, digest, of_picture, library_version("scikit-learn"))
 
     def prepare(holder: str, files: PointFiles) -> Prepared:
         if coordinates is not None:
-            return Prepared(told, arrays)
-        path = files.hold(holder, points_name(digest), lambda: dataset_for_job(asked, source, step).points)
-        return Prepared(told | {"points": path}, {})
+            return Prepared(reported, arrays)
+        path = files.hold(holder, points_name(digest), lambda: dataset_for_job(requested, source, step).points)
+        return Prepared(reported | {"points": path}, {})
 
     def finish(found: Arrays) -> dict[str, Any]:
         labels = found["labels"]
         column = column_of_clusters(name, labels, rows, count)
-        named = asked.derived.add(dataset_for_job(asked, source, step), column)
+        named = requested.derived.add(dataset_for_job(requested, source, step), column)
         return {"column": named, "clusters": int(labels.max(initial=-1)) + 1, "noise": int((labels < 0).sum())}
 
     facts = {"kind": "clusters", "id": order.id, "method": order.method, "settings": asdict(settings), "on": order.on}

@@ -67,7 +67,7 @@ export function searchable(
     list.replaceChildren(...found.slice(0, MOST_LISTED).map((entry) => entry.element));
     const say = (text: string) => list.append(make("p", { className: "hint" }, text));
     if (found.length > MOST_LISTED) say(`${found.length - MOST_LISTED} more: search for them`);
-    if (!found.length) say(entries.length ? "Nothing of that name" : empty);
+    if (!found.length) say(entries.length ? "No matches" : empty);
   };
   field.addEventListener("input", show);
   show();

@@ -20,7 +20,7 @@ _COUNT: Final = re.compile(r"\{\s*(\d+)")
 
 
 class PatternError(UserError):
-    """What was typed is no regular expression, or takes too long to search with."""
+    """What was typed is not a regular expression, or takes too long to search with."""
 
 
 class Pattern:
@@ -31,7 +31,7 @@ class Pattern:
         literal: take ``text`` as it stands.
 
     Raises:
-        PatternError: ``text`` is no regular expression, or too long.
+        PatternError: ``text`` is not a regular expression, or too long.
         NotInstalledError: the library of expressions is not there.
     """
 

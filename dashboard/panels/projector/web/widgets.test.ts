@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { format } from "./parts.ts";
+import { format } from "./widgets.ts";
 
 Deno.test("numbers have four digits that count", () => {
   assert.deepEqual(

@@ -26,7 +26,7 @@ class MeshSeries:
     faces: Series | None = None
     colors: Series | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
-    """As logged; see `stepscope.dashboard.panels.mesh.looks`."""
+    """As logged; see `stepscope.dashboard.panels.mesh.json_config`."""
     problems: tuple[str, ...] = ()
     """What is wrong with the series themselves, whichever step is looked at."""
 
@@ -169,8 +169,8 @@ def _with(mesh: MeshSeries, series: Series) -> MeshSeries:
     except PayloadError as error:
         part = series.tag.rpartition("_")[2]
         if part not in get_args(MeshPart):
-            return replace(mesh, problems=(*mesh.problems, f"{series.tag} does not say which part it is: {error}."))
-        said = f"The metadata of {series.tag} cannot be read ({error}); its name says which part it is."
+            return replace(mesh, problems=(*mesh.problems, f"{series.tag} does not name the part: {error}."))
+        said = f"The metadata of {series.tag} cannot be read ({error}); the part is taken from its name."
         mesh = replace(mesh, problems=(*mesh.problems, said))
     place, other = {"VERTEX": ("vertices", mesh.vertices), "FACE": ("faces", mesh.faces)}.get(
         part, ("colors", mesh.colors)

@@ -11,7 +11,7 @@ from stepscope.dashboard.panels.timeline.messages import AlignmentAnswer, Collec
 from stepscope.dashboard.traces.sources import OpenedTrace
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.ranks import match_collectives
-from stepscope.profiler.analysis.together import Aligned, Alignment, By, align, differences
+from stepscope.profiler.analysis.trace_alignment import Aligned, Alignment, By, align, differences
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,7 @@ def alignment(
     name: str | None,
     parts: Sequence["pl.DataFrame"],
 ) -> AlignmentAnswer:
-    """Return the offset of each trace, see `stepscope.profiler.analysis.together.align`, whose errors it raises."""
+    """Return each offset, see `stepscope.profiler.analysis.trace_alignment.align`, whose errors it raises."""
     named = zip(traces, facts, labels_of(traces), strict=True)
     found: Alignment = align(
         [Aligned(each, trace.start_ns, label) for trace, each, label in named],

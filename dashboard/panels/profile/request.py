@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from stepscope.dashboard.panels.profile.analysis_tables import tables_of
-from stepscope.dashboard.panels.profile.settings import Asked
+from stepscope.dashboard.panels.profile.settings import PageRequest
 from stepscope.dashboard.panels.profile.table import Table
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace, AnalyzedTraces, folder_of
 from stepscope.dashboard.traces.choices import newest
 from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError
-from stepscope.dashboard.traces.studies import Studies, Study, folder_of
 from stepscope.profiler.analysis import report
 from stepscope.summary.contents import Companion
 
@@ -20,7 +20,7 @@ MOST_RANKS: Final = 64
 class Answer:
     """The open trace, and the tables of a page."""
 
-    study: Study
+    analyzed: AnalyzedTrace
     tables: list[Table] = field(default_factory=list)
     missing: tuple[str, str] | None = None
     """Why the page has nothing to show, as a title and what to do."""
@@ -28,29 +28,33 @@ class Answer:
     """Traces in the folder of the open one."""
 
 
-def answer_of(studies: Studies, asked: Asked, chosen: str | None, sources: Sequence[TraceSource]) -> Answer:
+def answer_of(
+    analyzed_traces: AnalyzedTraces, requested: PageRequest, chosen: str | None, sources: Sequence[TraceSource]
+) -> Answer:
     """Open the traces that a page needs, and make its tables.
 
     Raises:
         TraceUnavailableError: the open trace, or another that was chosen, cannot be shown.
     """
-    study = studies.get(_listed(sources, chosen or newest(sources) or ""))
-    if not len(study.facts.trace) and asked.page not in ("ranks", "diff"):
-        return Answer(study, tables_of(asked, study, {}, None))
-    ranks: Mapping[int, Study] = {}
-    before: Study | None = None
-    if asked.page == "ranks":
-        found = [studies.get(source) for source in rank_sources(asked, chosen, sources)]
+    analyzed = analyzed_traces.get(_listed(sources, chosen or newest(sources) or ""))
+    if not len(analyzed.facts.trace) and requested.page not in ("ranks", "diff"):
+        return Answer(analyzed, tables_of(requested, analyzed, {}, None))
+    ranks: Mapping[int, AnalyzedTrace] = {}
+    before: AnalyzedTrace | None = None
+    if requested.page == "ranks":
+        found = [analyzed_traces.get(source) for source in rank_sources(requested, chosen, sources)]
         ranks = report.by_rank(found, lambda each: each.facts)
         if len(ranks) < 2:
             words = "Choose the traces of the other ranks above. Traces in the same folder are grouped automatically."
-            return Answer(study, missing=("Only one rank", words))
-    if asked.page == "diff":
-        if not asked.before:
+            return Answer(analyzed, missing=("Only one rank", words))
+    if requested.page == "diff":
+        if not requested.before:
             words = "Choose the earlier trace above: operators and kernels are compared by name."
-            return Answer(study, missing=("Choose a trace to compare with", words))
-        before = studies.get(_listed(sources, asked.before))
-    return Answer(study, tables_of(asked, study, ranks, before), workers=len(beside(study.source, sources)))
+            return Answer(analyzed, missing=("Choose a trace to compare with", words))
+        before = analyzed_traces.get(_listed(sources, requested.before))
+    return Answer(
+        analyzed, tables_of(requested, analyzed, ranks, before), workers=len(beside(analyzed.source, sources))
+    )
 
 
 def _listed(sources: Sequence[TraceSource], trace_id: str) -> TraceSource:
@@ -63,19 +67,19 @@ def _listed(sources: Sequence[TraceSource], trace_id: str) -> TraceSource:
     )
 
 
-def rank_sources(asked: Asked, chosen: str | None, sources: Sequence[TraceSource]) -> list[TraceSource]:
+def rank_sources(requested: PageRequest, chosen: str | None, sources: Sequence[TraceSource]) -> list[TraceSource]:
     """Return the traces of one job: those asked for, else the files beside the open one, in order of their names."""
-    if asked.page != "ranks":
+    if requested.page != "ranks":
         return []
-    if asked.ranks:
+    if requested.ranks:
         found = {source.id: source for source in sources}
-        return [found[each] for each in asked.ranks if each in found][:MOST_RANKS]
-    mine = next((source for source in sources if source.id == chosen), None)
-    return beside(mine, sources)[:MOST_RANKS] if mine is not None else []
+        return [found[each] for each in requested.ranks if each in found][:MOST_RANKS]
+    own = next((source for source in sources if source.id == chosen), None)
+    return beside(own, sources)[:MOST_RANKS] if own is not None else []
 
 
-def beside(mine: TraceSource, sources: Sequence[TraceSource]) -> list[TraceSource]:
+def beside(own: TraceSource, sources: Sequence[TraceSource]) -> list[TraceSource]:
     """Return the traces in the folder of one, itself among them, in order of their names."""
-    if not isinstance(mine.origin, Companion):
-        return [mine]
-    return sorted((each for each in sources if folder_of(each) == folder_of(mine)), key=lambda source: source.id)
+    if not isinstance(own.origin, Companion):
+        return [own]
+    return sorted((each for each in sources if folder_of(each) == folder_of(own)), key=lambda source: source.id)

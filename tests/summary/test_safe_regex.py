@@ -1,6 +1,6 @@
 import pytest
 
-from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.safe_regex import Pattern, PatternError
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,6 @@ export function penOf(
   settings?: CanvasRenderingContext2DSettings,
 ): CanvasRenderingContext2D {
   const pen = canvas.getContext("2d", settings);
-  if (!pen) throw new Error("This browser gives no canvas to draw on.");
+  if (!pen) throw new Error("The browser cannot draw on a canvas.");
   return pen;
 }

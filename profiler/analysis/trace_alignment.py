@@ -122,7 +122,7 @@ def _by_clock(traces: Sequence[Aligned]) -> Alignment:
         epoch = each.facts.trace.epoch_ns
         if epoch is None:
             raise UserError(
-                f"{each.label} does not say what time of day it was recorded at. "
+                f"{each.label} has no wall-clock start time. "
                 "Line the traces up by a step, by their start, or by their collectives."
             )
         begins.append(epoch + each.origin_ns)

@@ -1,4 +1,4 @@
-"""Traces under study: opened ones with their facts and the tables made of them, kept for the last few."""
+"""Opened traces with their facts and the tables made of them, kept for the last few."""
 
 import time
 from collections import OrderedDict
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_STUDIES: Final = 8
+MOST_ANALYZED: Final = 8
 """Traces whose facts are kept; facts can take as much memory as their trace."""
 MOST_RESULTS: Final = 64
 """Results kept of each."""
@@ -54,7 +54,7 @@ class Progress:
             return [(what, now - since) for what, since in reversed(self._doing.values())]
 
 
-class Study:
+class AnalyzedTrace:
     """One trace with its facts, and whatever was worked out about it."""
 
     def __init__(self, opened: OpenedTrace, progress: Progress) -> None:
@@ -75,7 +75,7 @@ class Study:
         """
         with held(self._lock):
             if key not in self._kept:
-                with self._progress.doing(f"Working out {what}"):
+                with self._progress.doing(f"Computing {what}"):
                     self._kept[key] = make()
                 while len(self._kept) > MOST_RESULTS:
                     self._kept.popitem(last=False)
@@ -95,42 +95,42 @@ class Study:
         return start, start + int(trace.duration_ns[slice_index])
 
 
-class Studies:
-    """The studies of the traces looked at last; safe to use from many threads.
+class AnalyzedTraces:
+    """The traces that were opened last, with their facts; safe to use from many threads.
 
     Args:
         traces: opens traces and keeps them.
-        most: how many studies are kept.
+        most: how many traces are kept.
     """
 
-    def __init__(self, traces: TraceCache, most: int = MOST_STUDIES) -> None:
+    def __init__(self, traces: TraceCache, most: int = MOST_ANALYZED) -> None:
         self.progress: Final = Progress()
         self._traces = traces
         self._most = most
         self._lock = Lock()
-        self._studies: OrderedDict[tuple[str, tuple[int, ...]], Study] = OrderedDict()
+        self._analyzed: OrderedDict[tuple[str, tuple[int, ...]], AnalyzedTrace] = OrderedDict()
 
-    def get(self, source: TraceSource) -> Study:
-        """Return the study of a trace, opened now if need be.
+    def get(self, source: TraceSource) -> AnalyzedTrace:
+        """Return a trace with its facts, opened now if need be.
 
         Raises:
             TraceUnavailableError: it cannot be shown.
         """
         key = (source.id, source.version)
         with self._lock:
-            known = self._studies.get(key)
+            known = self._analyzed.get(key)
             if known is not None:
-                self._studies.move_to_end(key)
+                self._analyzed.move_to_end(key)
                 return known
         size = f", {file_size(source.size)}" if source.size is not None else ""
         with self.progress.doing(f"Reading {source.label} of run {source.run}{size}"):
             opened = self._traces.get(source)
         with self._lock:
-            study = self._studies.setdefault(key, Study(opened, self.progress))
-            self._studies.move_to_end(key)
-            while len(self._studies) > self._most:
-                self._studies.popitem(last=False)
-        return study
+            analyzed = self._analyzed.setdefault(key, AnalyzedTrace(opened, self.progress))
+            self._analyzed.move_to_end(key)
+            while len(self._analyzed) > self._most:
+                self._analyzed.popitem(last=False)
+        return analyzed
 
 
 def folder_of(source: TraceSource) -> tuple[str, PurePosixPath | None]:
@@ -139,7 +139,7 @@ def folder_of(source: TraceSource) -> tuple[str, PurePosixPath | None]:
     return source.run, origin.relative_path.parent if isinstance(origin, Companion) else None
 
 
-def studies_of(live: Live) -> Studies:
-    """Return the studies that callbacks and routes share, of the traces that the Timeline opens too."""
+def analyzed_traces_of(live: Live) -> AnalyzedTraces:
+    """Return the traces with their facts that callbacks and routes share; the Timeline opens them too."""
     traces = live.shared(TraceCache)
-    return live.shared(Studies, lambda: Studies(traces))
+    return live.shared(AnalyzedTraces, lambda: AnalyzedTraces(traces))

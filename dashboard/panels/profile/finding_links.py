@@ -9,7 +9,7 @@ from stepscope.dashboard.panels.profile.links import page_link, timeline_link
 from stepscope.dashboard.panels.profile.settings import PAGES, Page
 from stepscope.dashboard.panels.profile.slices import places
 from stepscope.dashboard.panels.profile.table import Place, around, places_of
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.analysis.classify import Kind
 from stepscope.profiler.analysis.idle import CAUSES, idle_gaps
 from stepscope.profiler.analysis.queue import launch_delays
@@ -33,16 +33,16 @@ EVIDENCE_PAGES: Final[Mapping[str, Page]] = {
 """The page whose tables show what a finding's metric is about; others are on the overview itself."""
 
 
-def evidence_links(study: Study, metric: str) -> list[Any]:
+def evidence_links(analyzed: AnalyzedTrace, metric: str) -> list[Any]:
     """Return links to what proves a finding: a page, with a row where one stands out, and a place on the Timeline."""
     links: list[Any] = []
     page = EVIDENCE_PAGES.get(metric)
     if page is not None:
-        row = _row(study, metric)
+        row = _row(analyzed, metric)
         words = f"See {PAGES[page]}" + (f": {_short(row)}" if row else "")
-        links.append(page_link(page, study.source.id, words, row))
+        links.append(page_link(page, analyzed.source.id, words, row))
     find = _PLACES.get(metric)
-    links += [timeline_link(study.source.id, place, words) for words, place in find(study)] if find else []
+    links += [timeline_link(analyzed.source.id, place, words) for words, place in find(analyzed)] if find else []
     return links
 
 
@@ -50,18 +50,18 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else name[:39] + "…"
 
 
-def _row(study: Study, metric: str) -> str:
+def _row(analyzed: AnalyzedTrace, metric: str) -> str:
     """Return the row that stands out on the page of a metric; "" for none."""
     import polars as pl
 
     match metric:
         case "short_kernels":
-            short = launch_delays(study.facts).filter(pl.col("duration_ns") < pl.col("call_ns"))
+            short = launch_delays(analyzed.facts).filter(pl.col("duration_ns") < pl.col("call_ns"))
             return _first(short.group_by("name", maintain_order=True).len().sort("len", descending=True))
         case "sm_efficiency":
-            return _first(study.table("kernels").filter(pl.col("blocks_per_sm") < 1))
+            return _first(analyzed.table("kernels").filter(pl.col("blocks_per_sm") < 1))
         case "tensor_cores":
-            return _first(study.table("operators").filter("tensor_core_eligible"))
+            return _first(analyzed.table("operators").filter("tensor_core_eligible"))
         case _:
             return ""
 
@@ -73,53 +73,56 @@ def _first(frame: "pl.DataFrame") -> str:
 Found = Iterator[tuple[str, Place | None]]
 
 
-def _longest(words: str, *kinds: Kind, on_device: bool) -> Callable[[Study], Found]:
+def _longest(words: str, *kinds: Kind, on_device: bool) -> Callable[[AnalyzedTrace], Found]:
     """Find the longest slice of some kinds."""
 
-    def find(study: Study) -> Found:
-        slices = study.facts.slices(*kinds, on_device=on_device)
+    def find(analyzed: AnalyzedTrace) -> Found:
+        slices = analyzed.facts.slices(*kinds, on_device=on_device)
         if len(slices):
-            index = int(slices[study.facts.trace.duration_ns[slices].argmax()])
-            yield words, places(study, [index])[0]
+            index = int(slices[analyzed.facts.trace.duration_ns[slices].argmax()])
+            yield words, places(analyzed, [index])[0]
 
     return find
 
 
-def _slowest_step(study: Study) -> Found:
-    slowest = study.table("steps").top_k(1, by="total_ns")
+def _slowest_step(analyzed: AnalyzedTrace) -> Found:
+    slowest = analyzed.table("steps").top_k(1, by="total_ns")
     for place, step in zip(
-        places_of(slowest, "start_ns", "total_ns", study.start_ns), slowest["step"].to_list(), strict=True
+        places_of(slowest, "start_ns", "total_ns", analyzed.start_ns), slowest["step"].to_list(), strict=True
     ):
         yield f"Show step {step} on the Timeline", place
 
 
-def _longest_gap(study: Study) -> Found:
-    gaps = idle_gaps(study.facts, of="device")
+def _longest_gap(analyzed: AnalyzedTrace) -> Found:
+    gaps = idle_gaps(analyzed.facts, of="device")
     if len(gaps.start):
-        yield _gap(study, "Show the longest time without work on the Timeline", gaps, int(gaps.duration.argmax()))
+        yield _gap(analyzed, "Show the longest time without work on the Timeline", gaps, int(gaps.duration.argmax()))
 
 
-def _longest_host_wait(study: Study) -> Found:
-    gaps = idle_gaps(study.facts)
+def _longest_host_wait(analyzed: AnalyzedTrace) -> Found:
+    gaps = idle_gaps(analyzed.facts)
     late = np.flatnonzero(gaps.cause == CAUSES.index("host_wait"))
     if len(late):
         index = int(late[gaps.duration[late].argmax()])
-        yield _gap(study, "Show the longest wait on the Timeline", gaps, index)
+        yield _gap(analyzed, "Show the longest wait on the Timeline", gaps, index)
 
 
-def _gap(study: Study, words: str, gaps: Any, index: int) -> tuple[str, Place]:
-    start, end = int(gaps.start[index]) - study.start_ns, int(gaps.end[index]) - study.start_ns
+def _gap(analyzed: AnalyzedTrace, words: str, gaps: Any, index: int) -> tuple[str, Place]:
+    start, end = int(gaps.start[index]) - analyzed.start_ns, int(gaps.end[index]) - analyzed.start_ns
     return words, Place(*around(start, end), int(gaps.slice[index]))
 
 
-def _peak(study: Study) -> Found:
-    highest = study.table("memory").top_k(1, by="peak_bytes")
+def _peak(analyzed: AnalyzedTrace) -> Found:
+    highest = analyzed.table("memory").top_k(1, by="peak_bytes")
     for time in highest["time_ns"].to_list():
-        room = max(1_000, study.facts.steps[0].duration_ns // 20) if study.facts.steps else 1_000
-        yield "Show that moment on the Timeline", Place(time - study.start_ns - room, time - study.start_ns + room)
+        room = max(1_000, analyzed.facts.steps[0].duration_ns // 20) if analyzed.facts.steps else 1_000
+        yield (
+            "Show that moment on the Timeline",
+            Place(time - analyzed.start_ns - room, time - analyzed.start_ns + room),
+        )
 
 
-_PLACES: Final[Mapping[str, Callable[[Study], Found]]] = {
+_PLACES: Final[Mapping[str, Callable[[AnalyzedTrace], Found]]] = {
     "dataloader": _longest("Show the longest wait for data on the Timeline", "data_loading", on_device=False),
     "gpu_utilization": _longest_gap,
     "host_wait": _longest_host_wait,

@@ -43,7 +43,7 @@ class RowSets:
         """Return the set of a key. Raises RowsError where it is not kept any more."""
         with self._lock:
             if key not in self._sets:
-                raise RowsError("This selection is not known any more. Select the points again.")
+                raise RowsError("This selection no longer exists. Select the points again.")
             self._sets.move_to_end(key)
             return self._sets[key]
 
@@ -67,5 +67,5 @@ def decoded_rows(text: str, count: int) -> Rows:
         content = base64.b64decode(text, validate=True)
         numbers = np.frombuffer(content, "<u4")
     except (binascii.Error, ValueError) as error:
-        raise RowsError(f"The rows are no base64 of uint32: {error}.") from error
+        raise RowsError(f"The rows are not base64 of uint32: {error}.") from error
     return checked_rows(numbers, count)

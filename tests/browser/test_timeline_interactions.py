@@ -222,7 +222,7 @@ def test_totals_that_are_on_their_way_say_so(open_page: Open) -> None:
     page.mouse.move(*point(page, state, 580, "stream 9 · copies"), steps=4)
     page.mouse.up()
     page.keyboard.up("Shift")
-    expect(page.locator(".timeline-drawer [role=status]")).to_contain_text("adding up")
+    expect(page.locator(".timeline-drawer [role=status]")).to_contain_text("summing")
     held.pop().continue_()
     expect(page.locator(".timeline-table tbody tr")).to_have_count(2)
     expect(page.locator(".timeline-drawer [role=status]")).to_have_count(0)
@@ -378,12 +378,12 @@ def test_the_search_goes_through_all_traces(open_page: Open) -> None:
 def test_the_visible_part_leaves_as_a_trace_and_as_a_picture(open_page: Open) -> None:
     page = open_page("&timeline.range=400000:800000&timeline.lanes=GPU")
     settled(page)
-    for entry in ("Visible part as Chrome JSON", "Picture as SVG"):
-        page.get_by_title("Save the picture or the trace").click()
+    for entry in ("Visible part as Chrome JSON", "Image as SVG"):
+        page.get_by_title("Save an image or the trace").click()
         with page.expect_download() as saved:
             page.get_by_role("menuitem", name=entry).click()
         content = saved.value.path().read_bytes()
-        if entry.startswith("Picture"):
+        if entry.startswith("Image"):
             drawing = ElementTree.fromstring(content)
             words = {element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
             assert {"stream 7 · compute", "GPU 0 · Tiny GPU", "sgemm"} <= words
@@ -411,7 +411,7 @@ def test_perfetto_is_handed_the_visible_part_when_asked_for(open_page: Open) -> 
     page.context.route(
         "https://ui.perfetto.dev/**", lambda route: route.fulfill(body=PERFETTO, content_type="text/html")
     )
-    page.get_by_title("Save the picture or the trace").click()
+    page.get_by_title("Save an image or the trace").click()
     with page.expect_popup() as opened:
         page.get_by_role("menuitem", name="Open the visible part in Perfetto").click()
     opened.value.wait_for_function("() => window.got")

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_number, with_values
 from stepscope.summary.event_file_writer import LOCAL_LINGER, REMOTE_LINGER
+from stepscope.summary.foreign_protos import is_message, own_message, type_name
 from stepscope.summary.kinds.tensor_proto import numbers_tensor, strings_tensor
-from stepscope.summary.messages import is_message, own_message, type_name
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 from stepscope.summary.storage import folder_at, is_address
@@ -28,7 +28,7 @@ def graph_def_of(graph: Any) -> GraphDef:
 
     Raises:
         TypeError: it is none of these.
-        ValueError: the bytes are no GraphDef.
+        ValueError: the bytes are not a GraphDef.
     """
     if isinstance(graph, bytes) or is_message(graph, "GraphDef"):
         return own_message(GraphDef, graph, "a graph")
@@ -60,7 +60,7 @@ def strings_of(content: Any, name: str) -> NDArray[np.object_]:
 
     Raises:
         TypeError: an element is neither, or the rows differ in length.
-        ValueError: bytes are no UTF-8.
+        ValueError: bytes are not UTF-8.
     """
     if hasattr(content, "numpy"):
         content = content.numpy()
@@ -78,7 +78,7 @@ def tensor_proto_of(values: Any, name: str) -> TensorProto:
 
     Raises:
         TypeError: they are none of these.
-        ValueError: strings are no UTF-8.
+        ValueError: strings are not UTF-8.
     """
     plain = values.numpy() if hasattr(values, "numpy") and not hasattr(values, "detach") else values
     if _is_text(plain):
@@ -121,7 +121,7 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
     """``value`` as an int.
 
     Raises:
-        TypeError: it is no number.
+        TypeError: it is not a number.
         ValueError: it is a fraction, or below ``least``.
     """
     number = checked_number(value, name)
@@ -134,7 +134,7 @@ def checked_log_dir(logdir: str | bytes | os.PathLike[str] | None) -> str:
     """Return a log directory's path.
 
     Raises:
-        TypeError: it is no path.
+        TypeError: it is not a path.
         ValueError: it is None or empty.
     """
     if logdir is None:
@@ -153,7 +153,7 @@ def checked_suffix(suffix: str | None, default: str) -> str:
     """Return the end of an event file's name.
 
     Raises:
-        TypeError: it is no string.
+        TypeError: it is not a string.
         ValueError: it names another folder.
     """
     if suffix is None:

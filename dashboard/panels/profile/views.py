@@ -32,14 +32,14 @@ from stepscope.dashboard.panels.profile.settings import (
     RANKS,
     TFPROF,
     TFPROF_VIEWS,
-    Asked,
     Page,
+    PageRequest,
     without_comma,
 )
 from stepscope.dashboard.panels.profile.slices import places
 from stepscope.dashboard.panels.profile.table import Table
 from stepscope.dashboard.server.numbers import count, counted
-from stepscope.dashboard.traces.studies import Study
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.analysis.device_peaks import PRECISIONS
 from stepscope.profiler.analysis.kernels import tensor_core_share
 from stepscope.profiler.analysis.memcpys import each_copy
@@ -47,16 +47,18 @@ from stepscope.profiler.analysis.queue import launch_delays, queue_length
 from stepscope.profiler.analysis.roofline import device_peaks, peaks_in_use, unknown_flops
 
 
-def page_content(asked: Asked, study: Study, tables: list[Table], scheme: Scheme, workers: int = 1) -> Any:
+def page_content(
+    requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Table], scheme: Scheme, workers: int = 1
+) -> Any:
     """Return what a page shows, below its options; ``workers`` is the number of traces in the trace's folder."""
-    if asked.page == "overview":
-        return overview_page(study, scheme, workers)
+    if requested.page == "overview":
+        return overview_page(analyzed, scheme, workers)
     filled = [table for table in tables if not table.frame.is_empty()]
     parts = [
-        *missing_row(asked, study, tables),
-        *lead(asked, study, tables, scheme),
+        *missing_row(requested, analyzed, tables),
+        *lead(requested, analyzed, tables, scheme),
         *(
-            table_card(table, alone=len(filled) == 1 and asked.page != "code", folds=asked.page == "code")
+            table_card(table, alone=len(filled) == 1 and requested.page != "code", folds=requested.page == "code")
             for table in filled
         ),
         *_nothing_in([table for table in tables if table.frame.is_empty()], alone=not filled),
@@ -93,47 +95,47 @@ def absent_menu(absent: Mapping[Page, str], trace: str) -> Any:
     return html.Details([summary, html.Div(entries, className="profile-absent")])
 
 
-def missing_row(asked: Asked, study: Study, tables: list[Table]) -> list[Any]:
+def missing_row(requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Table]) -> list[Any]:
     """Say that the row asked for is not here, and where it may be; nothing where it is, or none is asked for."""
-    if not asked.row or any(table.chosen is not None for table in tables):
+    if not requested.row or any(table.chosen is not None for table in tables):
         return []
-    name = asked.row if len(asked.row) <= 120 else asked.row[:119] + "…"
+    name = requested.row if len(requested.row) <= 120 else requested.row[:119] + "…"
     words: list[Any] = [f"“{name}” has no row here. "]
-    if asked.page != "slices" and asked.row in study.table("slices")["name"]:
-        words.append(page_link("slices", study.source.id, "Slices has it", asked.row))
+    if requested.page != "slices" and requested.row in analyzed.table("slices")["name"]:
+        words.append(page_link("slices", analyzed.source.id, "Slices has it", requested.row))
     return [html.P(words, className="profile-words missing", role="status")]
 
 
-def lead(asked: Asked, study: Study, tables: list[Table], scheme: Scheme) -> list[Any]:
+def lead(requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Table], scheme: Scheme) -> list[Any]:
     """Return what stands above the tables of a page: a sentence, a verdict, or charts."""
-    match asked.page:
+    match requested.page:
         case "kernels":
-            return _kernel_words(study)
+            return _kernel_words(analyzed)
         case "copies":
-            return _copy_chart(study, scheme)
+            return _copy_chart(analyzed, scheme)
         case "idle":
-            return _launch_charts(study, scheme)
+            return _launch_charts(analyzed, scheme)
         case "memory":
-            return _memory_chart(study, asked.device, scheme)
+            return _memory_chart(analyzed, requested.device, scheme)
         case "input":
-            return [_verdict(study), steps_card(study, study.table("steps"), scheme, legend=True)]
+            return [_verdict(analyzed), steps_card(analyzed, analyzed.table("steps"), scheme, legend=True)]
         case "roofline":
-            return _roofline_chart(study, asked, scheme)
+            return _roofline_chart(analyzed, requested, scheme)
         case "ranks":
             return _rank_charts(tables, scheme)
         case "code":
-            return _flame_chart(study, scheme)
+            return _flame_chart(analyzed, scheme)
         case "overview" | "operators" | "slices" | "path" | "tfprof" | "diff" | "plugins":
             return []
         case _:
-            assert_never(asked.page)
+            assert_never(requested.page)
 
 
-def _kernel_words(study: Study) -> list[Any]:
-    table = study.table("kernels")
+def _kernel_words(analyzed: AnalyzedTrace) -> list[Any]:
+    table = analyzed.table("kernels")
     if table.is_empty():
         return []
-    share = tensor_core_share(study.facts)
+    share = tensor_core_share(analyzed.facts)
     words = (
         f"{counted(int(table['count'].sum()), 'kernel')} of {counted(len(table), 'name')} ran for "
         f"{texts.duration(float(table['total_ns'].sum()))} in all; {texts.percent(100 * share)} of that in kernels "
@@ -142,59 +144,61 @@ def _kernel_words(study: Study) -> list[Any]:
     return [html.P(words, className="profile-words")]
 
 
-def _memory_chart(study: Study, device: str, scheme: Scheme) -> list[Any]:
+def _memory_chart(analyzed: AnalyzedTrace, device: str, scheme: Scheme) -> list[Any]:
     import polars as pl
 
-    timeline = study.table("memory_timeline")
+    timeline = analyzed.table("memory_timeline")
     if timeline.is_empty():
         return []
-    name = shown_device(study, device)
-    figure = figures.memory_chart(timeline.filter(pl.col("device") == name), study.start_ns, scheme)
+    name = shown_device(analyzed, device)
+    figure = figures.memory_chart(timeline.filter(pl.col("device") == name), analyzed.start_ns, scheme)
     return [chart_card(f"Memory of {name}", figure, "profile-memory")]
 
 
-def shown_device(study: Study, device: str) -> str:
+def shown_device(analyzed: AnalyzedTrace, device: str) -> str:
     """Return the device whose memory is drawn: the one asked for, else the one that held most."""
-    peaks = study.table("memory").sort("peak_bytes", descending=True)["device"].to_list()
+    peaks = analyzed.table("memory").sort("peak_bytes", descending=True)["device"].to_list()
     return device if device in peaks else peaks[0] if peaks else ""
 
 
-def _roofline_chart(study: Study, asked: Asked, scheme: Scheme) -> list[Any]:
-    roofs, gbps = _roofs(study, asked)
-    figure = figures.roofline_chart(study.table("roofline"), roofs, gbps, scheme)
+def _roofline_chart(analyzed: AnalyzedTrace, requested: PageRequest, scheme: Scheme) -> list[Any]:
+    roofs, gbps = _roofs(analyzed, requested)
+    figure = figures.roofline_chart(analyzed.table("roofline"), roofs, gbps, scheme)
     about = "log scales; an operator below the slope waits for memory, below the ceiling for arithmetic"
     notes = [
-        html.P(words, className="profile-note") for words in (_peaks_note(study, asked), _unknown_note(study)) if words
+        html.P(words, className="profile-note")
+        for words in (_peaks_note(analyzed, requested), _unknown_note(analyzed))
+        if words
     ]
     return (
         [chart_card("Throughput over intensity", figure, "profile-roofline", about, below=notes)] if figure else notes
     )
 
 
-def _roofs(study: Study, asked: Asked) -> tuple[dict[str, float], float]:
+def _roofs(analyzed: AnalyzedTrace, requested: PageRequest) -> tuple[dict[str, float], float]:
     """Return the peaks of the chart: TFLOP/s by what they are of, and GB/s; what is typed goes before what is known."""
-    peaks = device_peaks(study.facts)
-    known = {PRECISIONS[precision]: peak / 1e12 for precision, peak in peaks_in_use(study.facts).items()}
-    typed = {"": asked.peak_tflops} if asked.peak_tflops else known
-    return typed, asked.peak_gbps or (peaks.gb_per_s if peaks else 0.0)
+    peaks = device_peaks(analyzed.facts)
+    known = {PRECISIONS[precision]: peak / 1e12 for precision, peak in peaks_in_use(analyzed.facts).items()}
+    typed = {"": requested.peak_tflops} if requested.peak_tflops else known
+    return typed, requested.peak_gbps or (peaks.gb_per_s if peaks else 0.0)
 
 
-def _peaks_note(study: Study, asked: Asked) -> str:
+def _peaks_note(analyzed: AnalyzedTrace, requested: PageRequest) -> str:
     """Whose peaks these are, or that none are known."""
-    peaks = device_peaks(study.facts)
+    peaks = device_peaks(analyzed.facts)
     if peaks is None:
         return (
             ""
-            if asked.peak_tflops and asked.peak_gbps
-            else f"No peaks are known of {device_names(study)}: type them above."
+            if requested.peak_tflops and requested.peak_gbps
+            else f"No peaks are known of {device_names(analyzed)}: type them above."
         )
-    known = [f"{peak / 1e12:g} TFLOP/s ({PRECISIONS[each]})" for each, peak in peaks_in_use(study.facts).items()]
+    known = [f"{peak / 1e12:g} TFLOP/s ({PRECISIONS[each]})" for each, peak in peaks_in_use(analyzed.facts).items()]
     return f"Peaks of {peaks.name}: {', '.join([*known, f'{peaks.gb_per_s:,g} GB/s'])}. Source: {peaks.source}."
 
 
-def _unknown_note(study: Study) -> str:
+def _unknown_note(analyzed: AnalyzedTrace) -> str:
     """Return which matrix products and convolutions are missing, as their FLOPs are not known; empty where none is."""
-    missing = study.kept("unknown FLOPs", "operators without FLOPs", lambda: unknown_flops(study.facts))
+    missing = analyzed.kept("unknown FLOPs", "operators without FLOPs", lambda: unknown_flops(analyzed.facts))
     if missing.is_empty():
         return ""
     names = missing["name"].to_list()
@@ -206,8 +210,8 @@ def _unknown_note(study: Study) -> str:
     )
 
 
-def _flame_chart(study: Study, scheme: Scheme) -> list[Any]:
-    tree = study.table("code")
+def _flame_chart(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
+    tree = analyzed.table("code")
     figure = figures.flame_chart(tree, scheme)
     about = "as wide as the time of the operators below; click a frame to see it alone"
     if len(tree) > figures.MOST_FRAMES:
@@ -216,24 +220,24 @@ def _flame_chart(study: Study, scheme: Scheme) -> list[Any]:
     return [chart_card("Flame graph", figure, "profile-flame", about, height=high)] if figure else []
 
 
-def _copy_chart(study: Study, scheme: Scheme) -> list[Any]:
+def _copy_chart(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
     import polars as pl
 
-    every = study.kept("every copy", "the copies", lambda: each_copy(study.facts))
+    every = analyzed.kept("every copy", "the copies", lambda: each_copy(analyzed.facts))
     known = every.filter(pl.col("gb_per_s").is_not_null())
     shown = known.top_k(device_figures.MOST_POINTS, by="duration_ns")
-    at = places(study, shown["slice"].to_list())
+    at = places(analyzed, shown["slice"].to_list())
     figure = device_figures.copy_chart(shown, at, scheme)
     about = "each point is a copy; click one to see it on the Timeline"
     if len(shown) < len(known):
         about = f"the longest {count(len(shown))} of {count(len(known))} copies; {about}"
-    return [chart_card("Bandwidth over size", figure, chart_id(study, "copies"), about)] if figure else []
+    return [chart_card("Bandwidth over size", figure, chart_id(analyzed, "copies"), about)] if figure else []
 
 
-def _launch_charts(study: Study, scheme: Scheme) -> list[Any]:
-    queue = study.kept("queue length", "launches that wait on streams", lambda: queue_length(study.facts))
-    delays = study.kept("launch delays", "delays from launch to start", lambda: launch_delays(study.facts))
-    waiting = device_figures.queue_chart(queue, study.start_ns, scheme)
+def _launch_charts(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
+    queue = analyzed.kept("queue length", "launches that wait on streams", lambda: queue_length(analyzed.facts))
+    delays = analyzed.kept("launch delays", "delays from launch to start", lambda: launch_delays(analyzed.facts))
+    waiting = device_figures.queue_chart(queue, analyzed.start_ns, scheme)
     late = device_figures.delay_chart(delays, scheme)
     if waiting is None or late is None:
         return []
@@ -253,7 +257,7 @@ def _rank_charts(tables: list[Table], scheme: Scheme) -> list[Any]:
     cards = [
         chart_card("Mean step", mean, "profile-rank-steps", "of each rank") if mean else None,
         chart_card(
-            "Who waits for whom",
+            "Wait time between ranks",
             waits,
             "profile-rank-waits",
             "in collectives that all ranks took part in, over all steps",
@@ -264,8 +268,8 @@ def _rank_charts(tables: list[Table], scheme: Scheme) -> list[Any]:
     return [html.Div([each for each in cards if each is not None], className="profile-row")]
 
 
-def _verdict(study: Study) -> html.Section:
-    (row,) = study.table("input").to_dicts()
+def _verdict(analyzed: AnalyzedTrace) -> html.Section:
+    (row,) = analyzed.table("input").to_dicts()
     words = {
         "input_bound": ("bad", "Input-bound"),
         "moderately_input_bound": ("warn", "Moderately input-bound"),
@@ -276,7 +280,7 @@ def _verdict(study: Study) -> html.Section:
     facts = [row["explanation"]]
     if row["input_percent"] is not None:
         facts.append(
-            f"Nothing but data loading goes on in {texts.percent(row['input_percent'])} of the steps' time, "
+            f"Only data loading runs in {texts.percent(row['input_percent'])} of the steps' time, "
             f"{texts.duration(row['input_ns'])} in all. 5% is moderate, 20% high."
         )
     if row["worst_step"] is not None and row["worst_step_ns"]:
@@ -289,7 +293,9 @@ def _verdict(study: Study) -> html.Section:
     )
 
 
-def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]], ranks: list[str]) -> list[Any]:
+def options_of(
+    page: Page, view: View, analyzed: AnalyzedTrace, traces: list[dict[str, Any]], ranks: list[str]
+) -> list[Any]:
     """Return the controls that one page has beside those of all."""
     match page:
         case "operators":
@@ -300,18 +306,18 @@ def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]
             names = {str(each): label for each, label in GROUPINGS[page].items()}
             return [_field("Group by", segmented(GROUP, view, names, "Group by"))]
         case "memory":
-            devices = study.table("memory")["device"].to_list()
+            devices = analyzed.table("memory")["device"].to_list()
             if len(devices) < 2:
                 return []
-            return [_select(DEVICE, "Device", shown_device(study, DEVICE.of(view)), devices)]
+            return [_select(DEVICE, "Device", shown_device(analyzed, DEVICE.of(view)), devices)]
         case "tfprof":
             return [
                 segmented(TFPROF, view, {str(each): label for each, label in TFPROF_VIEWS.items()}, "tfprof's view")
             ]
         case "roofline":
-            peaks, used = device_peaks(study.facts), peaks_in_use(study.facts)
+            peaks, used = device_peaks(analyzed.facts), peaks_in_use(analyzed.facts)
             tflops = max(used.values(), default=0) / 1e12
-            about = "The device's peak for the type of numbers in use; empty for what its data sheet says"
+            about = "The device's peak for the type of numbers in use; leave empty for the data sheet's value"
             return [
                 _peak(PEAK_TFLOPS, view, "Peak TFLOP/s", about, tflops),
                 _peak(PEAK_GBPS, view, "Peak GB/s", "The peak of the device's memory", peaks.gb_per_s if peaks else 0),
@@ -355,7 +361,7 @@ def _rank_choice(traces: list[dict[str, Any]], ranks: list[str]) -> html.Div:
         clearable=True,
         size="xs",
         maxDropdownHeight=420,
-        nothingFoundMessage="No trace of that name",
+        nothingFoundMessage="No matches",
         className="profile-ranks",
         **{"aria-label": "Traces of one job"},
     )
@@ -378,12 +384,12 @@ def _peak(setting: Setting[float], view: View, label: str, title: str, known: fl
     return html.Div([html.Span(label), field], className="field", title=title)
 
 
-def trace_line(study: Study) -> list[Any]:
+def trace_line(analyzed: AnalyzedTrace) -> list[Any]:
     """Return what the open trace is, in a line, and the way to it on the Timeline."""
-    trace = study.facts.trace
+    trace = analyzed.facts.trace
     steps = counted(len(trace.steps), "step") if trace.steps else "no steps marked"
-    words = " · ".join([counted(len(trace), "slice"), steps, *losses_words(study)])
-    link = timeline_link(study.source.id, None, "Timeline")
+    words = " · ".join([counted(len(trace), "slice"), steps, *losses_words(analyzed)])
+    link = timeline_link(analyzed.source.id, None, "Timeline")
     link.id = "profile-to-timeline"
     link.title = "Show this trace on the Timeline"
     return [html.Span(words, className="count"), link]
