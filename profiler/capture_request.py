@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from stepscope.profiler.collectors.registry import COLLECTORS
+from stepscope.profiler.collectors.registry import all_collectors
 from stepscope.profiler.options import ProfilerOptions
 from stepscope.summary.errors import UserError
 
@@ -39,7 +39,7 @@ class CaptureRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many whole training steps to record."""
     options: CaptureOptions = CaptureOptions()
     collectors: Annotated[list[str], Meta(max_length=32)] | None = None
-    """Names of `stepscope.profiler.collectors.registry.COLLECTORS`; without them the options choose."""
+    """Names as of `stepscope.profiler.collectors.registry.all_collectors`; without them the options choose."""
 
     @property
     def seconds(self) -> float:
@@ -80,9 +80,10 @@ def checked_request(request: CaptureRequest) -> CaptureRequest:
     if request.duration_ms is None and request.steps is None:
         raise UserError(f"the request says neither duration_ms nor steps. Expected JSON such as {EXAMPLE}.")
     names = request.collectors or []
-    unknown = [name for name in names if name not in COLLECTORS]
+    known = all_collectors() if names else {}
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise UserError(f"there is no collector {unknown[0][:80]!r}. Expected some of: {', '.join(COLLECTORS)}.")
+        raise UserError(f"there is no collector {unknown[0][:80]!r}. Expected some of: {', '.join(known)}.")
     if len(set(names)) != len(names):
         raise UserError(f"a collector is named twice: {', '.join(names)}. Expected each once.")
     return request

@@ -26,17 +26,25 @@ class ProfilerOptions:
     installed, and the device's counters; nothing where there is no device."""
     delay_ms: int | None = None
     """What happens in the first milliseconds is not kept; so that several processes can begin at one time."""
+    more_collectors: Sequence[str] = ()
+    """Names of collectors that record besides those that the levels choose, such as one that a plug-in adds."""
 
     def __post_init__(self) -> None:
         for name, most in (("host_tracer_level", 3), ("python_tracer_level", 1), ("device_tracer_level", 1)):
             level = getattr(self, name)
             if not isinstance(level, int) or not 0 <= level <= most:
                 raise ValueError(f"{name} must be a whole number from 0 to {most}, got {level!r}")
+        if isinstance(self.more_collectors, str):
+            raise ValueError(f"more_collectors must be names of collectors, got {self.more_collectors!r}")
         if self.delay_ms is not None and (not isinstance(self.delay_ms, int) or self.delay_ms < 0):
             raise ValueError(f"delay_ms must be whole milliseconds from now, 0 or more, got {self.delay_ms!r}")
 
     def collectors(self) -> Sequence[Collector]:
-        """Return what records this, beside the host's scopes and steps."""
+        """Return what records this, beside the host's scopes and steps.
+
+        Raises:
+            UserError: there is no collector of a name.
+        """
         names: list[str] = []
         if self.host_tracer_level >= 2:
             names.append("resources")
@@ -44,7 +52,7 @@ class ProfilerOptions:
             names.append("python")
         if self.device_tracer_level:
             names += _device_collectors()
-        return [make_collector(name) for name in names]
+        return [make_collector(name) for name in dict.fromkeys([*names, *self.more_collectors])]
 
 
 def _device_collectors() -> list[str]:

@@ -88,7 +88,7 @@ def start(
             summaries go to, to see both together.
         options: as ``tf.profiler.experimental.start`` takes them; they choose collectors where none are given.
         first_step: number of the training step that begins now.
-        collectors: what else to record: objects, or names of `stepscope.profiler.collectors.registry.COLLECTORS`.
+        collectors: what else to record: objects, or names of `stepscope.profiler.collectors.registry.all_collectors`.
 
     Raises:
         AlreadyStartedError: a recording runs.

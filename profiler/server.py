@@ -12,23 +12,19 @@ import ipaddress
 import os
 import socket
 import threading
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Final, Self
 
 from stepscope.profiler import process
 from stepscope.profiler.capture_http import CaptureHttpServer
 from stepscope.profiler.capture_request import DEFAULT_PORT, SHORTEST_TOKEN
-from stepscope.profiler.collectors.registry import COLLECTORS
+from stepscope.profiler.collectors.registry import all_collectors
 from stepscope.summary.errors import UserError
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _STOP_PATIENCE_S: Final = 10.0
 _MAKE_TOKEN: Final = 'python -c "import secrets; print(secrets.token_urlsafe())"'
-_LIBRARIES: Final[Mapping[str, str]] = {"torch": "torch", "cupti": "cupti", "nvml": "pynvml"}
-"""What collectors need that may not be installed."""
 
 
 class Server:
@@ -129,12 +125,7 @@ def _host_names(host: str, address: str) -> frozenset[str] | None:
 
 def usable_collectors() -> list[str]:
     """Return the names of the collectors that can record here, as far as can be told without starting them."""
-    return [
-        name
-        for name, place in COLLECTORS.items()
-        if find_spec(place.partition(":")[0]) is not None
-        and (name not in _LIBRARIES or find_spec(_LIBRARIES[name]) is not None)
-    ]
+    return [name for name, listed in all_collectors().items() if listed.usable()]
 
 
 def status() -> dict[str, Any]:

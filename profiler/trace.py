@@ -29,8 +29,8 @@ class Lane:
     pid: int | str
     tid: int | str
     kind: LaneKind
-    depths: int
-    """How many rows of nested slices the lane has; 0 for a lane without slices."""
+    depths: int = 0
+    """How many rows of nested slices the lane has; 0 for a lane without slices, and before they are arranged."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from stepscope.summary.contents import FileHealth
+from stepscope.summary.kinds.registry import KINDS
 from stepscope.summary.local_source import LocalSource
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.logdir_source import source_of
@@ -29,10 +30,7 @@ from stepscope.summary.storage import is_address
 
 RULE: Final = "=" * 70 + "\n"
 VALUE_FIELDS: Final[Mapping[str, str]] = {
-    "simple_value": "scalars",
-    "histo": "histograms",
-    "image": "images",
-    "audio": "audio",
+    **{kind.legacy_field: name for name, kind in KINDS.items() if kind.legacy_field is not None},
     "tensor": "tensor",
 }
 """What a field of ``Summary.Value`` is called in the digest."""

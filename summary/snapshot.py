@@ -67,9 +67,7 @@ class Snapshot(Contents):
             TypeError, ValueError: as for `scalars`; or ``last`` is no whole number above 0.
             SelectionError: also, the payloads need more than ``max_bytes``.
         """
-        from stepscope.summary import frames
-
-        return frames.histograms(self, runs, tags, last=last, max_bytes=max_bytes)
+        return self.table("histograms", runs, tags, last=last, max_bytes=max_bytes)
 
     def tensors(
         self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
@@ -99,9 +97,7 @@ class Snapshot(Contents):
             Columns run, tag, step, wall_time; sample (Int64, from 0; null if the point has no picture or cannot be
             read); width, height (Int64, pixels); encoded (Binary: PNG, JPEG or GIF, as written); error (String).
         """
-        from stepscope.summary import frames
-
-        return frames.images(self, runs, tags, last=last, max_bytes=max_bytes)
+        return self.table("images", runs, tags, last=last, max_bytes=max_bytes)
 
     def audio(
         self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
@@ -112,9 +108,7 @@ class Snapshot(Contents):
             Columns run, tag, step, wall_time; sample (Int64, as for `images`); content_type (String, such as
             "audio/wav"); label (String, Markdown); encoded (Binary, as written); error (String).
         """
-        from stepscope.summary import frames
-
-        return frames.audio(self, runs, tags, last=last, max_bytes=max_bytes)
+        return self.table("audio", runs, tags, last=last, max_bytes=max_bytes)
 
     def texts(
         self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
@@ -125,9 +119,35 @@ class Snapshot(Contents):
             Columns run, tag, step, wall_time; shape (List of Int64, empty for a single text); text (List of String,
             row-major); error (String).
         """
+        return self.table("text", runs, tags, last=last, max_bytes=max_bytes)
+
+    def table(
+        self,
+        kind: str,
+        runs: "Names" = None,
+        tags: "Names" = None,
+        *,
+        last: int | None = None,
+        max_bytes: int = LARGEST_FRAME,
+    ) -> "pl.DataFrame":
+        """Return the values of any kind that has a table, also one of another distribution; errors as `histograms`.
+
+        Args:
+            kind: the name in the files, such as "histograms", "images", "audio" or "text".
+            runs: as for `scalars`.
+            tags: as for `scalars`.
+            last: only so many points of each series, from its end.
+            max_bytes: how much payload the table may hold.
+
+        Returns:
+            Columns run, tag, step, wall_time; those of the kind's `stepscope.summary.kinds.Table`; error (String).
+
+        Raises:
+            SelectionError: also, nobody knows the kind, or it has no table.
+        """
         from stepscope.summary import frames
 
-        return frames.texts(self, runs, tags, last=last, max_bytes=max_bytes)
+        return frames.payload_table(self, kind, runs, tags, last=last, max_bytes=max_bytes)
 
     def hparams(self, runs: "Names" = None) -> "pl.DataFrame":
         """Return hyperparameters and metrics as a Polars table, one row per session.

@@ -200,7 +200,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
             value = scalar(tag, scalar_value, form)
             value.metadata.display_name = display_name
             value.metadata.summary_description = summary_description
-            self._add_value(value, global_step, walltime)
+            self.add_value(value, global_step, walltime)
             return
         self._main.add_scalar(tag, scalar_value, global_step, walltime, form)
 
@@ -273,6 +273,20 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         event = Event(tagged_run_metadata=tagged_run_metadata(checked_tag(tag), own))
         self._add_event(event, global_step, walltime)
 
+    def add_value(self, value: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
+        """Add one value of any kind, also of one that another distribution reads.
+
+        The modules of `stepscope.summary.kinds` have functions that make values of Stepscope's own kinds.
+
+        Args:
+            value: a ``Summary.Value`` message, ours, TensorFlow's or TensorBoard's, or its bytes. It names its tag, and
+                by its metadata's plugin name its kind.
+            global_step: the point's step.
+            walltime: the point's time.
+        """
+        own = value if isinstance(value, Summary.Value) else own_message(Summary.Value, value, "a value")
+        self._add_event(Event(summary=Summary(value=[self._in_form(own)])), global_step, walltime)
+
     def add_summary(self, summary: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
         """Add a ``Summary`` message: ours, TensorFlow's or TensorBoard's, or its bytes."""
         own = own_message(Summary, summary, "a summary")
@@ -344,14 +358,10 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         event.step, wall_time = self._checked(global_step, walltime)
         self._main.add_event(event, wall_time)
 
-    def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:
-        written = self._in_form(value)
-        self._add_event(Event(summary=Summary(value=[written])), global_step, walltime)
-
     def _in_form(self, value: Summary.Value) -> Summary.Value:
         if not self._legacy:
             return value
-        from stepscope.summary.kinds.legacy import legacy_form
+        from stepscope.summary.kinds.registry import legacy_form
 
         return legacy_form(value)
 

@@ -8,7 +8,6 @@ from stepscope.summary.event_file_writer import EventFileWriter
 from stepscope.summary.kinds.base import Prepared
 from stepscope.summary.locks import ForkSafeLock
 from stepscope.summary.proto.event_pb2 import Event
-from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.storage import Folder
 
 
@@ -47,8 +46,8 @@ class ValueWriter(ABC):
         """Add a value that is encoded later."""
 
     @abstractmethod
-    def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:
-        """Add an event of one value."""
+    def add_value(self, value: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
+        """Add one ``Summary.Value`` message."""
 
 
 def optional_wall_time(walltime: float | None) -> float | None:

@@ -47,7 +47,7 @@ class GraphMethods(ValueWriter):
         is_path = isinstance(model, str | os.PathLike)
         model_json = keras_json_of_file(model) if is_path else keras_json_of(model)
         if model_json is not None:
-            self._add_value(keras_model(tag, model_json), None, walltime)
+            self.add_value(keras_model(tag, model_json), None, walltime)
             return
         found = graph_of(model, input_to_model, verbose=verbose, use_strict_trace=use_strict_trace)
         self._add_event(graph(found), None, walltime)

@@ -63,7 +63,7 @@ class MediaMethods(ValueWriter):
         from stepscope.summary.kinds.boxes import image_with_boxes
 
         value = image_with_boxes(checked_tag(tag), img_tensor, box_tensor, rescale, dataformats, labels)
-        self._add_value(value, global_step, walltime)
+        self.add_value(value, global_step, walltime)
 
     def add_figure(
         self,
@@ -74,7 +74,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
     ) -> None:
         """Add a Matplotlib figure, or a list of them, as pictures; ``close`` takes them from ``pyplot``."""
-        self._add_value(figures(checked_tag(tag), figure, close), global_step, walltime)
+        self.add_value(figures(checked_tag(tag), figure, close), global_step, walltime)
 
     def add_video(
         self,
@@ -97,7 +97,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
     ) -> None:
         """Add sound of one channel or two: int16, or float in -1..1; see `stepscope.summary.kinds.audio.audio`."""
-        self._add_value(audio(checked_tag(tag), snd_tensor, sample_rate), global_step, walltime)
+        self.add_value(audio(checked_tag(tag), snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
         self,
@@ -110,7 +110,7 @@ class MediaMethods(ValueWriter):
 
         The series is ``<tag>/text_summary``, as PyTorch and tensorboardX write it, so that a number may have that tag.
         """
-        self._add_value(text(f"{checked_tag(tag)}/text_summary", text_string), global_step, walltime)
+        self.add_value(text(f"{checked_tag(tag)}/text_summary", text_string), global_step, walltime)
 
     def add_mesh(
         self,

@@ -64,11 +64,11 @@ class StatisticsMethods(ValueWriter):
     ) -> None:
         """Add a distribution counted elsewhere; see `stepscope.summary.kinds.histogram.histogram_of_buckets`."""
         value = histogram_of_buckets(checked_tag(tag), min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
-        self._add_value(value, global_step, walltime)
+        self.add_value(value, global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None) -> None:
         """Add numbers of any shape and dtype as they are; see `stepscope.summary.kinds.tensor.tensor`."""
-        self._add_value(tensor_value(checked_tag(tag), tensor), global_step, walltime)
+        self.add_value(tensor_value(checked_tag(tag), tensor), global_step, walltime)
 
     def add_pr_curve(
         self,
@@ -82,7 +82,7 @@ class StatisticsMethods(ValueWriter):
     ) -> None:
         """Add the precision-recall curve of a binary classifier; see `stepscope.summary.kinds.pr_curve.pr_curve`."""
         value = pr_curve(checked_tag(tag), labels, predictions, num_thresholds, weights)
-        self._add_value(value, global_step, walltime)
+        self.add_value(value, global_step, walltime)
 
     def add_pr_curve_raw(
         self,
@@ -112,7 +112,7 @@ class StatisticsMethods(ValueWriter):
             precision,
             recall,
         )
-        self._add_value(value, global_step, walltime)
+        self.add_value(value, global_step, walltime)
 
     def add_pr_curves(
         self,
@@ -149,7 +149,7 @@ class StatisticsMethods(ValueWriter):
         added = layout_of(layout)
         with self._merge_lock:
             self._layout = merged_layouts(self._layout, added)
-            self._add_value(custom_scalars(self._layout), None, None)
+            self.add_value(custom_scalars(self._layout), None, None)
 
     def add_custom_scalars_multilinechart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"

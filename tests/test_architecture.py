@@ -13,9 +13,9 @@ from stepscope.dashboard.page import bundle
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
-    "summary": {"summary"},
-    "profiler": {"profiler", "summary"},
-    "dashboard": {"dashboard", "profiler", "summary"},
+    "summary": {"summary", "plugins"},
+    "profiler": {"profiler", "summary", "plugins"},
+    "dashboard": {"dashboard", "profiler", "summary", "plugins"},
 }
 ROOMS = set(MAY_IMPORT)
 FOR_PANELS = {
@@ -90,7 +90,8 @@ LAYERS: dict[str, set[str]] = {
 
 def modules() -> dict[str, Path]:
     """Every module of the rooms by its dotted name under ``stepscope``; a package's is its ``__init__.py``."""
-    found = {}
+    # Below all rooms: what records of other distributions are found by.
+    found = {"plugins": REPOSITORY / "stepscope" / "plugins.py"}
     for room in ROOMS:
         for path in (REPOSITORY / room).rglob("*.py"):
             parts = path.relative_to(REPOSITORY).with_suffix("").parts

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.dashboard.cli.main import VERBS, ListedVerb
+from docs import analysis_columns
+from stepscope.dashboard.cli.base import ListedVerb
+from stepscope.dashboard.cli.verbs import VERBS
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.registry import PANELS
 
@@ -65,3 +67,8 @@ def test_every_file_that_the_guide_for_contributors_names_is_there() -> None:
     named = re.findall(r"`([\w./]+/[\w./]*)`", (REPOSITORY / "CONTRIBUTING.md").read_text())
     assert len(named) > 20
     assert [path for path in named if not (REPOSITORY / path).exists()] == []
+
+
+def test_every_column_of_every_analysis_is_documented() -> None:
+    """Write the page again by: python -m docs.analysis_columns."""
+    assert analysis_columns.PAGE.read_text() == analysis_columns.written()

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import orjson
 from rich.console import Console
@@ -24,18 +24,9 @@ if TYPE_CHECKING:
 
     from stepscope.profiler.analysis.compare import Basis, Per
     from stepscope.profiler.analysis.facts import Facts
+    from stepscope.profiler.analysis.records import Analysis, Format
 
 DEFAULT_TOP: Final = 10
-_ALWAYS_WHOLE: Final = ("overview", "mean_step", "input")
-_HIDDEN: Final = frozenset({"unit", "basis", "slice", "path", "depth"})
-"""Columns that other columns or the title show."""
-_OF_DEVICES: Final = frozenset(
-    [
-        *("kernel_ns", "memcpy_ns", "memset_ns", "device_self_ns", "device_total_ns", "accelerator_ns"),
-        *("tensor_core_eligible", "tensor_core_self_percent", "tensor_core_total_percent"),
-    ]
-)
-"""Columns that are 0 throughout in a trace without devices."""
 _ROWS_OF_DEVICES: Final = frozenset(
     [
         *("kernel", "memcpy", "memset", "kernels", "kernel_time", "copied_bytes", "copy_time", "pageable_bytes"),
@@ -45,10 +36,6 @@ _ROWS_OF_DEVICES: Final = frozenset(
 """Figures, and categories of steps, that are 0 there."""
 _WITH_DEVICES: Final = frozenset({"overview", "mean_step", "changed_steps"})
 """Tables whose rows they are."""
-_NOTES: Final = {"ranks": "means per step", "stragglers": "sums over all steps"}
-"""What the titles of tables of several ranks say."""
-_TABLES_OF_DEVICES: Final = frozenset({"kernels", "changed_kernels"})
-"""Of the tables that are printed unless others are asked for."""
 _RANK: Final = re.compile(r"(?i)rank[-_.]?(\d+)")
 """How names of files tell ranks."""
 CONDITION_HELD: Final = 1
@@ -64,7 +51,7 @@ class _About:
     device: bool = True
     """Whether anything ran on a device."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """By table what its title says beside its name."""
+    """By table what its title says beside its name; of the others their analyses say it."""
 
 
 class AnalyzeVerb:
@@ -130,11 +117,10 @@ class AnalyzeVerb:
         )
         before = Facts(load_trace(_only(arguments.before))) if arguments.before is not None else None
         ranks = by_rank(traces, lambda facts: facts)
-        tables = [
-            {name: _table(facts, name, before, ranks, arguments.per) for name in names if not _is_shared(name)}
-            for facts in traces
-        ]
-        shared = {name: _table(None, name, before, ranks, arguments.per) for name in names if _is_shared(name)}
+        own, shared_names = [name for name in names if not _is_shared(name)], list(filter(_is_shared, names))
+        asked = frozenset(arguments.table)
+        tables = [_tables(own, asked, facts, before, ranks, arguments.per) for facts in traces]
+        shared = _tables(shared_names, asked, None, before, ranks, arguments.per)
         failed = [_failed(condition, facts, before, ranks) if condition else "" for facts in traces]
         bases = [None if before is None else basis_of(before, facts, arguments.per) for facts in traces]
         if arguments.json:
@@ -167,18 +153,21 @@ def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Fac
 
 def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _About:
     """Return what the tables of one trace need to be shown."""
-    from stepscope.profiler.analysis.report import CHANGES
+    from stepscope.profiler.analysis.report import analyses
 
     notes = {} if facts.trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace: it marks no steps")
     if basis is not None:
-        notes |= {f"changed_{what}": basis.words for what in CHANGES}
+        notes |= dict.fromkeys(analyses("changes"), basis.words)
     device = any(len(each.every_device_activity.slice) for each in (facts, before) if each is not None)
     return _About(extent(facts.trace)[0], device, notes)
 
 
 def _without_devices(tables: "Mapping[str, pl.DataFrame]", about: _About) -> "dict[str, pl.DataFrame]":
     """Return the digest without the tables that have nothing to say of a trace without devices."""
-    return {name: frame for name, frame in tables.items() if about.device or name not in _TABLES_OF_DEVICES}
+    from stepscope.profiler.analysis.report import analyses
+
+    known = analyses()
+    return {name: frame for name, frame in tables.items() if about.device or not known[name].of_devices}
 
 
 def _only(given: str) -> str:
@@ -195,9 +184,9 @@ def _only(given: str) -> str:
 
 def _is_shared(name: str) -> bool:
     """Return whether a table is of all traces together."""
-    from stepscope.profiler.analysis.report import RANK_TABLES
+    from stepscope.profiler.analysis.report import analyses
 
-    return name in RANK_TABLES
+    return name in analyses("ranks")
 
 
 def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
@@ -206,32 +195,66 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
     Raises:
         UserError: one is no table, or needs traces that are not there.
     """
-    from stepscope.profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
+    from stepscope.profiler.analysis.compare import CHANGES
+    from stepscope.profiler.analysis.report import DIGEST, analyses
 
-    changes = [f"changed_{what}" for what in CHANGES]
-    available = [*TABLES, *(RANK_TABLES if ranks else ()), *(changes if before else ())]
+    of_trace, of_ranks, changes = analyses("trace"), analyses("ranks"), analyses("changes")
+    available = [*of_trace, *(of_ranks if ranks else ()), *(changes if before else ())]
     if not given:
-        extra = [*(("ranks", "stragglers") if ranks else ()), *(changes if before else ())]
+        own_changes = [analysis.name for analysis in CHANGES.values()]
+        extra = [*(("ranks", "stragglers") if ranks else ()), *(own_changes if before else ())]
         return [*DIGEST, *extra]
     chosen = available if "all" in given else list(dict.fromkeys(given))
     for name in chosen:
         if name not in available:
-            needs = {**dict.fromkeys(RANK_TABLES, "several traces"), **dict.fromkeys(changes, "--before")}
+            needs = {**dict.fromkeys(of_ranks, "several traces"), **dict.fromkeys(changes, "--before")}
             reason = f"it needs {needs[name]}" if name in needs else f"expected one of {', '.join(available)}"
             raise UserError(f"--table {name}: there is no such table; {reason}.")
     return chosen
 
 
-def _table(
-    facts: "Facts | None", name: str, before: "Facts | None", ranks: "Mapping[int, Facts]", per: "Per"
-) -> "pl.DataFrame":
-    from stepscope.profiler.analysis.report import RANK_TABLES, change, table
+def _tables(
+    names: Sequence[str],
+    asked: frozenset[str],
+    facts: "Facts | None",
+    before: "Facts | None",
+    ranks: "Mapping[int, Facts]",
+    per: "Per",
+) -> "dict[str, pl.DataFrame]":
+    """Return tables by name; those of other distributions that fail are left out where nobody asked for them.
 
-    if name in RANK_TABLES or facts is None:
-        return RANK_TABLES[name][1](ranks)
-    if name.startswith("changed_") and before is not None:
-        return change(before, facts, name, per)
-    return table(facts, name)
+    Raises:
+        UserError: one that was asked for by its name failed.
+    """
+    from stepscope.profiler.analysis.report import OTHERS, analyses, is_of_others
+
+    known = analyses()
+    found = {}
+    for name in names:
+        analysis = known[name]
+        try:
+            found[name] = _table(analysis, facts, before, ranks, per)
+        except Exception as error:
+            if not is_of_others(analysis):
+                raise
+            OTHERS.fail(analysis, error)
+            if name in asked:
+                raise UserError(f"--table {name} cannot be made, as its plug-in failed.") from error
+    return found
+
+
+def _table(
+    analysis: "Analysis", facts: "Facts | None", before: "Facts | None", ranks: "Mapping[int, Facts]", per: "Per"
+) -> "pl.DataFrame":
+    match analysis.of:
+        case "trace":
+            return analysis.table(facts)
+        case "ranks":
+            return analysis.table(ranks)
+        case "changes":
+            return analysis.table(before, facts, per)
+        case _:
+            assert_never(analysis.of)
 
 
 def _failed(condition: Any, facts: "Facts", before: "Facts | None", ranks: "Mapping[int, Facts]") -> str:
@@ -303,7 +326,7 @@ def _print_text(
             for path, facts, found, about in zip(paths, traces, tables, abouts, strict=True):
                 _print_trace(console, path, facts, found, top, about)
             for name, frame in shared.items():
-                _print_table(console, name, frame, top, _About(notes=_NOTES))
+                _print_table(console, name, frame, top, _About())
         stream.write(captured.get().encode())
 
 
@@ -333,37 +356,44 @@ def _print_findings(console: Console, frame: "pl.DataFrame") -> None:
 
 
 def _print_table(console: Console, name: str, frame: "pl.DataFrame", top: int, about: "_About") -> None:
+    from stepscope.profiler.analysis.report import analyses
+
+    analysis = analyses()[name]
     if not about.device and name in _WITH_DEVICES:
         frame = frame.filter(~frame[frame.columns[0]].is_in(list(_ROWS_OF_DEVICES)))
-    rows = frame.head(top) if top > 0 and name not in _ALWAYS_WHOLE else frame
+    rows = frame.head(top) if top > 0 and not analysis.whole else frame
     left = len(frame) - len(rows)
-    notes = [about.notes.get(name, ""), f"first {len(rows)} of {len(frame):,}" if left else ""]
+    notes = [about.notes.get(name, analysis.note), f"first {len(rows)} of {len(frame):,}" if left else ""]
     note = "; ".join(filter(None, notes))
     console.print(f"\n[bold]{escape(name)}[/bold]" + (f" ({escape(note)})" if note else ""))
     if frame.is_empty():
         reason = "the trace has no such data" if about.device else "the trace has no such data, and no device activity"
         console.print(f"  nothing: {reason}")
         return
-    for part in table_parts(_columns(rows, about), console.width):
+    for part in table_parts(_columns(rows, analysis, about), console.width):
         for line in part.titles:
             console.print(escape(line), style="dim", soft_wrap=True)
         for line in part.rows:
             console.print(escape(line), soft_wrap=True)
 
 
-def _columns(rows: "pl.DataFrame", about: "_About") -> list[TextColumn]:
+def _columns(rows: "pl.DataFrame", analysis: "Analysis", about: "_About") -> list[TextColumn]:
     """Return the columns that people see: without what only JSON needs, and without devices where there are none."""
-    names = [name for name in rows.columns if name not in _HIDDEN and (about.device or name not in _OF_DEVICES)]
-    titles = headings(names)
+    known = analysis.by_name
+    left_out = {each.name for each in analysis.columns if each.hidden or (each.of_devices and not about.device)}
+    names = [name for name in rows.columns if name not in left_out]
+    titles = headings(names, known)
     units = rows["unit"].to_list() if "unit" in rows.columns else [""] * len(rows)
     dicts = rows.to_dicts()
     found = []
     for name in names:
         values = [row[name] for row in dicts]
-        if name in MOMENTS:
+        form = known[name].format if name in known else None
+        if form == "moment" or (form is None and name in MOMENTS):
             values = [None if value is None else value - about.start_ns for value in values]
         cells = [
-            _shown(value, unit if name == "value" else _unit(name)) for value, unit in zip(values, units, strict=True)
+            _shown(value, unit if name == "value" else _unit(name, form))
+            for value, unit in zip(values, units, strict=True)
         ]
         if name == "frame":
             cells = ["  " * row["depth"] + cell for row, cell in zip(dicts, cells, strict=True)]
@@ -371,7 +401,19 @@ def _columns(rows: "pl.DataFrame", about: "_About") -> list[TextColumn]:
     return found
 
 
-def _unit(column: str) -> str:
+def _unit(column: str, form: "Format | None") -> str:
+    """Return the unit of a column: as its analysis says, else as its name does."""
+    match form:
+        case "duration" | "moment" | "change":
+            return "ns"
+        case "percent" | "change_percent":
+            return "percent"
+        case "bytes":
+            return "bytes"
+        case None:
+            pass
+        case _:
+            return ""
     for end, unit in (("_ns", "ns"), ("_percent", "percent"), ("bytes", "bytes")):
         if column.endswith(end):
             return unit

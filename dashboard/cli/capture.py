@@ -29,7 +29,7 @@ from stepscope.profiler.client import (
     check_writable,
     parse_address,
 )
-from stepscope.profiler.collectors.registry import COLLECTORS
+from stepscope.profiler.collectors.registry import all_collectors
 from stepscope.summary.errors import UserError
 from stepscope.summary.storage import is_address
 
@@ -66,7 +66,7 @@ class CaptureVerb:
             "--collector",
             action="append",
             metavar="NAME",
-            help=f"record with this, instead of what the levels choose; may be repeated: {', '.join(COLLECTORS)}",
+            help=f"record with this, instead of what the levels choose; may be repeated: {', '.join(all_collectors())}",
         )
         parser.add_argument(
             "--host-tracer-level",

@@ -5,7 +5,8 @@ import errno
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, Final, get_args
@@ -16,6 +17,7 @@ from stepscope.dashboard.export.tables import TableFormat, write_table
 from stepscope.dashboard.server.numbers import counted
 from stepscope.summary.contents import LARGEST_FRAME
 from stepscope.summary.errors import UserError
+from stepscope.summary.kinds.registry import ALL_ARRAYS, all_kinds
 from stepscope.summary.logdir import is_event_file
 from stepscope.summary.snapshot import Snapshot
 
@@ -23,40 +25,53 @@ if TYPE_CHECKING:
     import polars as pl
 
 STANDARD_OUTPUT: Final = "-"
-_MEDIA: Final = ("images", "audio")
 _FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType({".csv": "csv", ".json": "json", ".parquet": "parquet"})
 
 
-def _payloads(of_kind: str) -> "Callable[[Snapshot, Namespace], pl.DataFrame]":
+def _payloads(kind: str) -> "Callable[[Snapshot, Namespace], pl.DataFrame]":
     def table(snapshot: Snapshot, arguments: Namespace) -> "pl.DataFrame":
-        read: Callable[..., pl.DataFrame] = getattr(snapshot, of_kind)
-        return read(arguments.run, arguments.tag, last=arguments.last, max_bytes=arguments.max_bytes)
+        return snapshot.table(kind, arguments.run, arguments.tag, last=arguments.last, max_bytes=arguments.max_bytes)
 
     return table
 
 
-_TABLES: "Final[Mapping[str, Callable[[Snapshot, Namespace], pl.DataFrame]]]" = MappingProxyType(
-    {
-        "scalars": lambda snapshot, given: snapshot.scalars(given.run, given.tag, pivot=given.pivot),
-        "hparams": lambda snapshot, given: snapshot.hparams(given.run),
-        "histograms": _payloads("histograms"),
-        "tensors": _payloads("tensors"),
-        "text": _payloads("texts"),
-        "images": _payloads("images"),
-        "audio": _payloads("audio"),
-        "summaries": lambda snapshot, given: snapshot.summaries(given.run, given.tag),
-        "runs": lambda snapshot, given: snapshot.runs_frame(given.run),
-        "files": lambda snapshot, given: snapshot.health_frame(),
-    }
-)
-_OPTIONS_OF: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        "--run": frozenset(_TABLES) - {"files"},
-        "--tag": frozenset(_TABLES) - {"files", "runs", "hparams"},
-        "--pivot": frozenset({"scalars"}),
-        "--last": frozenset({"histograms", "tensors", "text", "images", "audio"}),
-    }
-)
+@cache
+def _tables() -> "Mapping[str, Callable[[Snapshot, Namespace], pl.DataFrame]]":
+    """Return what makes each table, by what ``--kind`` calls it."""
+    return MappingProxyType(
+        {
+            "scalars": lambda snapshot, given: snapshot.scalars(given.run, given.tag, pivot=given.pivot),
+            "hparams": lambda snapshot, given: snapshot.hparams(given.run),
+            **{name: _payloads(name) for name, kind in all_kinds().items() if kind.table is not None},
+            ALL_ARRAYS: lambda snapshot, given: snapshot.tensors(
+                given.run, given.tag, last=given.last, max_bytes=given.max_bytes
+            ),
+            "summaries": lambda snapshot, given: snapshot.summaries(given.run, given.tag),
+            "runs": lambda snapshot, given: snapshot.runs_frame(given.run),
+            "files": lambda snapshot, given: snapshot.health_frame(),
+        }
+    )
+
+
+@cache
+def _with_files() -> Sequence[str]:
+    """Return the kinds of which each value is made of files."""
+    return [name for name, kind in all_kinds().items() if kind.files is not None]
+
+
+@cache
+def _options_of() -> Mapping[str, frozenset[str]]:
+    """Return what ``--kind`` must be for each option."""
+    everything = frozenset((*_tables(), *_with_files()))
+    plain = {"scalars", "hparams", "summaries", "runs", "files"}
+    return MappingProxyType(
+        {
+            "--run": everything - {"files"},
+            "--tag": everything - {"files", "runs", "hparams"},
+            "--pivot": frozenset({"scalars"}),
+            "--last": everything - plain,
+        }
+    )
 
 
 class ExportVerb:
@@ -72,7 +87,7 @@ class ExportVerb:
         )
         parser.add_argument(
             "--kind",
-            choices=tuple(_TABLES),
+            choices=tuple(dict.fromkeys((*_tables(), *_with_files()))),
             default="scalars",
             help="what to write (%(default)s); files are event files",
         )
@@ -96,7 +111,7 @@ class ExportVerb:
             metavar="FILE",
             default=STANDARD_OUTPUT,
             help='the file to write, "-" for standard output (the default); '
-            "for images and audio without --format, a folder",
+            "for what is made of files, such as images and audio, without --format a folder",
         )
         parser.add_argument("--force", action="store_true", help="overwrite files that exist")
 
@@ -113,7 +128,7 @@ class ExportVerb:
         _check_output(arguments.output, force=arguments.force)
         snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
         try:
-            frame = _TABLES[arguments.kind](snapshot, arguments)
+            frame = _tables()[arguments.kind](snapshot, arguments)
         except ValueError as error:
             raise UserError(f"{arguments.kind} cannot be exported: {error}") from error
         if arguments.output == STANDARD_OUTPUT:
@@ -128,14 +143,16 @@ class ExportVerb:
 
 def _checked_format(arguments: Namespace) -> TableFormat | None:
     """Return the format of the table, or None for a folder of images or audio."""
-    for option, kinds in _OPTIONS_OF.items():
+    for option, kinds in _options_of().items():
         if getattr(arguments, option.lstrip("-")) and arguments.kind not in kinds:
             raise UserError(f"{option} goes with --kind {', '.join(sorted(kinds))}; it is {arguments.kind}")
     if arguments.last is not None and arguments.last < 1:
         raise UserError(f"--last is {arguments.last}; expected a number above 0, such as 1")
     to_standard_output = arguments.output == STANDARD_OUTPUT
     table_format: TableFormat | None = arguments.format or _FORMATS.get(Path(arguments.output).suffix.lower())
-    if table_format is None and arguments.kind in _MEDIA:
+    if arguments.kind not in _tables() and table_format is not None:
+        raise UserError(f"{arguments.kind} are files and no table; they go to a folder, as in -o FOLDER")
+    if table_format is None and arguments.kind in _with_files():
         if to_standard_output:
             raise UserError(f"--kind {arguments.kind} needs a folder to write to, as in -o FOLDER, or a --format")
         return None

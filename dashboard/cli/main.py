@@ -7,115 +7,21 @@ import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import version
-from pkgutil import resolve_name
 from typing import Final
 
 from rich.console import Console
 
-from stepscope.dashboard.cli.base import Verb
+from stepscope.dashboard.cli.base import ListedVerb, Verb
 from stepscope.dashboard.cli.tensorboard_flags import translated
+from stepscope.dashboard.cli.verbs import OTHERS, VERBS, all_verbs
 from stepscope.summary.errors import UserError
 from stepscope.summary.logdir_source import named_logdir
 from stepscope.summary.storage import is_address
 
-
-@dataclass(frozen=True)
-class ListedVerb:
-    """A verb as ``stepscope --help`` lists it. Its module is imported once it is asked for: that of some takes long."""
-
-    name: str
-    help: str
-    """One line."""
-    path: str
-    """Its class, as `pkgutil.resolve_name` finds it."""
-
-    def load(self) -> Verb:
-        """Return the verb itself."""
-        verb: Verb = resolve_name(self.path)()
-        return verb
-
-
-VERBS: Final = (
-    ListedVerb(
-        "serve",
-        "follow a log directory and serve the dashboard (the default)",
-        "stepscope.dashboard.cli.serve:ServeVerb",
-    ),
-    ListedVerb(
-        "demo",
-        "serve sample logs, to see what the dashboard shows",
-        "stepscope.dashboard.cli.demo:DemoVerb",
-    ),
-    ListedVerb(
-        "trace",
-        "show one or several files of traces on the Timeline, wherever they are",
-        "stepscope.dashboard.cli.trace:TraceVerb",
-    ),
-    ListedVerb(
-        "ls",
-        "list the runs of a log directory: tags, points, last step, times, size and damage",
-        "stepscope.dashboard.cli.ls:ListRunsVerb",
-    ),
-    ListedVerb(
-        "inspect",
-        "print what the event files hold, and what was skipped in them",
-        "stepscope.dashboard.cli.inspect:InspectVerb",
-    ),
-    ListedVerb(
-        "export",
-        "write what a log directory holds as CSV, JSON or Parquet, or its images and audio as files",
-        "stepscope.dashboard.cli.export:ExportVerb",
-    ),
-    ListedVerb(
-        "capture",
-        "record programs that run, through their profiler.server, into a log directory",
-        "stepscope.dashboard.cli.capture:CaptureVerb",
-    ),
-    ListedVerb(
-        "timeline",
-        "convert a StepStats or RunMetadata file into a Chrome trace",
-        "stepscope.dashboard.cli.timeline:TimelineVerb",
-    ),
-    ListedVerb(
-        "convert",
-        "convert a trace between Chrome JSON, StepStats and a compact cache",
-        "stepscope.dashboard.cli.convert:ConvertVerb",
-    ),
-    ListedVerb(
-        "analyze",
-        "say where the time of a trace went, and check its figures",
-        "stepscope.dashboard.cli.analyze:AnalyzeVerb",
-    ),
-    ListedVerb(
-        "graph",
-        "show the graph of a model file, or write it into a run of a log directory",
-        "stepscope.dashboard.cli.graph:GraphVerb",
-    ),
-    ListedVerb(
-        "project",
-        "show the points of a file of embeddings or weights in the Projector",
-        "stepscope.dashboard.cli.project:ProjectVerb",
-    ),
-    ListedVerb(
-        "warm-up",
-        "compile all loops, so that the first start in a new image or environment need not",
-        "stepscope.dashboard.cli.warm_up:WarmUpVerb",
-    ),
-    ListedVerb(
-        "pb2text",
-        "convert a GraphDef, MetaGraphDef or SavedModel to text protobuf",
-        "stepscope.dashboard.cli.convert_graph:PbToTextVerb",
-    ),
-    ListedVerb(
-        "text2pb",
-        "convert a GraphDef, MetaGraphDef or SavedModel to binary protobuf",
-        "stepscope.dashboard.cli.convert_graph:TextToPbVerb",
-    ),
-)
 DEFAULT_VERB: Final = "serve"
+_OWN: Final = frozenset(verb.name for verb in VERBS)
 
 
 def make_parser(asked: str) -> ArgumentParser:
@@ -134,13 +40,35 @@ def make_parser(asked: str) -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"stepscope {version('stepscope')}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for listed in VERBS:
-        of_verb = verbs.add_parser(listed.name, help=listed.help, description=listed.help)
+    # Those of others are looked for where they are asked for, or listed.
+    for listed in VERBS if asked in _OWN else all_verbs():
+        of_verb = verbs.add_parser(listed.name, help=_literal(listed.help), description=listed.help)
         if listed.name == asked:
-            verb = listed.load()
-            verb.add_arguments(of_verb)
+            verb = _prepared(listed, of_verb)
             of_verb.set_defaults(chosen=verb)
     return parser
+
+
+def _literal(help_text: str) -> str:
+    """Return a help text as `argparse` shows it as it is, whatever it has in it."""
+    return help_text.replace("%", "%%")
+
+
+def _prepared(listed: ListedVerb, parser: ArgumentParser) -> Verb:
+    """Return a verb that has declared its arguments.
+
+    Raises:
+        UserError: it is another distribution's, and cannot be loaded.
+    """
+    try:
+        verb = listed.load()
+        verb.add_arguments(parser)
+    except (Exception, SystemExit) as error:
+        if listed.name in _OWN:
+            raise
+        OTHERS.fail(listed, error)
+        raise UserError(f"{listed.name} cannot be used, as its plug-in failed.") from error
+    return verb
 
 
 MEANT: Final = {
@@ -159,7 +87,10 @@ def with_verb(arguments: Sequence[str]) -> list[str]:
         UserError: it begins with a word that is no verb, and nothing of that name is there.
     """
     first = arguments[0] if arguments else ""
-    if first in {"-h", "--help", "--version", *(verb.name for verb in VERBS)}:
+    if first in {"-h", "--help", "--version", *_OWN}:
+        return list(arguments)
+    # A file of that name comes after a verb, as it does for Stepscope's own.
+    if first and not first.startswith("-") and first in {verb.name for verb in OTHERS.records()}:
         return list(arguments)
     places: list[str] = []
     rest = list(arguments)
@@ -177,11 +108,11 @@ def _is_there(place: str) -> bool:
 
 
 def _no_such_verb(word: str) -> str:
-    names = [verb.name for verb in VERBS]
-    meant = MEANT.get(word.lower()) or next(iter(get_close_matches(word.lower(), names, 1)), None)
+    helps = {verb.name: verb.help for verb in all_verbs()}
+    meant = MEANT.get(word.lower()) or next(iter(get_close_matches(word.lower(), list(helps), 1)), None)
     lines = [f"{word} is no verb, and there is no file or folder of that name."]
     if meant is not None:
-        lines.append(f"Did you mean: stepscope {meant}   ({next(verb.help for verb in VERBS if verb.name == meant)})")
+        lines.append(f"Did you mean: stepscope {meant}   ({helps[meant]})")
     lines += [
         f"A folder that is still to come is waited for by: stepscope --logdir {word}",
         "All verbs: stepscope --help",

@@ -7,6 +7,7 @@ from stepscope.dashboard.cli.reading import check_logdirs
 from stepscope.dashboard.cli.serve import ServeVerb
 from stepscope.dashboard.server.steady_output import steady_console
 from stepscope.dashboard.traces.folders import is_trace_file, traces_at
+from stepscope.profiler.traces.registry import formats_in_words
 from stepscope.summary.errors import UserError
 from stepscope.summary.storage import is_address
 
@@ -49,7 +50,4 @@ def _check(file: str) -> None:
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror or error}. Expected the file of a trace.") from error
     if not is_trace:
-        raise UserError(
-            f"{file} is no trace. Expected a Chrome trace (JSON), a RunMetadata or StepStats message, an .xplane.pb or "
-            "an .sstrace, plain or compressed by gzip or zstd."
-        )
+        raise UserError(f"{file} is no trace. Expected {formats_in_words()}")

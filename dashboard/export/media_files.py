@@ -11,21 +11,14 @@ from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from stepscope.summary.kinds.audio import Audio
-from stepscope.summary.kinds.base import Payload, PayloadError
-from stepscope.summary.kinds.image import Images
+from stepscope.summary.kinds.base import PayloadError, PayloadFile
+from stepscope.summary.kinds.registry import kind_named
 from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
 
 _LONGEST_NAME: Final = 100
 _FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*%]|^\.+$|[. ]$')
 """What some file system or shell does not take, or takes for something else; and "%", which stands for them."""
-_MAGIC: Final = (
-    (b"\x89PNG", ".png"),
-    (b"\xff\xd8\xff", ".jpg"),
-    (b"GIF8", ".gif"),
-    (b"BM", ".bmp"),
-)
 LARGEST_ZIP: Final = 1_000_000_000
 """Bytes of files that one ZIP stream holds unless told otherwise."""
 LEFT_OUT: Final = "left_out.txt"
@@ -67,14 +60,14 @@ def media_files(chosen: Sequence[Series], unreadable: list[str], *, last: int | 
             if last is not None and index < len(series) - last:
                 continue
             try:
-                contents = _contents(series.read(index))
+                files = _files(series, index)
             except PayloadError as error:
                 unreadable.append(str(error))
                 continue
-            for sample, content in enumerate(contents):
+            for sample, file in enumerate(files):
                 again = f"_again{times[step] - 1}" if times[step] > 1 else ""
-                of_several = f"_sample{sample}" if len(contents) > 1 else ""
-                yield MediaFile(folder / f"{step}{again}{of_several}{_ending(content)}", content)
+                of_several = f"_sample{sample}" if len(files) > 1 else ""
+                yield MediaFile(folder / f"{step}{again}{of_several}{file.ending}", file.content)
 
 
 def chosen_files(snapshot: Snapshot, chosen: Sequence[Wanted], kind: str) -> Iterator[MediaFile]:
@@ -87,15 +80,15 @@ def chosen_files(snapshot: Snapshot, chosen: Sequence[Wanted], kind: str) -> Ite
                 raise PayloadError(f"the run has no {kind} of that tag any more")
             if not (0 <= wanted.point < len(series)) or int(series.steps[wanted.point]) != wanted.step:
                 raise PayloadError("the run was started again")
-            contents = _contents(series.read(wanted.point))
-            if not 0 <= wanted.sample < len(contents):
-                raise PayloadError(f"there is no sample {wanted.sample} of {len(contents)}")
+            files = _files(series, wanted.point)
+            if not 0 <= wanted.sample < len(files):
+                raise PayloadError(f"there is no sample {wanted.sample} of {len(files)}")
         except PayloadError as error:
             left_out.append(f"{wanted.run}\t{wanted.tag}\tstep {wanted.step}\tsample {wanted.sample}\t{error}")
             continue
-        content = contents[wanted.sample]
-        name = f"{wanted.step}_sample{wanted.sample}" if len(contents) > 1 else str(wanted.step)
-        yield MediaFile(_folder(wanted.run, wanted.tag) / (name + _ending(content)), content)
+        file = files[wanted.sample]
+        name = f"{wanted.step}_sample{wanted.sample}" if len(files) > 1 else str(wanted.step)
+        yield MediaFile(_folder(wanted.run, wanted.tag) / (name + file.ending), file.content)
     if left_out:
         yield MediaFile(PurePosixPath(LEFT_OUT), "".join(line + "\n" for line in left_out).encode())
 
@@ -172,17 +165,8 @@ def safe_name(name: str) -> str:
     return f"{data[:_LONGEST_NAME].decode(errors='ignore')}%{zlib.crc32(name.encode()):08x}"
 
 
-def _contents(payload: Payload) -> tuple[bytes, ...]:
-    match payload:
-        case Images():
-            return payload.encoded
-        case Audio():
-            return tuple(clip.encoded for clip in payload.clips)
-        case _:
-            raise PayloadError(f"expected images or audio, got {type(payload).__name__}")
-
-
-def _ending(content: bytes) -> str:
-    if content.startswith(b"RIFF"):
-        return ".webp" if content[8:12] == b"WEBP" else ".wav"
-    return next((ending for magic, ending in _MAGIC if content.startswith(magic)), ".bin")
+def _files(series: Series, index: int) -> Sequence[PayloadFile]:
+    files = kind_named(series.kind).files
+    if files is None:
+        raise PayloadError(f"values of {series.kind} are not made of files")
+    return files(series.read(index))

@@ -33,46 +33,23 @@ from stepscope.dashboard.server.guard import Guard
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count
 from stepscope.dashboard.server.work import RequestAtHand, light
-from stepscope.dashboard.tensorboard import (
-    audio,
-    core,
-    custom_scalars,
-    graphs,
-    histograms,
-    images,
-    mesh,
-    pr_curves,
-    projector,
-    runs,
-    scalars,
-    text,
-    timeseries,
-)
-from stepscope.dashboard.tensorboard.hparams import routes as hparams
+from stepscope.dashboard.tensorboard import core, other_kinds, runs
+from stepscope.dashboard.tensorboard.registry import PLUGINS
 from stepscope.dashboard.traces import capture, drop_route
 from stepscope.dashboard.traces.capture import CaptureRules
 from stepscope.profiler.client import Address
 
-DATA_ROUTES = (
-    core,
-    runs,
-    run_routes,
-    revision,
-    scalars,
-    timeseries,
-    images,
-    audio,
-    histograms,
-    text,
-    pr_curves,
-    custom_scalars,
-    hparams,
-    graphs,
-    mesh,
-    projector,
-    drop_route,
+DATA_ROUTES: Final = (
+    core.router,
+    runs.router,
+    run_routes.router,
+    revision.router,
+    *(plugin.router for plugin in PLUGINS if plugin.router is not None),
+    # After those of TensorBoard's plugins, whose paths they would take.
+    other_kinds.router,
+    drop_route.router,
 )
-"""Modules with a ``router``."""
+"""What makes the routes of the log directory."""
 
 EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
@@ -125,8 +102,8 @@ def build_app(
         panels: the tabs, in order.
     """
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
-    for module in DATA_ROUTES:
-        server.include_router(module.router(live))
+    for make_router in DATA_ROUTES:
+        server.include_router(make_router(live))
     server.include_router(capture.router(live, CaptureRules.of(access.bound_host, captures)))
     for panel in panels:
         routes = panel.router(live)

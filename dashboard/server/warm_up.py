@@ -45,7 +45,7 @@ def warm_traces() -> None:
     from stepscope.profiler.analysis.area import area, overlap
     from stepscope.profiler.analysis.facts import Facts
     from stepscope.profiler.analysis.nesting import enclosing
-    from stepscope.profiler.analysis.report import TABLES, change
+    from stepscope.profiler.analysis.report import ANALYSES, change
     from stepscope.profiler.analysis.windows import group_narrow, sum_within
     from stepscope.profiler.lod import LevelOfDetail, coverage, span_ns
 
@@ -64,8 +64,9 @@ def warm_traces() -> None:
     area(trace, begin, end)
     overlap(trace, begin, end)
     facts = Facts(trace)
-    for _, table in TABLES.values():
-        table(facts)
+    for analysis in ANALYSES:
+        if analysis.of == "trace":
+            analysis.table(facts)
     change(facts, facts, "changed_operators")
     enclosing(trace, 0)
     some = np.array([0, 1])

@@ -16,6 +16,7 @@ from stepscope.dashboard.server.parameters import Index, RunName, TagName
 from stepscope.dashboard.server.pieces import json_answer, listed
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.blobs import BlobKey, blob_key, find_blob, most_samples
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.kinds.audio import PLUGIN_NAME, Clip
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Series
@@ -91,3 +92,6 @@ def router(live: Live) -> APIRouter:
         return Response(clips[sample].encoded, media_type=type_of(clips[sample]), headers=headers)
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="audio", tab="audio", kinds=(PLUGIN_NAME,), router=router)

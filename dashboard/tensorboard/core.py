@@ -1,59 +1,16 @@
 """``/data/...``: what TensorBoard says of itself and of the log directory as a whole."""
 
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter
 
 from stepscope.dashboard.server.access import HEALTH
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import LightRoute
-from stepscope.summary.kinds import (
-    audio,
-    custom_scalars,
-    graph,
-    histogram,
-    hparams,
-    image,
-    mesh,
-    pr_curve,
-    run_metadata,
-    text,
-)
-from stepscope.summary.projector import projector_runs
-from stepscope.summary.series import SCALARS
-from stepscope.summary.snapshot import Snapshot
-
-_GRAPH_KINDS: Final = (
-    graph.PLUGIN_NAME,
-    graph.KERAS_PLUGIN_NAME,
-    graph.FUNCTIONS_PLUGIN_NAME,
-    run_metadata.PLUGIN_NAME,
-    run_metadata.TAGGED_PLUGIN_NAME,
-)
-_PLUGINS: Final = (
-    ("timeseries", "Time Series", (SCALARS, histogram.PLUGIN_NAME, image.PLUGIN_NAME)),
-    ("scalars", "scalars", (SCALARS,)),
-    ("custom_scalars", "Custom Scalars", (custom_scalars.PLUGIN_NAME,)),
-    ("images", "images", (image.PLUGIN_NAME,)),
-    ("audio", "audio", (audio.PLUGIN_NAME,)),
-    ("graphs", "graphs", _GRAPH_KINDS),
-    ("distributions", "distributions", (histogram.PLUGIN_NAME,)),
-    ("histograms", "histograms", (histogram.PLUGIN_NAME,)),
-    ("text", "text", (text.PLUGIN_NAME,)),
-    ("pr_curves", "PR Curves", (pr_curve.PLUGIN_NAME,)),
-    ("hparams", "hparams", (hparams.PLUGIN_NAME,)),
-    ("mesh", "mesh", (mesh.PLUGIN_NAME,)),
-    ("projector", "projector", ()),
-)
-"""TensorBoard's name and tab of each plugin, and the kinds that make it active."""
-
-
-def is_active(plugin: str, kinds: tuple[str, ...], snapshot: Snapshot) -> bool:
-    """Return whether some run has data for a plugin."""
-    if plugin == "projector":
-        return any(found.config.embeddings for found in projector_runs(snapshot).values())
-    return not snapshot.kinds.isdisjoint(kinds)
+from stepscope.dashboard.tensorboard.other_kinds import other_kinds
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
+from stepscope.dashboard.tensorboard.registry import PLUGINS
 
 
 def router(live: Live) -> APIRouter:
@@ -105,17 +62,20 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugins_listing")
     def plugins_listing() -> dict[str, dict[str, Any]]:
-        """TensorBoard's plugins of which there are routes here, and whether the log directory has data for them."""
+        """TensorBoard's plugins of which there are routes here, then kinds of other distributions, and whether the log
+        directory has data for them.
+        """
         snapshot = live.snapshot()
+        others = (TensorboardPlugin(name=kind, tab=kind, kinds=(kind,), router=None) for kind in other_kinds())
         return {
-            name: {
-                "enabled": is_active(name, kinds, snapshot),
-                "tab_name": tab,
-                "disable_reload": name in ("graphs", "projector"),
+            plugin.name: {
+                "enabled": plugin.is_active(snapshot),
+                "tab_name": plugin.tab,
+                "disable_reload": not plugin.reloads,
                 "remove_dom": False,
                 "loading_mechanism": {"type": "NONE"},
             }
-            for name, tab, kinds in _PLUGINS
+            for plugin in (*PLUGINS, *others)
         }
 
     return routes

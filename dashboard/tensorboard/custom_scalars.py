@@ -1,7 +1,7 @@
 """``/data/plugin/custom_scalars``: TensorBoard's routes."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -13,6 +13,7 @@ from stepscope.dashboard.server.patterns import exact_case
 from stepscope.dashboard.server.pieces import json_answer, named, point_list
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.messages import message_answer
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.dashboard.tensorboard.scalars import Format, scalars_answer
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.custom_scalars import PLUGIN_NAME, TAG
@@ -86,3 +87,6 @@ def router(live: Live) -> APIRouter:
         return scalars_answer(find_series(live.snapshot(), run, tag, SCALARS), format)
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="custom_scalars", tab="Custom Scalars", kinds=(PLUGIN_NAME,), router=router)

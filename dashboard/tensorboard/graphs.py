@@ -11,6 +11,7 @@ from stepscope.dashboard.server.parameters import MAX_NAME, RunName, TagName
 from stepscope.dashboard.server.work import HeavyRoute
 from stepscope.dashboard.tensorboard.graph_parts import leave_out_large_attributes, tensorboards_graph_of_functions
 from stepscope.dashboard.tensorboard.messages import text_answer
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.event_file import RUN_GRAPH_TAG
 from stepscope.summary.graphs.from_keras import graph_from_keras
 from stepscope.summary.kinds.base import Payload, PayloadError
@@ -118,3 +119,12 @@ def router(live: Live) -> APIRouter:
         return text_answer(read_last(live.snapshot(), run, tag, (TAGGED_RUN_METADATA, RUN_METADATA)))
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(
+    name="graphs",
+    tab="graphs",
+    kinds=(PLUGIN_NAME, KERAS_PLUGIN_NAME, FUNCTIONS_PLUGIN_NAME, RUN_METADATA, TAGGED_RUN_METADATA),
+    router=router,
+    reloads=False,
+)

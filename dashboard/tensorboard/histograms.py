@@ -1,7 +1,7 @@
 """``/data/plugin/histograms`` and ``/data/plugin/distributions``: TensorBoard's routes."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from fastapi import APIRouter
@@ -15,6 +15,7 @@ from stepscope.dashboard.server.parameters import RunName, TagName
 from stepscope.dashboard.server.pieces import json_answer, listed
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.compressor import compress
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.dashboard.tensorboard.scalars import tag_index
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.histogram import PLUGIN_NAME
@@ -74,3 +75,7 @@ def router(live: Live) -> APIRouter:
         return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_percentiles)
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="histograms", tab="histograms", kinds=(PLUGIN_NAME,), router=router)
+DISTRIBUTIONS: Final = TensorboardPlugin(name="distributions", tab="distributions", kinds=(PLUGIN_NAME,), router=None)

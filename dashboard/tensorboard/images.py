@@ -1,7 +1,7 @@
 """``/data/plugin/images``: TensorBoard's routes."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -15,6 +15,7 @@ from stepscope.dashboard.server.pictures import picture_answer, read_picture
 from stepscope.dashboard.server.pieces import json_answer, listed
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.blobs import BlobKey, blob_key, find_blob, most_samples
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.image import PLUGIN_NAME
 from stepscope.summary.series import Series
@@ -74,3 +75,6 @@ def router(live: Live) -> APIRouter:
         return picture_answer(request, read_picture(*find_blob(live.snapshot(), blob_key, PLUGIN_NAME)), {})
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="images", tab="images", kinds=(PLUGIN_NAME,), router=router)

@@ -13,6 +13,7 @@ from stepscope.dashboard.server.numbers import json_number
 from stepscope.dashboard.server.parameters import Index, RunName, TagName
 from stepscope.dashboard.server.pieces import json_answer, listed
 from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.mesh import PLUGIN_NAME
 from stepscope.summary.proto.plugin_data_pb2 import MeshPluginData
@@ -138,3 +139,6 @@ def router(live: Live) -> APIRouter:
         return Response(b"".join(content), media_type="application/octet-stream")
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="mesh", tab="mesh", kinds=(PLUGIN_NAME,), router=router)

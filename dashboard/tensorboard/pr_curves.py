@@ -15,6 +15,7 @@ from stepscope.dashboard.server.numbers import json_number
 from stepscope.dashboard.server.parameters import MOST_RUNS, TagName
 from stepscope.dashboard.server.pieces import json_answer, listed, named
 from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.dashboard.tensorboard.scalars import tag_index
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
@@ -76,3 +77,6 @@ def router(live: Live) -> APIRouter:
         return json_answer(named((name, listed(points(series))) for name, series in found.items()))
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="pr_curves", tab="PR Curves", kinds=(PLUGIN_NAME,), router=router)

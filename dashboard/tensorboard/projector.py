@@ -14,6 +14,7 @@ from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.parameters import MAX_NAME, RunName
 from stepscope.dashboard.server.pictures import sniff
 from stepscope.dashboard.server.work import HeavyRoute, Pieces
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.memory_budget import Lease, MemoryBudget, NoMemoryError
 from stepscope.summary.projector import (
@@ -156,3 +157,13 @@ def router(live: Live) -> APIRouter:
         return Response(content, media_type=media_type, headers={**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN})
 
     return routes
+
+
+def has_embeddings(snapshot: Snapshot) -> bool:
+    """Return whether some run has embeddings."""
+    return any(found.config.embeddings for found in projector_runs(snapshot).values())
+
+
+PLUGIN: Final = TensorboardPlugin(
+    name="projector", tab="projector", kinds=(), router=router, has_data=has_embeddings, reloads=False
+)

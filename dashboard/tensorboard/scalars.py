@@ -1,7 +1,7 @@
 """``/data/plugin/scalars``: TensorBoard's routes."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Final, Literal
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
@@ -14,6 +14,7 @@ from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.parameters import MOST_RUNS, RunName, TagName
 from stepscope.dashboard.server.pieces import POINTS_A_PIECE, Row, columns_of, json_answer, named, point_list
 from stepscope.dashboard.server.work import LightRoute, Pieces
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.series import SCALARS, Series
 from stepscope.summary.snapshot import Snapshot
 
@@ -93,3 +94,6 @@ def router(live: Live) -> APIRouter:
         return json_answer(named([(series.run, point_list(series)) for series in found]))
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="scalars", tab="scalars", kinds=(SCALARS,), router=router)

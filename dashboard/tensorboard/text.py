@@ -1,7 +1,7 @@
 """``/data/plugin/text``: TensorBoard's routes."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter, Response
 
@@ -12,6 +12,7 @@ from stepscope.dashboard.server.numbers import json_number
 from stepscope.dashboard.server.parameters import RunName, TagName
 from stepscope.dashboard.server.pieces import json_answer, listed
 from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.text import PLUGIN_NAME
 from stepscope.summary.series import Series
@@ -48,3 +49,6 @@ def router(live: Live) -> APIRouter:
         return json_answer(listed(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), markdown=markdown)))
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="text", tab="text", kinds=(PLUGIN_NAME,), router=router)

@@ -21,6 +21,7 @@ from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.blobs import BlobKey, find_blob
 from stepscope.dashboard.tensorboard.histograms import readable
 from stepscope.dashboard.tensorboard.images import pictures_at, samples_of
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
 from stepscope.summary.kinds.image import PLUGIN_NAME as IMAGES
 from stepscope.summary.series import SCALARS, Run, Series
@@ -274,3 +275,8 @@ def router(live: Live) -> APIRouter:
         return picture_answer(request, read_picture(*find_blob(live.snapshot(), imageId, IMAGES)), {})
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(
+    name="timeseries", tab="Time Series", kinds=(SCALARS, HISTOGRAMS, IMAGES), router=router
+)

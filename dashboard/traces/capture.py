@@ -22,7 +22,7 @@ from stepscope.dashboard.traces.messages import Captured, CaptureProblem
 from stepscope.dashboard.traces.sources import trace_sources
 from stepscope.profiler.capture_request import DEFAULT_PORT, CaptureOptions, CaptureRequest, checked_request
 from stepscope.profiler.client import Address, Capture, CaptureError, Client, check_writable, parse_address
-from stepscope.profiler.collectors.registry import COLLECTORS
+from stepscope.profiler.collectors.registry import all_collectors
 from stepscope.summary.contents import Companion
 from stepscope.summary.errors import UserError
 
@@ -84,7 +84,7 @@ def router(live: Live, rules: CaptureRules) -> APIRouter:
             "addresses": [str(address) for address in rules.addresses],
             "usual": str(rules.addresses[0]) if rules.addresses else f"localhost:{DEFAULT_PORT}",
             "runs": [run for run in live.snapshot().runs if run != LOGDIR_ITSELF][:MOST_RUNS],
-            "collectors": list(COLLECTORS),
+            "collectors": list(all_collectors()),
         }
 
     @routes.post("/api/capture")

@@ -8,12 +8,8 @@ from stepscope.dashboard.server.dropped_files import DroppedFiles, Upload, Uploa
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.traces.folders import DroppedTrace, is_trace_file
 from stepscope.dashboard.traces.sources import dropped_id
+from stepscope.profiler.traces.registry import formats_in_words
 from stepscope.summary.contents import Companion
-
-EXPECTED: Final = (
-    "Drop a Chrome trace (JSON), a RunMetadata or StepStats message, an .xplane.pb or an .sstrace, plain or compressed "
-    "by gzip or zstd."
-)
 
 
 class TraceUploads(DroppedFiles[DroppedTrace]):
@@ -46,7 +42,7 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
         with self._named(upload, name) as (path, unused):
             if not status.st_size or not is_trace_file(path):
                 discard(path)
-                raise UploadError(f"{name} is no trace. {EXPECTED}")
+                raise UploadError(f"{name} is no trace. Drop {formats_in_words()}")
             trace = DroppedTrace("", PurePosixPath(unused), str(path), status.st_size, status.st_mtime_ns)
             if not self._keep(upload, unused, None, trace):
                 discard(path)

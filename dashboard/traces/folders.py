@@ -5,17 +5,16 @@ from collections.abc import Iterable, Set
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Final, TypeVar
 
-from stepscope.profiler.traces.sniff import ENDINGS, begins_as_trace
+from stepscope.profiler.traces.registry import begins_as_trace, formats_in_words, trace_endings, trace_suffixes
 from stepscope.summary.contents import Companion
 from stepscope.summary.errors import UserError
 from stepscope.summary.recognition import BEGINNING, Recognizer
 from stepscope.summary.source import readable
 from stepscope.summary.storage import is_address
 
-TRACE_SUFFIXES: Final = (".trace.json", ".trace.json.gz", ".trace.json.zst", ".xplane.pb", ".sstrace")
+TRACE_SUFFIXES: Final = trace_suffixes()
 TRACE_PATTERNS: Final = tuple(f"*{suffix}" for suffix in TRACE_SUFFIXES)
-"""Also matches what PyTorch's profiler writes, ``*.pt.trace.json[.gz]``."""
-TRACE_RECOGNIZER: Final = Recognizer("trace", ENDINGS, begins_as_trace)
+TRACE_RECOGNIZER: Final = Recognizer("trace", trace_endings(), begins_as_trace)
 """For traces of other names, such as ``rank0.json.gz``."""
 _XPLANE: Final = ".xplane.pb"
 _CONVERTED: Final = (".trace.json.gz", ".trace.json")
@@ -106,9 +105,7 @@ def traces_at(given: str) -> list[str]:
             "Expected a folder that may be read, or the file of a trace."
         ) from error
     if not found:
-        raise UserError(
-            f"{shown} is a folder without traces. Expected one with Chrome traces (JSON), *.xplane.pb or StepStats."
-        )
+        raise UserError(f"{shown} is a folder without traces. Expected one with {formats_in_words()}")
     if len(found) > MOST_OF_A_FOLDER:
         folders = sorted({readable(PurePosixPath(path.parent)) for path in found})
         raise UserError(
@@ -119,7 +116,11 @@ def traces_at(given: str) -> list[str]:
 
 
 def _traces_in(folder: Path, names: Iterable[str]) -> list[Path]:
-    inside = [folder / name for name in sorted(names) if is_trace_name(name) or name.lower().endswith(ENDINGS)]
+    inside = [
+        folder / name
+        for name in sorted(names)
+        if is_trace_name(name) or name.lower().endswith(TRACE_RECOGNIZER.endings)
+    ]
     inside = [path for path in inside if path.is_file() and _may_be_read_as_trace(path)]
     twice = same_recording(inside)
     return [path for path in inside if path not in twice]

@@ -2,7 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
+
+from stepscope.profiler.analysis.records import Column
 
 HEADINGS: Final[Mapping[str, str]] = {
     "gb_per_s": "GB/s",
@@ -43,9 +46,14 @@ def heading(column: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def headings(names: Sequence[str]) -> dict[str, str]:
-    """Return the headings of a table's columns: where two would be the same, what is a share or a time says so."""
-    found = {name: heading(name) for name in names}
+def headings(names: Sequence[str], known: Mapping[str, Column] = MappingProxyType({})) -> dict[str, str]:
+    """Return the headings of a table's columns: where two would be the same, what is a share or a time says so.
+
+    Args:
+        names: of the columns.
+        known: what is known of some of them, by name; their own headings go before those that names give.
+    """
+    found = {name: (known[name].heading if name in known else "") or heading(name) for name in names}
     shares = {name for name in names if name.endswith("_percent")}
     others = Counter(words for name, words in found.items() if name not in shares)
     for name, words in list(found.items()):

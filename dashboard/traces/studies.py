@@ -84,8 +84,9 @@ class Study:
             return result
 
     def table(self, name: str) -> "pl.DataFrame":
-        """Return a table of `stepscope.profiler.analysis.report.TABLES`."""
-        return self.kept(name, report.TABLES[name][0], lambda: report.table(self.facts, name))
+        """Return the table of one of Stepscope's own analyses of a trace."""
+        analysis = report.analyses("trace")[name]
+        return self.kept(name, analysis.about, lambda: analysis.table(self.facts))
 
     def span(self, slice_index: int) -> tuple[int, int]:
         """When a slice begins and ends, in nanoseconds since the trace's beginning."""

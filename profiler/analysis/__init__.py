@@ -10,5 +10,5 @@ Polars only when a table is made.
     facts = Facts(read_trace(path.read_bytes(), name=path.name))
     operators(facts, by=("name", "shape"))
 
-`stepscope.profiler.analysis.report.TABLES` names them all; `docs/analysis.md` says what each column is.
+`stepscope.profiler.analysis.report.ANALYSES` lists the record of each, which says what its columns are.
 """

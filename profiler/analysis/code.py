@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.nesting import enclosing
 from stepscope.profiler.analysis.operators import operator_calls
+from stepscope.profiler.analysis.reasons import NO_STACKS
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -137,3 +139,24 @@ def _stated(arguments: Mapping[str, object]) -> Stack:
         return tuple(frame for frame in reversed(stated.split(";")) if frame)
     frames = arguments.get("stack")
     return tuple(map(str, frames)) if isinstance(frames, list) else ()
+
+
+CODE: Final = Analysis(
+    "code",
+    "time by line of the program, where stacks are known",
+    code_view,
+    (
+        Column("frame", "the line of the program, below the frame that calls it"),
+        Column("depth", "how many frames are around it", hidden=True),
+        Column("calls", "calls of operators from this very frame", adds_up=True),
+        Column("cpu_ns", "time on the host of operators called from this very frame", adds_up=True),
+        Column("accelerator_ns", "time on streams of devices", adds_up=True, of_devices=True),
+        Column("self_ns", "own time, without that of what lies inside", adds_up=True),
+        Column("total_ns", "own time with that of the frames below"),
+        Column("path", "the frames down to this one, one a line", hidden=True),
+    ),
+    title="By line of the program",
+    description="A frame's own time is that of the operators it calls itself.",
+    empty=NO_STACKS,
+)
+"""Time by line of the program."""

@@ -1,10 +1,12 @@
 """What changed between two traces."""
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, assert_never
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, assert_never, get_args
 
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.kernels import kernels
 from stepscope.profiler.analysis.operators import operators
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.analysis.steps import CATEGORIES, in_steps, mean_step, step_windows
 from stepscope.profiler.trace import Trace
 
@@ -133,3 +135,40 @@ def _table(facts: Facts, what: What, per: Per) -> "pl.DataFrame":
             return table
         case _:
             assert_never(per)
+
+
+_DESCRIPTIONS: Final[Mapping[What, str]] = {
+    "steps": "Time of the steps by category",
+    "operators": "Host time by name; rows lead to the longest call in the later trace",
+    "kernels": "Time by name; rows lead to the longest call in the later trace",
+}
+
+
+def _changes_in(what: What) -> Analysis:
+    # Times of operators count nested ones again.
+    adds_up = what != "operators"
+    return Analysis(
+        f"changed_{what}",
+        f"{what} in two traces, and what changed",
+        lambda before, after, per: compare(before, after, what=what, per=per),
+        (
+            Column("name", "name of what is compared"),
+            Column("count_before", "how often, in the earlier trace; a mean where it is per step"),
+            Column("count_after", "how often, in the later trace; a mean where it is per step"),
+            Column("before_ns", "time in the earlier trace", adds_up=adds_up),
+            Column("after_ns", "time in the later trace", adds_up=adds_up),
+            Column("change_ns", "after less before", "change", adds_up=adds_up),
+            Column("change_percent", "change by the time before; empty for what is new", "change_percent"),
+            Column("state", '"added", "removed", "longer", "shorter" or "same"', "label"),
+            Column("basis", "what is compared: a mean step, a mean call, or all", hidden=True),
+        ),
+        of="changes",
+        title="Largest changes first",
+        description=_DESCRIPTIONS[what],
+        empty="Neither trace has any of these.",
+        of_devices=what == "kernels",
+    )
+
+
+CHANGES: Final[Mapping[What, Analysis]] = {what: _changes_in(what) for what in get_args(What)}
+"""What two traces are compared in."""

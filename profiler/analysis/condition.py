@@ -17,7 +17,8 @@ from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
 from stepscope.profiler.analysis.metric_sources import all_names, needs, unit_of
-from stepscope.profiler.analysis.metrics import Metric, Unit
+from stepscope.profiler.analysis.metrics import Metric
+from stepscope.profiler.analysis.records import Unit
 from stepscope.summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
 from stepscope.summary.errors import UserError
 

@@ -28,6 +28,9 @@ from stepscope.profiler.analysis.classify import Kind
 from stepscope.profiler.analysis.facts import Device, Facts, facts_of
 from stepscope.profiler.analysis.longest_path import longest_path
 from stepscope.profiler.analysis.path_graph import BOUNDS, EXPLAINED, Bound, Edges, edges_of, node_times
+from stepscope.profiler.analysis.reasons import NO_PATH
+from stepscope.profiler.analysis.records import SLICE, START, Analysis
+from stepscope.profiler.analysis.records import Column as TableColumn
 from stepscope.profiler.analysis.stretches import stretches_of
 from stepscope.profiler.trace import Trace
 from stepscope.summary.cancellation import check_cancelled
@@ -227,3 +230,38 @@ def _in_python(facts: Facts, path: Path) -> Path:
     bound = path.bound.copy()
     bound[idle[2 * busy > path.duration[idle]]] = BOUNDS.index("python")
     return path._replace(bound=bound)
+
+
+CRITICAL_PATH: Final = Analysis(
+    "critical_path",
+    "the critical path by what bounds it",
+    critical_path_summary,
+    (
+        TableColumn("bound", "what the time went to", "word"),
+        TableColumn("duration_ns", "time of the path", adds_up=True),
+        TableColumn("parts", "how many parts of the path", adds_up=True),
+        TableColumn("percent", "share of the stretch", adds_up=True),
+        TableColumn("explained", "whether it is known what the time went to"),
+        TableColumn("meaning", "what such a part is"),
+    ),
+    title="What bounds the time",
+    description="The chain of work and waiting that decided how long the trace took.",
+    empty=NO_PATH,
+)
+"""What bounds the time."""
+CRITICAL_PATH_PARTS: Final = Analysis(
+    "critical_path_parts",
+    "the critical path, part by part",
+    critical_path,
+    (
+        TableColumn("bound", "what the time went to", "word"),
+        TableColumn("name", "name of the slice; of delays and gaps that of the one that they led to"),
+        SLICE,
+        START,
+        TableColumn("duration_ns", "how long the part took"),
+    ),
+    title="Part by part",
+    description="The critical path in order of time.",
+    empty=NO_PATH,
+)
+"""The path itself."""

@@ -16,6 +16,7 @@ from stepscope.profiler.analysis.intervals import union
 from stepscope.profiler.analysis.memory import memory_peaks
 from stepscope.profiler.analysis.metrics import Metric, metrics
 from stepscope.profiler.analysis.operators import operator_calls
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.analysis.steps import step_windows
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces.losses import counted_reason, events_not_as_stored
@@ -283,3 +284,22 @@ def _capability(facts: Facts) -> tuple[int, int] | None:
 def _devices(facts: Facts) -> list[Mapping[str, Any]]:
     found = facts.trace.metadata.get("deviceProperties")
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+FINDINGS: Final = Analysis(
+    "findings",
+    "what stands out",
+    findings,
+    (
+        Column("severity", '"problem" or "notice"'),
+        Column("title", "what stands out, in a few words"),
+        Column("evidence", "the figure that shows it"),
+        Column("advice", "what to do"),
+        Column("metric", "the metric that it is about"),
+        Column("value", "the metric's value, in its unit"),
+        Column("limit", "the limit that it is beyond"),
+    ),
+    title="Findings",
+    empty="Nothing stands out.",
+)
+"""What stands out."""

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of
+from stepscope.profiler.analysis.reasons import NO_DEVICE
+from stepscope.profiler.analysis.records import DEVICE, STREAM, Analysis, Column
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -138,3 +140,23 @@ def idle_time(
             ),
         }
     )
+
+
+IDLE: Final = Analysis(
+    "idle",
+    "idle time of streams by cause",
+    idle_time,
+    (
+        DEVICE,
+        STREAM,
+        Column("cause", '"host_wait", "kernel_wait" or "other"', "word"),
+        Column("idle_ns", "time of the stream without any activity"),
+        Column("gaps", "how many gaps between activities"),
+        Column("percent", "share of the stream's idle time"),
+    ),
+    title="Idle time of streams by cause",
+    description="Host wait: the next activity was not launched yet. Kernel wait: what starting a kernel costs. "
+    "Other: usually waiting for another stream.",
+    empty=NO_DEVICE,
+)
+"""Why streams wait."""

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.analysis.steps import mean_step, step_breakdown
 from stepscope.profiler.trace import Trace
 
@@ -73,3 +74,22 @@ def input_pipeline(trace: Trace | Facts) -> "pl.DataFrame":
         "worst_step": pl.Int64,
     }
     return pl.DataFrame([row], schema=schema)
+
+
+INPUT: Final = Analysis(
+    "input",
+    "verdict on the input pipeline",
+    input_pipeline,
+    (
+        Column("verdict", '"input_bound", "moderately_input_bound", "not_input_bound" or "unknown"', "word"),
+        Column("explanation", "the same as a sentence"),
+        Column("input_percent", "share of the steps' time in which nothing but data loading goes on"),
+        Column("input_ns", "that time"),
+        Column("worst_step_ns", "that time in the step with most of it"),
+        Column("worst_step", "number of that step", "identity"),
+    ),
+    title="Verdict",
+    description="Loading data counts where nothing else goes on.",
+    whole=True,
+)
+"""Whether steps wait for input."""

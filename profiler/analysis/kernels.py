@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Facts, Scope, facts_of
+from stepscope.profiler.analysis.reasons import NO_DEVICE
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -210,3 +212,32 @@ def tensor_core_share(trace: Trace | Facts) -> float:
     duration = chosen.duration
     total = int(duration.sum())
     return float(duration[used[facts.trace.name_id[chosen.slice]]].sum() / total) if total else float("nan")
+
+
+KERNELS: Final = Analysis(
+    "kernels",
+    "kernels by name",
+    kernels,
+    (
+        Column("name", "name of the kernel"),
+        Column("count", "how often it ran", adds_up=True),
+        Column("total_ns", "sum of the durations", adds_up=True),
+        Column("percent", "share of the time of all kernels", adds_up=True),
+        Column("mean_ns", "mean duration"),
+        Column("min_ns", "shortest duration"),
+        Column("max_ns", "longest duration"),
+        Column("std_ns", "standard deviation of the durations"),
+        Column(
+            "blocks_per_sm",
+            "mean, weighted by duration; below 1, multiprocessors stay empty",
+        ),
+        Column("occupancy_percent", "estimated achieved occupancy: mean, weighted by duration"),
+        Column("kind", '"kernel" or "communication"', "word"),
+        Column("tensor_cores", "whether the kernel's name says that it uses tensor cores"),
+    ),
+    title="Kernels",
+    description="What ran on devices, by name.",
+    empty=NO_DEVICE,
+    of_devices=True,
+)
+"""Kernels by name."""

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of, text
 from stepscope.profiler.analysis.queue import statistics
+from stepscope.profiler.analysis.reasons import NO_COPIES
+from stepscope.profiler.analysis.records import Analysis, Column, statistics_of
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -215,3 +217,50 @@ def bandwidth_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl
 
     series = bandwidth_over_time(trace, scope=scope).filter(pl.col("gb_per_s") > 0)
     return series.group_by("direction").agg(*statistics("gb_per_s")).sort("direction")
+
+
+MEMCPYS: Final = Analysis(
+    "memcpys",
+    "copies by direction and host memory",
+    memcpys,
+    (
+        Column("direction", "from where to where, such as HtoD, or memset", "label"),
+        Column("memory", 'the host\'s memory: "pageable", "pinned" or ""', "label"),
+        Column("count", "how many copies", adds_up=True),
+        Column("bytes", "sum of their bytes", adds_up=True),
+        Column("total_ns", "sum of their durations", adds_up=True),
+        Column("mean_ns", "mean duration"),
+        Column("max_ns", "longest duration"),
+        Column("gb_per_s", "bandwidth: all bytes by all time"),
+    ),
+    title="By direction",
+    description="Copies and memsets by direction and host memory.",
+    empty=NO_COPIES,
+)
+"""Copies."""
+COPY_SIZES: Final = Analysis(
+    "copy_sizes",
+    "copies by size",
+    size_histogram,
+    (
+        Column("direction", "from where to where, such as HtoD, or memset", "label"),
+        Column("at_least_bytes", "the least size of the row"),
+        Column("below_bytes", "what sizes of the row are below"),
+        Column("count", "how many copies", adds_up=True),
+        Column("total_ns", "sum of their durations", adds_up=True),
+    ),
+    title="By size",
+    description="Many small copies cost more than one large one: each has to be launched.",
+    empty="No copy says how many bytes it moved.",
+)
+"""Copies by size."""
+BANDWIDTH: Final = Analysis(
+    "bandwidth",
+    "bandwidth of copies",
+    bandwidth_summary,
+    (Column("direction", "from where to where, such as HtoD, or memset", "label"), *statistics_of("GB/s")),
+    title="Bandwidth",
+    description="Of the copies that ran, in GB/s, over its changes.",
+    empty="No copy states its bandwidth.",
+)
+"""How fast copies were."""

@@ -20,6 +20,8 @@ from stepscope.profiler.analysis.arguments import identifier_columns, number_col
 from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.operators import key_texts
+from stepscope.profiler.analysis.reasons import NO_MEMORY
+from stepscope.profiler.analysis.records import SLICE, START, Analysis, Column
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces.chrome_counters import DEVICE_TYPES
 
@@ -338,3 +340,87 @@ def _at_peak(facts: Facts, made: Allocations) -> NDArray[np.bool_]:
     when = np.array([peak.get(device, NEVER) for device in made.device.tolist()], np.int64)
     alive: NDArray[np.bool_] = (made.start <= when) & (made.end > when) & (when != NEVER)
     return alive
+
+
+_DEVICE: Final = Column("device", "the device, or the host, as the trace names it", "label")
+MEMORY: Final = Analysis(
+    "memory",
+    "peaks of memory",
+    memory_peaks,
+    (
+        _DEVICE,
+        Column("time_ns", "since the beginning of the trace, as on the Timeline", "moment"),
+        Column("peak_bytes", "the most that was allocated, at that time"),
+        Column("first_bytes", "what was allocated at the beginning"),
+        Column("last_bytes", "what was allocated at the end"),
+    ),
+    title="Peaks",
+    description="The most that each device held.",
+    empty=NO_MEMORY,
+)
+"""Peaks."""
+MEMORY_TIMELINE: Final = Analysis(
+    "memory_timeline",
+    "memory over time",
+    memory_timeline,
+    (
+        _DEVICE,
+        Column("time_ns", "since the beginning of the trace, as on the Timeline", "moment"),
+        Column("bytes", "what is allocated from then on"),
+        Column("reserved_bytes", "what the allocator holds, where the trace says it"),
+    ),
+    title="Memory over time",
+    empty=NO_MEMORY,
+)
+"""Memory over time."""
+MEMORY_AT_PEAK: Final = Analysis(
+    "memory_at_peak",
+    "what was alive at the peak",
+    alive_at_peak,
+    (
+        _DEVICE,
+        Column("operator", "the operator that allocated it, empty where that is not known"),
+        Column("bytes", "how large it is"),
+        START,
+        Column("end_ns", "since the beginning of the trace; empty for what the trace does not show freed", "moment"),
+        SLICE,
+    ),
+    title="Alive at the peak",
+    description="What the trace saw allocated; the rest of the peak is older.",
+    empty="Allocations are not known one by one. " + NO_MEMORY,
+)
+"""What was alive at the peak."""
+MEMORY_BY_MODULE: Final = Analysis(
+    "memory_by_module",
+    "bytes that modules allocated, and held at the peak",
+    memory_by_module,
+    (
+        _DEVICE,
+        Column("module", "the module (layer), empty for none"),
+        Column("allocations", "how many allocations", adds_up=True),
+        Column("bytes", "sum of their bytes", adds_up=True),
+        Column("peak_bytes", "alive when the device's memory was at its peak", adds_up=True),
+        Column("kept_bytes", "still alive when the trace ends", adds_up=True),
+    ),
+    title="By module",
+    description="What the operators of each module (layer) allocated themselves, and what of it was alive at the peak.",
+    empty="Which modules allocate is not known: record with with_stack=True or with_modules=True.",
+)
+"""Modules that allocate."""
+MEMORY_BY_OPERATOR: Final = Analysis(
+    "memory_by_operator",
+    "bytes that operators allocated",
+    memory_by_operator,
+    (
+        _DEVICE,
+        Column("operator", "the operator, empty where it is not known"),
+        Column("allocations", "how many allocations", adds_up=True),
+        Column("bytes", "sum of their bytes", adds_up=True),
+        Column("largest_bytes", "the largest of them"),
+        Column("kept_bytes", "still alive when the trace ends", adds_up=True),
+    ),
+    title="By operator",
+    description="Bytes that operators allocated themselves.",
+    empty="Allocations are not known one by one. " + NO_MEMORY,
+)
+"""Operators that allocate."""

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from stepscope.profiler.analysis.facts import Facts
-from stepscope.profiler.analysis.metrics import DEFINITIONS, Metric, Unit, metrics
+from stepscope.profiler.analysis.metrics import DEFINITIONS, Metric, metrics
 from stepscope.profiler.analysis.ranks import rank_summary, stragglers
+from stepscope.profiler.analysis.records import Unit
+from stepscope.profiler.analysis.report import other_definitions, other_metrics
 
 CHANGE: Final = "_change"
 """Behind a metric's name: what it changed by since the trace of ``--before``."""
@@ -32,35 +34,47 @@ def unit_of(name: str) -> Unit | None:
         return DEFINITIONS[name].unit
     if name in OF_RANKS:
         return OF_RANKS[name].unit
-    return "percent" if name.endswith(CHANGE) and name.removesuffix(CHANGE) in DEFINITIONS else None
+    others = other_definitions()
+    if name in others:
+        return others[name].unit
+    return "percent" if name.endswith(CHANGE) and name.removesuffix(CHANGE) in {*DEFINITIONS, *others} else None
 
 
 def all_names() -> tuple[str, ...]:
     """Return every metric."""
-    return (*DEFINITIONS, *OF_RANKS, *(name + CHANGE for name in DEFINITIONS))
+    of_trace = (*DEFINITIONS, *other_definitions())
+    return (*of_trace, *OF_RANKS, *(name + CHANGE for name in of_trace))
 
 
 def needs(name: str) -> str:
     """Return what a metric needs beside one trace; empty for nothing."""
     if name in OF_RANKS:
         return "several traces, the ranks of one job"
-    return "--before TRACE" if name not in DEFINITIONS else ""
+    return "" if name in DEFINITIONS or name in other_definitions() else "--before TRACE"
 
 
 def metrics_of(
     names: tuple[str, ...], facts: Facts, before: Facts | None, ranks: Mapping[int, Facts]
 ) -> dict[str, Metric]:
     """Return the named metrics; NaN where what they need is not there."""
-    own = tuple(name for name in names if name in DEFINITIONS)
-    since = tuple(name.removesuffix(CHANGE) for name in names if name not in DEFINITIONS and name not in OF_RANKS)
-    found = metrics(facts, own) if own else {}
+    of_trace = {*DEFINITIONS, *other_definitions()}
+    own = tuple(name for name in names if name in of_trace)
+    since = tuple(name.removesuffix(CHANGE) for name in names if name not in of_trace and name not in OF_RANKS)
+    found = _metrics_of_trace(facts, own)
     if since:
-        after, earlier = metrics(facts, since), metrics(before, since) if before is not None else {}
+        after = _metrics_of_trace(facts, since)
+        earlier = _metrics_of_trace(before, since) if before is not None else {}
         found |= {name + CHANGE: _change(after[name], earlier.get(name)) for name in since}
     if any(name in OF_RANKS for name in names):
         of_ranks = _of_ranks(ranks)
         found |= {name: Metric(name, *OF_RANKS[name], of_ranks[name]) for name in names if name in OF_RANKS}
     return {name: found[name] for name in names}
+
+
+def _metrics_of_trace(facts: Facts, names: tuple[str, ...]) -> dict[str, Metric]:
+    own = tuple(name for name in names if name in DEFINITIONS)
+    others = [name for name in names if name not in DEFINITIONS]
+    return (metrics(facts, own) if own else {}) | (other_metrics(facts, others) if others else {})
 
 
 def _change(after: Metric, before: Metric | None) -> Metric:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from stepscope.profiler.analysis.kernels import kernels, tensor_core_share
 from stepscope.profiler.analysis.memcpys import memcpys
 from stepscope.profiler.analysis.memory import memory_peaks
 from stepscope.profiler.analysis.queue import launch_summary, queue_summary
+from stepscope.profiler.analysis.records import Column, Unit
 from stepscope.profiler.analysis.roofline import utilization
 from stepscope.profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
 from stepscope.profiler.analysis.temporal import communication_overlap, gpu_utilization, temporal_breakdown
@@ -22,8 +23,6 @@ from stepscope.profiler.traces.losses import events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl
-
-Unit = Literal["percent", "ns", "bytes", "count"]
 
 
 class Metric(NamedTuple):
@@ -318,3 +317,12 @@ _GROUPS: Final[Mapping[str, Callable[[Facts], dict[str, float | None]]]] = {
     "path": _path,
     "losses": _losses,
 }
+
+
+OVERVIEW_COLUMNS: Final = (
+    Column("name", "name of the metric, as conditions have it"),
+    Column("value", "its value"),
+    Column("unit", '"percent", "ns", "bytes" or "count"', hidden=True),
+    Column("meaning", "what it is"),
+)
+"""Of the analysis "overview"."""

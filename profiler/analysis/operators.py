@@ -1,6 +1,6 @@
 """Operators: how often, how long on the host and on the device, themselves and with what they call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.facts import Facts, facts_of, text
 from stepscope.profiler.analysis.kernels import uses_tensor_cores
+from stepscope.profiler.analysis.reasons import NO_OPERATORS
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -311,3 +313,67 @@ def _modules(facts: Facts, slices: NDArray[np.int64]) -> list[str]:
 
 def _names_or_nothing(facts: Facts, slices: NDArray[np.int64]) -> list[str]:
     return [facts.trace.names[int(facts.trace.name_id[index])] if index >= 0 else "" for index in slices.tolist()]
+
+
+_KEY_COLUMNS: Final[Mapping[Key, Column]] = {
+    "name": Column("name", "name of the operator"),
+    "shape": Column("shape", "shapes of its inputs, empty where none are recorded"),
+    "stack": Column("stack", "the call stack that it was called from, innermost frame first"),
+    "module": Column("module", "the module (layer) that called it"),
+    "annotation": Column("annotation", "the innermost annotation around it"),
+    "op_type": Column("op_type", "its op type, as TensorFlow has it"),
+}
+_TIMES: Final = (
+    Column("calls", "how often it was called", adds_up=True),
+    Column(
+        "host_self_ns",
+        "time on the host without that of the operators it calls and of its runtime calls",
+        adds_up=True,
+    ),
+    Column(
+        "host_total_ns",
+        "time on the host with all it calls; nested operators count in both, so it does not add up",
+    ),
+    Column("device_self_ns", "time on the device of what the operator itself launched", adds_up=True, of_devices=True),
+    Column("device_total_ns", "time on the device with what the operators it calls launched", of_devices=True),
+    Column("tensor_core_eligible", "whether the operator could use tensor cores", of_devices=True),
+    Column(
+        "tensor_core_self_percent",
+        "share of its own device time in kernels that use tensor cores",
+        of_devices=True,
+    ),
+    Column(
+        "tensor_core_total_percent",
+        "share of its total device time in kernels that use tensor cores",
+        of_devices=True,
+    ),
+)
+
+
+def columns_by(by: Sequence[Key]) -> tuple[Column, ...]:
+    """Return the columns of operators by some keys."""
+    return (*(_KEY_COLUMNS[key] for key in by), *_TIMES)
+
+
+def operators_by(name: str, about: str, by: Sequence[Key]) -> Analysis:
+    """Return the analysis of operators by some keys, under a name."""
+    return Analysis(
+        name,
+        about,
+        lambda facts: operators(facts, by=tuple(by)),
+        columns_by(by),
+        title="Operators",
+        description="Self times add up to the time of all operators; totals count nested ones again.",
+        empty=NO_OPERATORS,
+    )
+
+
+OPERATORS: Final = operators_by("operators", "operators by name", ("name",))
+"""Operators by name."""
+BY_OTHER_KEYS: Final = (
+    operators_by("operators_by_shape", "operators by name and input shape", ("name", "shape")),
+    operators_by("operators_by_stack", "operators by name and call stack", ("name", "stack")),
+    operators_by("modules", "operators by module", ("module",)),
+    operators_by("annotations", "operators by annotation", ("annotation",)),
+)
+"""Operators by what else there is."""

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of
+from stepscope.profiler.analysis.reasons import NO_DEVICE
+from stepscope.profiler.analysis.records import DEVICE, STREAM, Analysis, Column, statistics_of
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -134,3 +136,40 @@ def launch_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Da
         delay.quantile(0.95, "linear").alias("delay_p95_ns"),
         delay.max().alias("delay_max_ns"),
     )
+
+
+QUEUE: Final = Analysis(
+    "queue",
+    "launches that wait on streams",
+    queue_summary,
+    (
+        DEVICE,
+        STREAM,
+        *statistics_of("pending launches"),
+        Column("full_ns", "time with at least 1024 pending launches, in which launches block"),
+    ),
+    title="Queue",
+    description="Launches that were pending on each stream, over the changes of that number.",
+    empty="No launch says what it launched. " + NO_DEVICE,
+)
+"""Pending launches."""
+LAUNCHES: Final = Analysis(
+    "launches",
+    "delays from launch to start",
+    launch_summary,
+    (
+        Column("launches", "launches of which it is known what they launched"),
+        Column("short_kernels", "of what they launched, those shorter than the launching call"),
+        Column("slow_calls", "launching calls of over 100 µs"),
+        Column("late", "activities that started over 100 µs after their launch"),
+        Column("delay_mean_ns", "mean delay from a launch's end to its activity's start"),
+        Column("delay_p50_ns", "median of that delay"),
+        Column("delay_p95_ns", "95th percentile of the delay from a launch's end to its activity's start"),
+        Column("delay_max_ns", "longest of that delay"),
+    ),
+    title="Launches",
+    description="Delays from a launch's end to its activity's start. Short: shorter than its launch. "
+    "Late, slow: over 100 µs.",
+    empty=NO_DEVICE,
+)
+"""Launch delays."""

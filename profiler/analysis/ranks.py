@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.intervals import Intervals
+from stepscope.profiler.analysis.reasons import NO_COLLECTIVES
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.analysis.steps import category_intervals, step_windows
 from stepscope.profiler.analysis.temporal import work_intervals
 from stepscope.profiler.trace import Trace
@@ -236,3 +238,64 @@ def stragglers(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
     return joined.select("rank", "last", "caused_waiting_ns", "own_waiting_ns").sort(
         "caused_waiting_ns", "rank", descending=[True, False]
     )
+
+
+_RANK: Final = Column("rank", "number of the rank", "identity")
+RANK_SUMMARY: Final = Analysis(
+    "ranks",
+    "the mean step of each rank",
+    rank_summary,
+    (
+        _RANK,
+        Column("steps", "complete steps of its trace"),
+        Column("step_ns", "mean duration of a step"),
+        Column("computation_ns", "mean time per step in computation"),
+        Column("communication_ns", "mean time per step in communication"),
+        Column("overlap_ns", "mean time per step in both"),
+        Column("other_ns", "mean time per step in neither"),
+        Column("waiting_ns", "what a rank's collectives took beyond the fastest rank's"),
+        Column("transfer_ns", "what the fastest rank needed for the same collectives"),
+    ),
+    of="ranks",
+    title="Ranks",
+    description="The mean step of each rank: every time is a mean per step, of the rank's complete steps.",
+    empty="Choose the traces of the other ranks above.",
+    note="means per step",
+)
+"""The mean step of each rank."""
+STRAGGLERS: Final = Analysis(
+    "stragglers",
+    "which ranks make others wait",
+    stragglers,
+    (
+        _RANK,
+        Column("last", "collectives to which it came last", adds_up=True),
+        Column("caused_waiting_ns", "what the others waited where this rank came last", adds_up=True),
+        Column("own_waiting_ns", "what it waited itself", adds_up=True),
+    ),
+    of="ranks",
+    title="Stragglers",
+    description="Which ranks came last to collectives, and what that cost the others: sums over all steps.",
+    empty=NO_COLLECTIVES,
+    note="sums over all steps",
+)
+"""Which ranks make others wait."""
+COLLECTIVES: Final = Analysis(
+    "collectives",
+    "wait and transfer of each collective",
+    collectives,
+    (
+        Column("step", "number of the step", "identity"),
+        Column("number", "number of the collective within the step and its sort", "identity"),
+        Column("collective", "its sort, and the process group"),
+        _RANK,
+        Column("duration_ns", "how long it took on this rank", adds_up=True),
+        Column("transfer_ns", "what the fastest rank needed for the same collectives", adds_up=True),
+        Column("waiting_ns", "what a rank's collectives took beyond the fastest rank's", adds_up=True),
+    ),
+    of="ranks",
+    title="Collectives",
+    description="Wait and transfer of each rank in each collective that all took part in.",
+    empty=NO_COLLECTIVES,
+)
+"""Each collective."""

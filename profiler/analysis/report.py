@@ -1,40 +1,40 @@
-"""All tables of a trace by name, for the command and for JSON."""
+"""The list of all analyses, for the command, for JSON and for the page."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+import math
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
-from stepscope.profiler.analysis.code import code_view
-from stepscope.profiler.analysis.compare import Per, What, compare
-from stepscope.profiler.analysis.critical_path import critical_path, critical_path_summary
+from stepscope.plugins import Extensions
+from stepscope.profiler.analysis.code import CODE
+from stepscope.profiler.analysis.compare import CHANGES, Per
+from stepscope.profiler.analysis.critical_path import CRITICAL_PATH, CRITICAL_PATH_PARTS
 from stepscope.profiler.analysis.facts import Facts, facts_of
-from stepscope.profiler.analysis.findings import findings
-from stepscope.profiler.analysis.idle import idle_time
-from stepscope.profiler.analysis.input_pipeline import input_pipeline
-from stepscope.profiler.analysis.kernels import kernels
-from stepscope.profiler.analysis.memcpys import bandwidth_summary, memcpys, size_histogram
+from stepscope.profiler.analysis.findings import FINDINGS
+from stepscope.profiler.analysis.idle import IDLE
+from stepscope.profiler.analysis.input_pipeline import INPUT
+from stepscope.profiler.analysis.kernels import KERNELS
+from stepscope.profiler.analysis.memcpys import BANDWIDTH, COPY_SIZES, MEMCPYS
 from stepscope.profiler.analysis.memory import (
-    alive_at_peak,
-    memory_by_module,
-    memory_by_operator,
-    memory_peaks,
-    memory_timeline,
+    MEMORY,
+    MEMORY_AT_PEAK,
+    MEMORY_BY_MODULE,
+    MEMORY_BY_OPERATOR,
+    MEMORY_TIMELINE,
 )
-from stepscope.profiler.analysis.metrics import overview
-from stepscope.profiler.analysis.operators import Key, operators
-from stepscope.profiler.analysis.queue import launch_summary, queue_summary
-from stepscope.profiler.analysis.ranks import collectives, rank_of, rank_summary, stragglers
-from stepscope.profiler.analysis.roofline import roofline
-from stepscope.profiler.analysis.slices import slices_by_name
-from stepscope.profiler.analysis.steps import mean_step, step_breakdown
-from stepscope.profiler.analysis.temporal import (
-    communication_overlap,
-    gpu_utilization,
-    temporal_breakdown,
-    work_breakdown,
-)
-from stepscope.profiler.analysis.tfprof import advice, tfprof
+from stepscope.profiler.analysis.metrics import DEFINITIONS, OVERVIEW_COLUMNS, Metric, overview
+from stepscope.profiler.analysis.operators import BY_OTHER_KEYS, OPERATORS
+from stepscope.profiler.analysis.queue import LAUNCHES, QUEUE
+from stepscope.profiler.analysis.ranks import COLLECTIVES, RANK_SUMMARY, STRAGGLERS, rank_of
+from stepscope.profiler.analysis.records import Analysis, Column, MetricDefinition, Of
+from stepscope.profiler.analysis.roofline import ROOFLINE
+from stepscope.profiler.analysis.slices import SLICES
+from stepscope.profiler.analysis.steps import MEAN_STEP, STEPS
+from stepscope.profiler.analysis.temporal import OVERLAP, TEMPORAL, UTILIZATION, WORK_AT_ONCE
+from stepscope.profiler.analysis.tfprof import ADVICE, TFPROF
 from stepscope.profiler.lod import span_ns
 from stepscope.profiler.trace import Trace
+from stepscope.summary.cancellation import Cancelled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,58 +42,73 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _operators_by(*keys: Key) -> "Callable[[Facts], pl.DataFrame]":
-    return lambda facts: operators(facts, by=keys)
+def _overview(facts: Facts) -> "pl.DataFrame":
+    """Return all metrics that a trace tells, those of other distributions last."""
+    import polars as pl
+
+    own = overview(facts)
+    known = [metric for metric in other_metrics(facts).values() if not math.isnan(metric.value)]
+    rows = [(metric.name, metric.value, metric.unit, metric.meaning) for metric in known]
+    return pl.concat([own, pl.DataFrame(rows, schema=own.schema, orient="row")]) if rows else own
 
 
-TABLES: "Final[Mapping[str, tuple[str, Callable[[Facts], pl.DataFrame]]]]" = {
-    "overview": ("figures of the whole trace", overview),
-    "findings": ("what stands out", findings),
-    "steps": ("time of each step by category", step_breakdown),
-    "mean_step": ("the mean step by category", mean_step),
-    "operators": ("operators by name", _operators_by("name")),
-    "operators_by_shape": ("operators by name and input shape", _operators_by("name", "shape")),
-    "operators_by_stack": ("operators by name and call stack", _operators_by("name", "stack")),
-    "modules": ("operators by module", _operators_by("module")),
-    "annotations": ("operators by annotation", _operators_by("annotation")),
-    "slices": ("all slices by name", slices_by_name),
-    "kernels": ("kernels by name", kernels),
-    "memcpys": ("copies by direction and host memory", memcpys),
-    "copy_sizes": ("copies by size", size_histogram),
-    "bandwidth": ("bandwidth of copies", bandwidth_summary),
-    "utilization": ("utilization, SM efficiency and occupancy", gpu_utilization),
-    "temporal": ("busy, idle and computing time of devices", temporal_breakdown),
-    "work": ("busy time by which kinds of work ran at once", work_breakdown),
-    "idle": ("idle time of streams by cause", idle_time),
-    "overlap": ("communication behind computation", communication_overlap),
-    "queue": ("launches that wait on streams", queue_summary),
-    "launches": ("delays from launch to start", launch_summary),
-    "memory": ("peaks of memory", memory_peaks),
-    "memory_timeline": ("memory over time", memory_timeline),
-    "memory_at_peak": ("what was alive at the peak", alive_at_peak),
-    "memory_by_module": ("bytes that modules allocated, and held at the peak", memory_by_module),
-    "memory_by_operator": ("bytes that operators allocated", memory_by_operator),
-    "critical_path": ("the critical path by what bounds it", critical_path_summary),
-    "critical_path_parts": ("the critical path, part by part", critical_path),
-    "input": ("verdict on the input pipeline", input_pipeline),
-    "roofline": ("throughput and intensity of operators", roofline),
-    "tfprof_scope": ("time by name scope (StepStats)", lambda facts: tfprof(facts, view="scope")),
-    "tfprof_graph": ("time by node and what it needs (StepStats)", lambda facts: tfprof(facts, view="graph")),
-    "code": ("time by line of the program, where stacks are known", code_view),
-    "tfprof_op": ("time by op type (StepStats)", lambda facts: tfprof(facts, view="op")),
-    "advice": ("checks of tfprof's advisor (StepStats)", advice),
-}
-"""Tables of one trace: what each is, and what makes it."""
-RANK_TABLES: "Final[Mapping[str, tuple[str, Callable[[Mapping[int, Trace | Facts]], pl.DataFrame]]]]" = {
-    "ranks": ("the mean step of each rank", rank_summary),
-    "stragglers": ("which ranks make others wait", stragglers),
-    "collectives": ("wait and transfer of each collective", collectives),
-}
-"""Tables of several ranks of one job."""
-CHANGES: Final[tuple[What, ...]] = ("steps", "operators", "kernels")
-"""What two traces are compared in: tables called ``changed_<what>``."""
+ANALYSES: Final = (
+    Analysis(
+        "overview",
+        "figures of the whole trace",
+        _overview,
+        OVERVIEW_COLUMNS,
+        title="Figures",
+        whole=True,
+    ),
+    FINDINGS,
+    STEPS,
+    MEAN_STEP,
+    OPERATORS,
+    *BY_OTHER_KEYS,
+    SLICES,
+    KERNELS,
+    MEMCPYS,
+    COPY_SIZES,
+    BANDWIDTH,
+    UTILIZATION,
+    TEMPORAL,
+    WORK_AT_ONCE,
+    IDLE,
+    OVERLAP,
+    QUEUE,
+    LAUNCHES,
+    MEMORY,
+    MEMORY_TIMELINE,
+    MEMORY_AT_PEAK,
+    MEMORY_BY_MODULE,
+    MEMORY_BY_OPERATOR,
+    CRITICAL_PATH,
+    CRITICAL_PATH_PARTS,
+    INPUT,
+    ROOFLINE,
+    TFPROF["scope"],
+    TFPROF["graph"],
+    CODE,
+    TFPROF["op"],
+    ADVICE,
+    RANK_SUMMARY,
+    STRAGGLERS,
+    COLLECTIVES,
+    *CHANGES.values(),
+)
+"""Stepscope's own. An analysis is a module with its function and its record, and a line here."""
+OTHERS: Final = Extensions(
+    "analyses",
+    Analysis,
+    lambda analysis: analysis.name,
+    taken=lambda: [analysis.name for analysis in ANALYSES],
+    check=lambda analysis: _check(analysis),
+    about_of=lambda analysis: analysis.about,
+)
+"""Those of other distributions."""
 DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
-"""Tables that the command prints unless told otherwise."""
+"""Analyses whose tables the command prints unless told otherwise."""
 
 
 def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
@@ -123,29 +138,86 @@ def _wall_span(trace: Trace) -> tuple[int, int] | None:
     return trace.epoch_ns + start, trace.epoch_ns + end
 
 
+def analyses(of: Of | None = None) -> dict[str, Analysis]:
+    """Return all analyses by name, or those of one trace, of ranks or of changes; Stepscope's own come first."""
+    every = (*ANALYSES, *OTHERS.records())
+    return {analysis.name: analysis for analysis in every if of is None or analysis.of == of}
+
+
+def is_of_others(analysis: Analysis) -> bool:
+    """Return whether an analysis is another distribution's."""
+    return analysis not in ANALYSES
+
+
 def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":
-    """Return a table of a trace by its name in `TABLES`.
+    """Return the table of an analysis of one trace by its name.
 
     Raises:
-        KeyError: there is no such table.
+        KeyError: there is no such analysis.
     """
-    return TABLES[name][1](facts_of(trace))
+    return analyses("trace")[name].table(facts_of(trace))
 
 
 def change(before: Trace | Facts, after: Trace | Facts, name: str, per: Per = "step") -> "pl.DataFrame":
-    """Return what changed: ``name`` is "changed_steps", "changed_operators" or "changed_kernels"; ``per`` as `compare`.
+    """Return what changed by the name of an analysis, such as "changed_steps"; ``per`` as `compare`.
 
     Raises:
-        KeyError: it is none of these.
+        KeyError: there is no such analysis.
     """
-    found: dict[str, What] = {f"changed_{what}": what for what in CHANGES}
-    return compare(before, after, what=found[name], per=per)
+    return analyses("changes")[name].table(facts_of(before), facts_of(after), per)
+
+
+def other_definitions() -> dict[str, MetricDefinition]:
+    """Return the metrics of other distributions' analyses by name."""
+    return {definition.name: definition for analysis in OTHERS.records() for definition in analysis.metrics}
+
+
+def other_metrics(facts: Facts, names: Collection[str] | None = None) -> dict[str, Metric]:
+    """Return the metrics of other distributions' analyses, or those of some names.
+
+    NaN where the trace does not tell, or where the analysis fails, which is remembered.
+    """
+    found: dict[str, Metric] = {}
+    for analysis in OTHERS.records():
+        wanted = [each for each in analysis.metrics if names is None or each.name in names]
+        if not wanted or analysis.figures is None:
+            continue
+        try:
+            values = facts.once(analysis.figures)
+            known = {each.name: values.get(each.name) for each in wanted}
+            read = {name: math.nan if value is None else float(value) for name, value in known.items()}
+        except Cancelled:
+            raise
+        except Exception as error:
+            OTHERS.fail(analysis, error, "figures")
+            read = {each.name: math.nan for each in wanted}
+        found |= {each.name: Metric(each.name, each.unit, each.meaning, read[each.name]) for each in wanted}
+    return found
+
+
+def _check(analysis: Analysis) -> None:
+    """Raise ValueError with a sentence where a record says what it must not."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", analysis.name):
+        raise ValueError(f"its name is {analysis.name!r}, expected lower-case letters, digits and underscores")
+    if analysis.name == "all":
+        raise ValueError("its name is 'all', which stands for every analysis")
+    if analysis.of not in get_args(Of):
+        raise ValueError(f"it is of {analysis.of!r}, expected one of {', '.join(get_args(Of))}")
+    if not callable(analysis.function):
+        raise TypeError("its function cannot be called")
+    if not all(isinstance(column, Column) for column in analysis.columns):
+        raise TypeError("its columns are not all of the type Column")
+    taken = [metric.name for metric in analysis.metrics if metric.name in DEFINITIONS]
+    if taken:
+        raise ValueError(f"another metric is called {taken[0]!r} already")
+    if analysis.metrics and (analysis.figures is None or analysis.of != "trace"):
+        raise ValueError("it has metrics, and is not of one trace or has no figures")
 
 
 def plain(frame: "pl.DataFrame") -> list[dict[str, Any]]:
     """Return a table as a list of mappings in which what is not a finite number is None, as JSON needs."""
     import polars as pl
 
-    floats = [name for name, kind in frame.schema.items() if kind == pl.Float64]
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
     finite = [pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats]
     return frame.with_columns(finite).to_dicts()

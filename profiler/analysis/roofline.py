@@ -11,6 +11,8 @@ from stepscope.profiler.analysis.device_peaks import PRECISIONS, DevicePeaks, Pr
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.flops import BY_SHAPE, bytes_of, flops_of
 from stepscope.profiler.analysis.operators import operator_calls
+from stepscope.profiler.analysis.reasons import NO_FLOPS
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.analysis.steps import in_steps, step_windows
 from stepscope.profiler.trace import Trace
 
@@ -252,3 +254,28 @@ def roofline(
         .select(*columns, "efficiency_percent", "bound_by", "precision")
         .sort("flops", descending=True, maintain_order=True)
     )
+
+
+ROOFLINE: Final = Analysis(
+    "roofline",
+    "throughput and intensity of operators",
+    roofline,
+    (
+        Column("name", "name of the operator"),
+        Column("calls", "how often it was called"),
+        Column("flops", "floating-point operations of all calls", adds_up=True),
+        Column("bytes", "bytes that all calls read and write", "bytes"),
+        Column("time_ns", "time of all calls on the device, on the host where there is none", "duration", adds_up=True),
+        Column("gflops_per_s", "throughput"),
+        Column("gb_per_s", "bytes by time"),
+        Column("intensity", "FLOPs per byte"),
+        Column("efficiency_percent", "share of what the nearer peak of the device allows"),
+        Column("bound_by", '"compute" or "memory": the nearer peak', "word"),
+        Column("precision", "types of the numbers"),
+    ),
+    title="Operators",
+    description="Operators whose FLOPs are known; of nested ones the outermost. "
+    "Efficiency is of the nearer of both peaks.",
+    empty=NO_FLOPS,
+)
+"""Operators on the roofline."""

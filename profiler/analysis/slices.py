@@ -1,11 +1,12 @@
 """All slices of a trace by name, also of traces whose sorts no analysis knows."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.records import SLICE, Analysis, Column
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -77,3 +78,25 @@ def own_ns(facts: Facts) -> NDArray[np.int64]:
     inside = np.flatnonzero(facts.parents >= 0)
     np.subtract.at(own, facts.parents[inside], facts.trace.duration_ns[inside])
     return own
+
+
+SLICES: Final = Analysis(
+    "slices",
+    "all slices by name",
+    slices_by_name,
+    (
+        Column("name", "name of the slices"),
+        Column("category", "their category, as the trace has it", "label"),
+        Column("count", "how many there are", adds_up=True),
+        Column("self_ns", "own time, without that of what lies inside", adds_up=True),
+        Column("total_ns", "sum of their durations; nested ones count in both"),
+        Column("mean_ns", "mean duration"),
+        Column("max_ns", "longest duration"),
+        SLICE,
+    ),
+    title="Slices",
+    description="Whatever they are: annotations, functions, operators, kernels. "
+    "Own times are without what lies inside.",
+    empty="The trace has no slices. Choose another trace, or record again.",
+)
+"""All slices."""

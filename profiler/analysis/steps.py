@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.intervals import Intervals, union
+from stepscope.profiler.analysis.reasons import NO_STEPS
+from stepscope.profiler.analysis.records import START, Analysis, Column
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -156,3 +158,42 @@ def mean_step(trace: Trace | Facts) -> "pl.DataFrame":
     )
     percent = 100 * pl.col("mean_ns") / pl.lit(whole if whole else None, dtype=pl.Float64)
     return frame.with_columns(percent.alias("percent"))
+
+
+STEPS: Final = Analysis(
+    "steps",
+    "time of each step by category",
+    step_breakdown,
+    (
+        Column("step", "number of the step", "identity"),
+        START,
+        Column("total_ns", "how long the step took", adds_up=True),
+        Column("kernel_ns", "time in kernels", adds_up=True, of_devices=True),
+        Column("memcpy_ns", "time in copies, of what is left", adds_up=True, of_devices=True),
+        Column("memset_ns", "time in memsets, of what is left", adds_up=True, of_devices=True),
+        Column("communication_ns", "time in collectives, of what is left", adds_up=True),
+        Column("runtime_ns", "time in calls of the device's runtime, of what is left", adds_up=True),
+        Column("dataloader_ns", "time in which data is loaded, of what is left", adds_up=True),
+        Column("cpu_exec_ns", "time in operators of the host, of what is left", adds_up=True),
+        Column("other_ns", "what no category accounts for", adds_up=True),
+    ),
+    title="Steps",
+    description="Time of each step by category; if several overlap, time counts for the first.",
+    empty=NO_STEPS,
+)
+"""Time of each step."""
+MEAN_STEP: Final = Analysis(
+    "mean_step",
+    "the mean step by category",
+    mean_step,
+    (
+        Column("category", "as the columns of `steps`", "label"),
+        Column("mean_ns", "mean time per step", adds_up=True),
+        Column("percent", "share of the mean step", adds_up=True),
+    ),
+    title="Mean step",
+    description="The mean step by category; if several overlap, time counts for the first.",
+    empty=NO_STEPS,
+    whole=True,
+)
+"""The mean step."""

@@ -7,6 +7,8 @@ import numpy as np
 from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of, share
 from stepscope.profiler.analysis.intervals import Intervals, union
+from stepscope.profiler.analysis.reasons import NO_DEVICE
+from stepscope.profiler.analysis.records import DEVICE, Analysis, Column
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -211,3 +213,74 @@ def _occupancy(device: Device, begin: int, end: int) -> float | None:
     if not counted.any():
         return None
     return float(np.average(occupancy[counted], weights=inside[counted]))
+
+
+UTILIZATION: Final = Analysis(
+    "utilization",
+    "utilization, SM efficiency and occupancy",
+    gpu_utilization,
+    (
+        DEVICE,
+        Column("utilization_percent", "share of the steps' time in which a kernel runs"),
+        Column(
+            "sm_efficiency_percent",
+            "share of multiprocessors in use over the steps' time, estimated from blocks",
+        ),
+        Column("occupancy_percent", "estimated achieved occupancy: mean, weighted by duration"),
+    ),
+    title="Utilization",
+    description="Over the time from the first step's start to the last one's end.",
+    empty=NO_DEVICE,
+)
+"""How well devices are used."""
+TEMPORAL: Final = Analysis(
+    "temporal",
+    "busy, idle and computing time of devices",
+    temporal_breakdown,
+    (
+        DEVICE,
+        Column("span_ns", "from the device's first activity to its last"),
+        Column("busy_ns", "time of the span in which something ran"),
+        Column("idle_ns", "time of the span in which nothing ran"),
+        Column("compute_ns", "time of the span in which kernels other than communication ran"),
+        Column("non_compute_ns", "time of the span in which only something else ran"),
+        Column("idle_percent", "share of the span in which nothing ran"),
+        Column("compute_percent", "share of the span in which kernels other than communication ran"),
+        Column("non_compute_percent", "share of the span in which only something else ran"),
+    ),
+    title="Busy and idle",
+    description="A device's time from its first activity to its last.",
+    empty=NO_DEVICE,
+)
+"""Busy and idle time."""
+WORK_AT_ONCE: Final = Analysis(
+    "work",
+    "busy time by which kinds of work ran at once",
+    work_breakdown,
+    (
+        DEVICE,
+        Column("work", "the kinds of work that ran together", "word"),
+        Column("duration_ns", "time in which just these ran"),
+        Column("percent", "share of the device's busy time"),
+    ),
+    title="What ran at once",
+    description="Busy time by which kinds of work ran together.",
+    empty=NO_DEVICE,
+)
+"""What ran at once."""
+OVERLAP: Final = Analysis(
+    "overlap",
+    "communication behind computation",
+    communication_overlap,
+    (
+        DEVICE,
+        Column("communication_ns", "time in which communication ran"),
+        Column("computation_ns", "time in which computation ran"),
+        Column("overlap_ns", "time in which both ran"),
+        Column("overlap_percent", "share of the communication behind computation"),
+    ),
+    title="Communication behind computation",
+    description="How much of the communication nothing waited for.",
+    empty=NO_DEVICE,
+)
+"""Hidden communication."""

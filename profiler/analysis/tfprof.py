@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.reasons import NO_STEP_STATS
+from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.trace import Trace
 from stepscope.summary.proto.graph_pb2 import GraphDef
 
@@ -241,3 +243,61 @@ def ops_per_device(trace: Trace | Facts) -> "pl.DataFrame":
         pl.len().cast(pl.Int64).alias("nodes"), pl.col("ns").sum().alias("total_ns")
     )
     return grouped.sort("total_ns", "device", descending=[True, False])
+
+
+_VIEWS: Final[Mapping[View, tuple[str, str, str]]] = {
+    "scope": (
+        "time by name scope (StepStats)",
+        "Scopes",
+        "A row per name scope and node; the total adds what lies inside.",
+    ),
+    "graph": (
+        "time by node and what it needs (StepStats)",
+        "Nodes",
+        "A row per node; the total adds everything that the node needs.",
+    ),
+    "op": ("time by op type (StepStats)", "Op types", "A row per op type."),
+}
+
+
+def _of_view(of: View) -> Analysis:
+    about, title, description = _VIEWS[of]
+    # Scopes contain each other, so that their sums are nothing.
+    adds_up = of != "scope"
+    return Analysis(
+        f"tfprof_{of}",
+        about,
+        lambda facts: tfprof(facts, view=of),
+        (
+            Column("name", "name of the node, the scope or the op type"),
+            Column("op", "its op type, empty for scopes", "label"),
+            Column("occurrences", "how often it ran", adds_up=adds_up),
+            Column("bytes", "bytes of its outputs", adds_up=adds_up),
+            Column("cpu_ns", "time on the host", adds_up=adds_up),
+            Column("accelerator_ns", "time on streams of devices", adds_up=adds_up, of_devices=True),
+            Column("self_ns", "own time, without that of what lies inside", adds_up=adds_up),
+            Column("total_ns", "own time with that of what lies inside, or is needed"),
+        ),
+        title=title,
+        description=description,
+        empty=NO_STEP_STATS,
+    )
+
+
+TFPROF: Final[Mapping[View, Analysis]] = {of: _of_view(of) for of in _VIEWS}
+"""tfprof's views."""
+ADVICE: Final = Analysis(
+    "advice",
+    "checks of tfprof's advisor (StepStats)",
+    advice,
+    (
+        Column("checker", "the check", "word"),
+        Column("subject", "what it is of: a device, or an op"),
+        Column("value", "share of the span, or nanoseconds, that the message has in words"),
+        Column("message", "what the check found"),
+    ),
+    title="Advice",
+    description="The checks of tfprof's advisor.",
+    empty=NO_STEP_STATS,
+)
+"""Checks of tfprof's advisor."""

@@ -1,36 +1,107 @@
 """The collectors by name, imported when they are asked for: most of them need a library of their own."""
 
-from collections.abc import Mapping
-from importlib import import_module
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import Final
 
+from stepscope.plugins import Extensions
 from stepscope.profiler.collectors.base import Collector
 from stepscope.summary.errors import UserError
 
-COLLECTORS: Final[Mapping[str, str]] = {
-    "resources": "stepscope.profiler.collectors.resources:ResourceCollector",
-    "tracemalloc": "stepscope.profiler.collectors.tracemalloc:TracemallocCollector",
-    "python": "stepscope.profiler.collectors.python_calls:PythonCallCollector",
-    "asyncio": "stepscope.profiler.collectors.asyncio_tasks:AsyncioTaskCollector",
-    "subprocesses": "stepscope.profiler.collectors.subprocesses:SubprocessCollector",
-    "data_loading": "stepscope.profiler.collectors.data_loading:DataLoadingCollector",
-    "torch": "stepscope.profiler.collectors.torch:TorchCollector",
-    "cupti": "stepscope.profiler.collectors.cupti:CuptiCollector",
-    "nvml": "stepscope.profiler.collectors.nvml:NvmlCollector",
-}
-"""Name -> where the class is, which can be made without arguments."""
+
+@dataclass(frozen=True)
+class ListedCollector:
+    """A collector as lists have it. Its module is imported once somebody records with it."""
+
+    name: str
+    """What ``profiler.start(collectors=["name"])`` and captures call it: lower-case letters, digits and underscores."""
+    about: str
+    """What it records, in one line without a period at its end."""
+    path: str
+    """Its class, a `Collector`, as `pkgutil.resolve_name` finds it: ``package.module:Class``. It is made without
+    arguments, so that its defaults are what a name stands for."""
+    needs: str = ""
+    """The module of the library that it needs, such as "pynvml"; empty for none. Where there is none of that name, the
+    collector is not offered."""
+
+    def usable(self) -> bool:
+        """Return whether it can record here, as far as can be told without importing what it needs."""
+        modules = [self.path.partition(":")[0], *([self.needs] if self.needs else [])]
+        return all(map(_is_there, modules))
+
+    def make(self) -> Collector:
+        """Return the collector itself, with its defaults."""
+        collector: Collector = resolve_name(self.path)()
+        return collector
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    # A package around the module is missing, or cannot be imported.
+    except (ImportError, ValueError):
+        return False
+
+
+_HERE: Final = "stepscope.profiler.collectors"
+COLLECTORS: Final = (
+    ListedCollector(
+        "resources", "memory, processors, threads, open files and storage", f"{_HERE}.resources:ResourceCollector"
+    ),
+    ListedCollector(
+        "tracemalloc", "memory that Python allocates, by line", f"{_HERE}.tracemalloc:TracemallocCollector"
+    ),
+    ListedCollector("python", "every call of a Python function", f"{_HERE}.python_calls:PythonCallCollector"),
+    ListedCollector("asyncio", "tasks of asyncio", f"{_HERE}.asyncio_tasks:AsyncioTaskCollector"),
+    ListedCollector(
+        "subprocesses",
+        "processes that the program starts, and what they take",
+        f"{_HERE}.subprocesses:SubprocessCollector",
+    ),
+    ListedCollector(
+        "data_loading",
+        "the time that the program waits for its next batch",
+        f"{_HERE}.data_loading:DataLoadingCollector",
+    ),
+    ListedCollector("torch", "operators and devices, by PyTorch's profiler", f"{_HERE}.torch:TorchCollector", "torch"),
+    ListedCollector("cupti", "kernels and copies of NVIDIA's devices", f"{_HERE}.cupti:CuptiCollector", "cupti"),
+    ListedCollector("nvml", "counters of NVIDIA's devices", f"{_HERE}.nvml:NvmlCollector", "pynvml"),
+)
+"""Stepscope's own. A collector is one module of this folder and one entry here."""
+OTHERS: Final = Extensions(
+    "collectors",
+    ListedCollector,
+    lambda listed: listed.name,
+    taken=lambda: [listed.name for listed in COLLECTORS],
+    about_of=lambda listed: listed.about,
+)
+"""Those of other distributions."""
+
+
+def all_collectors() -> dict[str, ListedCollector]:
+    """Return Stepscope's own collectors and those of others by name; the records of these are imported now."""
+    return {listed.name: listed for listed in (*COLLECTORS, *OTHERS.records())}
 
 
 def make_collector(collector: Collector | str) -> Collector:
     """Return a collector by its name, with its defaults; a collector is returned as it is.
 
     Raises:
-        UserError: there is none of this name.
+        UserError: there is none of this name, or it is another distribution's and cannot be made.
     """
     if not isinstance(collector, str):
         return collector
-    if collector not in COLLECTORS:
-        raise UserError(f"there is no collector {collector!r}. Expected one of: {', '.join(COLLECTORS)}.")
-    module, _, name = COLLECTORS[collector].partition(":")
-    made: Collector = getattr(import_module(module), name)()
-    return made
+    own = {listed.name: listed for listed in COLLECTORS}
+    if collector in own:
+        # Those of others are not looked for in vain.
+        return own[collector].make()
+    known = all_collectors()
+    if collector not in known:
+        raise UserError(f"there is no collector {collector!r}. Expected one of: {', '.join(known)}.")
+    try:
+        return known[collector].make()
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UserError(str(OTHERS.fail(known[collector], error))) from error

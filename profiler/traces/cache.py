@@ -21,6 +21,7 @@ from stepscope.profiler.traces.compression import unpacked, zstd_compress
 from stepscope.profiler.traces.error import TraceError
 from stepscope.profiler.traces.limits import Limits, limits_of_memory
 from stepscope.profiler.traces.losses import merged
+from stepscope.profiler.traces.reader import TraceReader
 from stepscope.profiler.traces.texts import BoundedTexts
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.records import crc32c
@@ -328,3 +329,12 @@ class CachedArguments:
                 _, oldest = self._unpacked.popitem(last=False)
                 self._bytes -= 0 if oldest is None else len(oldest.content)
         return block
+
+
+READER: Final = TraceReader(
+    name="cache",
+    about="a cache of Stepscope (.sstrace)",
+    sniff=lambda beginning: beginning.startswith(MAGIC),
+    read=lambda data, name, _notes, _limits: read_cache(data, name=name),
+    suffixes=(".sstrace",),
+)

@@ -4,6 +4,7 @@ Format: "Trace Event Format" of the Catapult project, as its importer and Perfet
 microseconds, possibly with decimals; here they are converted to nanoseconds from the decimal text.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -45,8 +46,11 @@ from stepscope.profiler.traces.flows import FlowEvents, join_flows
 from stepscope.profiler.traces.json_scan import Buffer, skip_space, skip_value
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME
 from stepscope.profiler.traces.lanes import ThreadKey, ThreadNames, order_and_name
+from stepscope.profiler.traces.limits import Limits
 from stepscope.profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged, moment
+from stepscope.profiler.traces.reader import TraceReader
 from stepscope.profiler.traces.samples import StackFrames, samples_of, slices_of_samples, stacks_of_events, with_slices
+from stepscope.profiler.traces.step_stats import step_stats_in
 from stepscope.profiler.traces.texts import shortened
 from stepscope.summary.cancellation import check_cancelled
 
@@ -62,6 +66,29 @@ _PLACED: Final = f"XBE{_INSTANTS}bneSTpFNOD()Cvstf"
 """Phases of events that have a time."""
 _MOST_EVENTS_OF_TENSORFLOW: Final = 1_000_000
 """TensorFlow's converter leaves out what comes after so many, and does not say so."""
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_WHITE_SPACE: Final = b" \t\r\n"
+_MOST_WHITE_SPACE: Final = 4096
+"""Bytes before the first bracket."""
+_EVENTS: Final = re.compile(rb'"traceEvents"\s*:\s*(?:\[|$)')
+_PHASE: Final = re.compile(rb'"ph"\s*:\s*"."')
+_BEFORE_EVENTS: Final = re.compile(rb'"(?:displayTimeUnit|deviceProperties|systemTraceEvents|stackFrames)"\s*:')
+"""Keys that only a trace has; what they hold may be longer than the beginning, with the events after it."""
+
+
+def begins_as_chrome(beginning: bytes) -> bool:
+    """Return whether a file whose first bytes these are is a Chrome trace, rather than some other JSON."""
+    text = beginning.removeprefix(_BYTE_ORDER_MARK).lstrip(_WHITE_SPACE)
+    if text[:1] == b"[":
+        return _PHASE.search(text) is not None
+    return text[:1] == b"{" and (_EVENTS.search(text) is not None or _BEFORE_EVENTS.search(text) is not None)
+
+
+def looks_like_json(data: bytes) -> bool:
+    """Return whether a file that begins with these bytes may be JSON."""
+    start = data[: _MOST_WHITE_SPACE + 3].removeprefix(_BYTE_ORDER_MARK).lstrip(_WHITE_SPACE)
+    following = start[1:].lstrip(_WHITE_SPACE)[:1]
+    return (start[:1] == b"{" and following in (b'"', b"}", b"")) or start[:1] == b"["
 
 
 def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_events: int = 1 << 62) -> Trace:
@@ -485,3 +512,23 @@ def _count_others(events: Events, tally: LossTally) -> None:
     nameless = np.flatnonzero(absent & ~empty)
     if len(nameless):
         tally.add("event without a phase", len(nameless), _event_text(events, int(nameless[0])))
+
+
+def _read(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Trace | None:
+    # A binary message may begin with a line feed, and then with what looks like JSON.
+    if data[:1] == b"\n" and step_stats_in(data, name, limits) is not None:
+        return None
+    return read_chrome(data, name=name, notes=notes, most_events=limits.events)
+
+
+READER: Final = TraceReader(
+    name="chrome",
+    about="a Chrome trace (JSON)",
+    sniff=begins_as_chrome,
+    read=_read,
+    # Also matches what PyTorch's profiler writes, ``*.pt.trace.json[.gz]``.
+    suffixes=(".trace.json", ".trace.json.gz", ".trace.json.zst"),
+    endings=(".json", ".json.gz", ".json.zst"),
+    accepts=looks_like_json,
+    reads_beginning=True,
+)

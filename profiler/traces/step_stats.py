@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from stepscope.profiler.step_stats import parse_step_stats
 from stepscope.profiler.timeline import TensorLifetime, TensorMemory, tensor_memory
 from stepscope.profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
 from stepscope.profiler.traces.build import (
@@ -24,10 +25,15 @@ from stepscope.profiler.traces.build import (
     find_steps,
     intern_used,
 )
-from stepscope.profiler.traces.limits import Limits
+from stepscope.profiler.traces.compression import BEGINNING
+from stepscope.profiler.traces.error import TraceError
+from stepscope.profiler.traces.limits import Limits, size_text
 from stepscope.profiler.traces.losses import MEMORY, REPEATED, TIME_RANGE, LossTally, merged, moment
+from stepscope.profiler.traces.reader import TraceReader
 from stepscope.profiler.traces.tensors import TENSOR_CATEGORY, tensor_arguments, tensor_slices, with_tensors
+from stepscope.profiler.traces.wire import LENGTH
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.errors import UserError
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 _LABEL: Final = re.compile(r"(?:\[[^]]*\] )?(.*?) = ([^ ()]*)\((.*)\)", re.DOTALL)
@@ -393,3 +399,52 @@ def _allocator_counters(memory: TensorMemory) -> tuple[Counter, ...]:
         if shown:
             counters.append(Counter("Allocators", allocator, "bytes", times, np.array(sizes, np.float64)))
     return tuple(counters)
+
+
+_BEGINS_TEXT: Final = re.compile(rb"[\s\x0b\x0c]*(?:#|[A-Za-z_][A-Za-z0-9_]*\s*[:{<]|\[)")
+_FIRST_DEVICE: Final = re.compile(rb"(?:\n" + LENGTH + rb"){1,2}\n[\x02-\x7f]/[a-z]+:", re.DOTALL)
+"""A device of TensorFlow in a StepStats, or in that of a RunMetadata: nodes of graphs have no names such as that."""
+_FIRST_DEVICE_IN_TEXT: Final = re.compile(rb"(?:\s|#[^\n]*\n)*(?:step_stats|dev_stats)\s*:?\s*[{<]")
+
+
+def step_stats_in(data: bytes, name: str, limits: Limits) -> StepStats | None:
+    """Return the StepStats in a file, alone or in a RunMetadata; None if there is none, or it is too large."""
+    if len(data) > limits.message_bytes:
+        return None
+    try:
+        return parse_step_stats(data, name=name)
+    except UserError:
+        return None
+
+
+def _begins_as_step_stats(beginning: bytes) -> bool:
+    return bool(_FIRST_DEVICE.match(beginning) or _FIRST_DEVICE_IN_TEXT.match(beginning))
+
+
+def _may_be_message(data: bytes) -> bool:
+    if _BEGINS_TEXT.match(data[:BEGINNING]):
+        return True
+    # The key of a field of any number: what the field is nobody knows, as newer writers may add some.
+    return bool(data) and data[0] >> 3 > 0 and data[0] & 7 in (0, 1, 2, 5)
+
+
+def _read(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Trace | None:
+    binary = data[:1] == b"\n" or not _BEGINS_TEXT.match(data[:BEGINNING])
+    most = limits.message_bytes if binary else limits.text_bytes
+    if len(data) > most:
+        raise TraceError(
+            f"{name} has {size_text(len(data))}, too much for a message{'' if binary else ' as text'}: nothing of it "
+            f"was read. Expected at most {size_text(most)}. Record fewer steps."
+        )
+    step_stats = step_stats_in(data, name, limits)
+    return None if step_stats is None else trace_of_step_stats(step_stats, notes=notes, most_nodes=limits.nodes)
+
+
+READER: Final = TraceReader(
+    name="step_stats",
+    about="a RunMetadata or StepStats message (binary or text)",
+    sniff=_begins_as_step_stats,
+    read=_read,
+    endings=(".pb", ".pb.gz", ".pb.zst", ".pbtxt"),
+    accepts=_may_be_message,
+)

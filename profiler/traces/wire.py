@@ -4,13 +4,16 @@ Format: https://protobuf.dev/programming-guides/encoding/
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.traces.json_scan import Buffer
 from stepscope.summary.kernels import kernel
+
+LENGTH: Final = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
+"""As a regular expression, the number that says how long a field is."""
 
 
 class Fields(NamedTuple):

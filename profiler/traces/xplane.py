@@ -8,6 +8,7 @@ What is shown is what OpenXLA's xprof shows (``xplane_to_trace_container.cc`` an
 regions of threads between their start and stop marks, no internal events; but all of it, not the first million.
 """
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +32,17 @@ from stepscope.profiler.traces.build import (
 from stepscope.profiler.traces.derived_lines import KERNEL, LINES, STATS, Kernels, derive
 from stepscope.profiler.traces.error import TraceError
 from stepscope.profiler.traces.losses import ARGUMENTS, INTERNAL, MEMORY, TIME_RANGE, LossTally, merged, moment
+from stepscope.profiler.traces.reader import TraceReader
 from stepscope.profiler.traces.texts import shortened
-from stepscope.profiler.traces.wire import Fields, XEventColumns, fields_of, scan_events, stat_numbers, varint_fields
+from stepscope.profiler.traces.wire import (
+    LENGTH,
+    Fields,
+    XEventColumns,
+    fields_of,
+    scan_events,
+    stat_numbers,
+    varint_fields,
+)
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.proto.xplane_pb2 import XEvent, XEventMetadata, XPlane, XStat
 
@@ -81,6 +91,11 @@ class _Line:
     name: str
     timestamp_ns: int
     events: XEventColumns
+
+
+_FIRST_PLANE: Final = re.compile(
+    rb"\n" + LENGTH + rb"(?:\x08" + LENGTH + rb")?\x12[\x01-\x7f](?:/(?:host|device):|Task Environment)", re.DOTALL
+)
 
 
 def looks_like_xplane(data: bytes) -> bool:
@@ -604,3 +619,14 @@ _COLUMNS: Final[Mapping[str, Any]] = {
 def _counter(process: str, name: str, series: str, times: list[int], values: list[float]) -> Counter:
     order = np.argsort(np.array(times, np.int64), kind="stable")
     return Counter(process, name, series, np.array(times, np.int64)[order], np.array(values, np.float64)[order])
+
+
+READER: Final = TraceReader(
+    name="xplane",
+    about="an .xplane.pb",
+    sniff=lambda beginning: _FIRST_PLANE.match(beginning) is not None,
+    read=lambda data, name, notes, limits: read_xplane(data, name=name, notes=notes, most_events=limits.events),
+    suffixes=(".xplane.pb",),
+    endings=(".pb", ".pb.gz", ".pb.zst"),
+    accepts=looks_like_xplane,
+)

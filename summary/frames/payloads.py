@@ -10,19 +10,21 @@ from numpy.typing import NDArray
 
 from stepscope.summary.contents import LARGEST_FRAME, Contents
 from stepscope.summary.frames.selection import Names, SelectionError, selected_series
-from stepscope.summary.kinds.audio import Audio
-from stepscope.summary.kinds.base import Payload, PayloadError
-from stepscope.summary.kinds.histogram import Histogram
-from stepscope.summary.kinds.image import Images
-from stepscope.summary.kinds.mesh import Mesh
-from stepscope.summary.kinds.pr_curve import PrCurve
-from stepscope.summary.kinds.registry import KINDS
-from stepscope.summary.kinds.tensor import Tensor
-from stepscope.summary.kinds.text import Text
+from stepscope.summary.kinds.base import ColumnType, Payload, PayloadError
+from stepscope.summary.kinds.registry import all_kinds, kind_named
 from stepscope.summary.series import Series
 
-_TENSOR_KINDS: Final = frozenset({"tensor", "pr_curves", "mesh"})
-
+_DTYPES: Final[Mapping[ColumnType, Any]] = {
+    "bool": pl.Boolean(),
+    "int": pl.Int64(),
+    "float": pl.Float64(),
+    "str": pl.String(),
+    "name": pl.Categorical(),
+    "bytes": pl.Binary(),
+    "list[int]": pl.List(pl.Int64),
+    "list[float]": pl.List(pl.Float64),
+    "list[str]": pl.List(pl.String),
+}
 _POINT: Final[Mapping[str, Any]] = {
     "run": pl.Categorical(),
     "tag": pl.Categorical(),
@@ -33,24 +35,24 @@ _ERROR: Final[Mapping[str, Any]] = {"error": pl.String()}
 _Row: TypeAlias = tuple[Any, ...]
 
 
-def histograms(
+def payload_table(
     contents: Contents,
+    kind: str,
     runs: Names = None,
     tags: Names = None,
     *,
     last: int | None = None,
     max_bytes: int = LARGEST_FRAME,
 ) -> pl.DataFrame:
-    """See `stepscope.summary.snapshot.Snapshot.histograms`."""
-    numbers = pl.List(pl.Float64)
-    left_out = ("nan", "positive_infinite", "negative_infinite", "below", "above")
-    columns = {"left": numbers, "right": numbers, "count": numbers, **dict.fromkeys(left_out, pl.Int64())}
-
-    def rows(series: Series, histogram: Histogram) -> list[_Row]:
-        counts = (getattr(histogram, name) for name in left_out)
-        return [(*(np.ascontiguousarray(column) for column in histogram.buckets.T), *counts)]
-
-    return _table(selected_series(contents, {"histograms"}, runs, tags), columns, rows, last, max_bytes)
+    """See `stepscope.summary.snapshot.Snapshot.table`."""
+    found = all_kinds().get(kind)
+    if found is None or found.table is None:
+        with_tables = ", ".join(name for name, each in all_kinds().items() if each.table)
+        raise SelectionError(f"there is no table of {kind!r}; expected one of {with_tables}")
+    table = found.table
+    columns = {name: _DTYPES[type_] for name, type_ in table.columns.items()}
+    chosen = selected_series(contents, {kind}, runs, tags)
+    return _table(chosen, columns, lambda series, payload: table.rows(payload), last, max_bytes)
 
 
 def tensors(
@@ -69,66 +71,15 @@ def tensors(
         "content": pl.Binary(),
     }
 
-    def rows(series: Series, payload: Tensor | PrCurve | Mesh) -> list[_Row]:
-        array = _array(payload)
+    def rows(series: Series, payload: Payload) -> list[_Row]:
+        array_of = kind_named(series.kind).array
+        assert array_of is not None
+        array = array_of(payload)
         little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
         return [(series.kind, array.dtype.name, list(array.shape), little_endian.tobytes())]
 
-    # What has no kind, or one that nobody here knows, is a tensor.
-    kinds = _TENSOR_KINDS | (contents.kinds - KINDS.keys())
+    kinds = {kind for kind in contents.kinds if kind_named(kind).array is not None}
     return _table(selected_series(contents, kinds, runs, tags), columns, rows, last, max_bytes)
-
-
-def images(
-    contents: Contents,
-    runs: Names = None,
-    tags: Names = None,
-    *,
-    last: int | None = None,
-    max_bytes: int = LARGEST_FRAME,
-) -> pl.DataFrame:
-    """See `stepscope.summary.snapshot.Snapshot.images`."""
-    columns = {"sample": pl.Int64(), "width": pl.Int64(), "height": pl.Int64(), "encoded": pl.Binary()}
-
-    def rows(series: Series, payload: Images) -> list[_Row]:
-        size = payload.width, payload.height
-        return [(sample, *size, encoded) for sample, encoded in enumerate(payload.encoded)]
-
-    return _table(selected_series(contents, {"images"}, runs, tags), columns, rows, last, max_bytes)
-
-
-def audio(
-    contents: Contents,
-    runs: Names = None,
-    tags: Names = None,
-    *,
-    last: int | None = None,
-    max_bytes: int = LARGEST_FRAME,
-) -> pl.DataFrame:
-    """See `stepscope.summary.snapshot.Snapshot.audio`."""
-    columns = {"sample": pl.Int64(), "content_type": pl.String(), "label": pl.String(), "encoded": pl.Binary()}
-
-    def rows(series: Series, payload: Audio) -> list[_Row]:
-        return [(sample, c.content_type, c.label, c.encoded) for sample, c in enumerate(payload.clips)]
-
-    return _table(selected_series(contents, {"audio"}, runs, tags), columns, rows, last, max_bytes)
-
-
-def texts(
-    contents: Contents,
-    runs: Names = None,
-    tags: Names = None,
-    *,
-    last: int | None = None,
-    max_bytes: int = LARGEST_FRAME,
-) -> pl.DataFrame:
-    """See `stepscope.summary.snapshot.Snapshot.texts`."""
-    columns = {"shape": pl.List(pl.Int64), "text": pl.List(pl.String)}
-
-    def rows(series: Series, payload: Text) -> list[_Row]:
-        return [(list(payload.strings.shape), payload.strings.reshape(-1).tolist())]
-
-    return _table(selected_series(contents, {"text"}, runs, tags), columns, rows, last, max_bytes)
 
 
 def to_arrays(frame: pl.DataFrame) -> list[NDArray[Any] | None]:
@@ -149,20 +100,10 @@ def to_arrays(frame: pl.DataFrame) -> list[NDArray[Any] | None]:
     return arrays
 
 
-def _array(payload: Tensor | PrCurve | Mesh) -> NDArray[Any]:
-    match payload:
-        case Tensor():
-            return payload.array
-        case PrCurve():
-            return payload.table
-        case Mesh():
-            return payload.rows
-
-
 def _table(
     chosen: Sequence[Series],
     columns: Mapping[str, Any],
-    rows_of: Callable[[Series, Payload], list[_Row]],
+    rows_of: Callable[[Series, Payload], Sequence[_Row]],
     last: int | None,
     max_bytes: int,
 ) -> pl.DataFrame:
@@ -171,8 +112,7 @@ def _table(
     values: list[list[Any]] = [[] for _ in schema]
     nothing = (None,) * len(columns)
     held = 0
-    for series, index, payload, error in _payloads(chosen, _checked_last(last)):
-        rows = rows_of(series, payload) if error is None else []
+    for series, index, rows, error in _rows(chosen, rows_of, _checked_last(last)):
         held += sum(_held_bytes(row) for row in rows)
         if held > max_bytes:
             raise SelectionError(
@@ -188,13 +128,15 @@ def _table(
     )
 
 
-def _payloads(chosen: Sequence[Series], last: int | None) -> Iterator[tuple[Series, int, Payload, str | None]]:
+def _rows(
+    chosen: Sequence[Series], rows_of: Callable[[Series, Payload], Sequence[_Row]], last: int | None
+) -> Iterator[tuple[Series, int, Sequence[_Row], str | None]]:
     for series in chosen:
         for index in range(0 if last is None else max(0, len(series) - last), len(series)):
             try:
-                yield series, index, series.read(index), None
+                yield series, index, rows_of(series, series.read(index)), None
             except PayloadError as error:
-                yield series, index, None, str(error)
+                yield series, index, (), str(error)
 
 
 def _checked_last(last: int | None) -> int | None:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_number
-from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.base import Kind, PayloadError, PayloadFile, Table
+from stepscope.summary.kinds.media_endings import media_ending
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
 from stepscope.summary.proto.plugin_data_pb2 import AudioPluginData
@@ -136,4 +137,38 @@ def _to_wav(frames: NDArray[np.int16], rate: int) -> bytes:
     return stream.getvalue()
 
 
-KIND: Final = Kind(PLUGIN_NAME, "audio", decode_audio)
+def _legacy_form(value: Summary.Value) -> Summary.Value:
+    """Return the first clip of audio in the field of its own."""
+    clips = decode_audio(value).clips
+    if not clips:
+        return value
+    if len(clips) > 1:
+        warnings.warn(
+            f"{value.tag!r} has {len(clips)} clips at a step; only the first is written, as the legacy form holds one. "
+            "Write each under a tag of its own, or without legacy=True.",
+            stacklevel=2,
+        )
+    with wave.open(BytesIO(clips[0].encoded)) as sound:
+        audio = Summary.Audio(
+            sample_rate=sound.getframerate(),
+            num_channels=sound.getnchannels(),
+            length_frames=sound.getnframes(),
+            encoded_audio_string=clips[0].encoded,
+            content_type=clips[0].content_type,
+        )
+    return Summary.Value(tag=value.tag, audio=audio)
+
+
+def _rows(found: Audio) -> list[tuple[Any, ...]]:
+    return [(sample, clip.content_type, clip.label, clip.encoded) for sample, clip in enumerate(found.clips)]
+
+
+KIND: Final = Kind(
+    plugin_name=PLUGIN_NAME,
+    decode=decode_audio,
+    about="one or several clips",
+    table=Table({"sample": "int", "content_type": "str", "label": "str", "encoded": "bytes"}, _rows),
+    files=lambda found: [PayloadFile(clip.encoded, media_ending(clip.encoded)) for clip in found.clips],
+    legacy_field="audio",
+    legacy_form=_legacy_form,
+)

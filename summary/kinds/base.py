@@ -1,13 +1,21 @@
 """What a kind of summary is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from numpy.typing import NDArray
 
 from stepscope.summary.proto.summary_pb2 import Summary
 
 Payload: TypeAlias = Any
 """What a kind decodes a value to: `Images`, `Histogram`, `Text`, ...; each kind documents its own."""
+
+ColumnType = Literal["bool", "int", "float", "str", "name", "bytes", "list[int]", "list[float]", "list[str]"]
+"""What a column of a table holds, besides nulls. Numbers are of 64 bits; a "name" is a text that many rows share, which
+takes four bytes a row."""
+POINT_COLUMNS: Final = ("run", "tag", "step", "wall_time", "error")
+"""Of every table of values; what a kind adds stands before the last."""
 
 
 class PayloadError(ValueError):
@@ -15,15 +23,47 @@ class PayloadError(ValueError):
 
 
 @dataclass(frozen=True)
+class Table:
+    """How the values of a kind are rows of a table."""
+
+    columns: Mapping[str, ColumnType]
+    """By name, in their order. Before them come run, tag, step and wall_time, after them error."""
+    rows: Callable[[Payload], Sequence[tuple[Any, ...]]]
+    """The rows of one decoded value, each with one element per column; a value without any gets a row of nulls."""
+
+
+class PayloadFile(NamedTuple):
+    """Part of a value as a file of its own, such as a picture."""
+
+    content: bytes
+    """The whole file."""
+    ending: str
+    """Of the file's name, such as ".png"."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of summary: its name in files, and how a value of it is decoded."""
+    """One kind of summary: its name in files, and what is done with a value of it."""
 
     plugin_name: str
     """The name in ``SummaryMetadata.plugin_data``, and so the kind's name everywhere here."""
-    legacy_field: str | None
-    """The field of ``Summary.Value`` that older writers use instead of a tensor, if there is one."""
     decode: Callable[[Summary.Value], Payload]
-    """Decodes both forms; raises `PayloadError`."""
+    """Decodes all forms; raises `PayloadError`. Values after the first of a tag need no metadata of their own."""
+    about: str
+    """What a value is, in a few words, such as "one or several pictures"."""
+    table: Table | None = None
+    """How values are rows of ``Snapshot.table(plugin_name)`` and ``stepscope export --kind plugin_name``; None where
+    they are in no table of their own."""
+    array: Callable[[Payload], NDArray[Any]] | None = None
+    """A decoded value as an array, for ``Snapshot.tensors()`` and ``stepscope export --kind tensors``; None where it is
+    not one array."""
+    files: Callable[[Payload], Sequence[PayloadFile]] | None = None
+    """A decoded value as files, which ``stepscope export --kind plugin_name -o FOLDER`` writes; None where it is not
+    made of any."""
+    legacy_field: str | None = None
+    """The field of ``Summary.Value`` that older writers use instead of a tensor, if there is one."""
+    legacy_form: Callable[[Summary.Value], Summary.Value] | None = None
+    """Gives a value the form that ``SummaryWriter(legacy=True)`` writes; None where there is no other."""
 
 
 @dataclass(frozen=True)

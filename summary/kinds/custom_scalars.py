@@ -113,4 +113,4 @@ def _checked_string(text: object) -> str:
     return text
 
 
-KIND: Final = Kind(PLUGIN_NAME, None, decode_layout)
+KIND: Final = Kind(plugin_name=PLUGIN_NAME, decode=decode_layout, about="how charts of scalars are laid out")

@@ -156,6 +156,8 @@ def _only_string(value: Summary.Value, name: str) -> bytes:
     return encoded
 
 
-KIND: Final = Kind(PLUGIN_NAME, None, decode_graph)
-KERAS_KIND: Final = Kind(KERAS_PLUGIN_NAME, None, decode_keras_model)
-FUNCTIONS_KIND: Final = Kind(FUNCTIONS_PLUGIN_NAME, None, decode_function_graphs)
+KIND: Final = Kind(plugin_name=PLUGIN_NAME, decode=decode_graph, about="a graph of operations")
+KERAS_KIND: Final = Kind(plugin_name=KERAS_PLUGIN_NAME, decode=decode_keras_model, about="a Keras model as its layers")
+FUNCTIONS_KIND: Final = Kind(
+    plugin_name=FUNCTIONS_PLUGIN_NAME, decode=decode_function_graphs, about="graphs of TensorFlow's functions"
+)

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_number
-from stepscope.summary.kinds.base import Kind, PayloadError, Prepared
+from stepscope.summary.kinds.base import Kind, PayloadError, Prepared, Table
 from stepscope.summary.kinds.histogram_binning import Counts, EdgeTable, Floats, binary_floats, equal_width_buckets
 from stepscope.summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
 from stepscope.summary.proto import summary_pb2
@@ -339,4 +339,21 @@ def tensorflow_table() -> EdgeTable:
     return EdgeTable(np.array([-e for e in reversed(positive)] + [0.0] + positive))
 
 
-KIND: Final = Kind(PLUGIN_NAME, "histo", decode_histogram)
+_LEFT_OUT: Final = ("nan", "positive_infinite", "negative_infinite", "below", "above")
+
+
+def _rows(found: Histogram) -> list[tuple[Any, ...]]:
+    counts = (getattr(found, name) for name in _LEFT_OUT)
+    return [(*(np.ascontiguousarray(column) for column in found.buckets.T), *counts)]
+
+
+KIND: Final = Kind(
+    plugin_name=PLUGIN_NAME,
+    decode=decode_histogram,
+    about="how many values fall in each bucket",
+    table=Table(
+        {"left": "list[float]", "right": "list[float]", "count": "list[float]", **dict.fromkeys(_LEFT_OUT, "int")},
+        _rows,
+    ),
+    legacy_field="histo",
+)

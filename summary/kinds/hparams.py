@@ -161,4 +161,4 @@ def _domain(name: str, value: HParamValue, allowed: Sequence[Any] | None) -> Lis
     return ListValue(values=[struct_value(element) for element in checked])
 
 
-KIND: Final = Kind(PLUGIN_NAME, None, decode_hparams)
+KIND: Final = Kind(plugin_name=PLUGIN_NAME, decode=decode_hparams, about="hyperparameters of a session")

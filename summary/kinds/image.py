@@ -1,19 +1,25 @@
 """Images: one or several pictures of one size at a step."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from stepscope.summary.kinds.base import Kind, PayloadError, Prepared
-from stepscope.summary.kinds.pixels import checked_nhwc, compact_copy, levels, to_png
+from stepscope.summary.kinds.base import Kind, PayloadError, PayloadFile, Prepared, Table
+from stepscope.summary.kinds.media_endings import media_ending
+from stepscope.summary.kinds.pixels import checked_nhwc, compact_copy, levels, png_of, to_png
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
 from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "images"
+_GRID_COLUMNS: Final = 8
+"""Of a grid of pictures, as in PyTorch's ``make_grid``."""
+_CHANNELS: Final = {"L": 1, "RGB": 3, "RGBA": 4}
 
 
 @dataclass(frozen=True)
@@ -84,4 +90,41 @@ def _size(text: bytes) -> int:
     return int(text)
 
 
-KIND: Final = Kind(PLUGIN_NAME, "image", decode_images)
+def _legacy_form(value: Summary.Value) -> Summary.Value:
+    """Return an image in the field of its own, several pictures as one grid."""
+    from PIL import Image
+
+    found = decode_images(value)
+    encoded = found.encoded[0] if len(found.encoded) == 1 else _grid(found.encoded, found.width, found.height)
+    with Image.open(BytesIO(encoded)) as picture:
+        channels = _CHANNELS.get(picture.mode, 3)
+        image = Summary.Image(
+            height=picture.height, width=picture.width, colorspace=channels, encoded_image_string=encoded
+        )
+    return Summary.Value(tag=value.tag, image=image)
+
+
+def _grid(encoded: Sequence[bytes], width: int, height: int) -> bytes:
+    from PIL import Image
+
+    columns = min(len(encoded), _GRID_COLUMNS)
+    pictures = [Image.open(BytesIO(each)) for each in encoded]
+    grid = Image.new(pictures[0].mode, (columns * width, math.ceil(len(encoded) / columns) * height))
+    for place, picture in enumerate(pictures):
+        grid.paste(picture, (place % columns * width, place // columns * height))
+    return png_of(grid)
+
+
+def _rows(found: Images) -> list[tuple[Any, ...]]:
+    return [(sample, found.width, found.height, encoded) for sample, encoded in enumerate(found.encoded)]
+
+
+KIND: Final = Kind(
+    plugin_name=PLUGIN_NAME,
+    decode=decode_images,
+    about="one or several pictures of one size",
+    table=Table({"sample": "int", "width": "int", "height": "int", "encoded": "bytes"}, _rows),
+    files=lambda found: [PayloadFile(encoded, media_ending(encoded)) for encoded in found.encoded],
+    legacy_field="image",
+    legacy_form=_legacy_form,
+)

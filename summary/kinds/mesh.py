@@ -165,4 +165,9 @@ def _colors(colors: Any, points: NDArray[Any], name: str) -> NDArray[np.uint8]:
     return np.asarray(np.rint(shades.astype(np.float64) * scale), dtype=np.uint8)
 
 
-KIND: Final = Kind(PLUGIN_NAME, None, decode_mesh)
+KIND: Final = Kind(
+    plugin_name=PLUGIN_NAME,
+    decode=decode_mesh,
+    about="part of a mesh or point cloud",
+    array=lambda found: found.rows,
+)

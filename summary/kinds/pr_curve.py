@@ -222,4 +222,9 @@ def _checked_weights(weights: Any, count: int, name: str) -> NDArray[np.float64]
     return np.broadcast_to(array, (count,))
 
 
-KIND: Final = Kind(PLUGIN_NAME, None, decode_pr_curve)
+KIND: Final = Kind(
+    plugin_name=PLUGIN_NAME,
+    decode=decode_pr_curve,
+    about="what a classifier gets right at each threshold",
+    array=lambda found: found.table,
+)

@@ -42,5 +42,7 @@ def decode_run_metadata(value: Summary.Value) -> RunMetadata:
         raise PayloadError(f"expected a RunMetadata message, got {parts.item()[:20]!r}...: {error}") from error
 
 
-KIND: Final = Kind(PLUGIN_NAME, None, decode_run_metadata)
-TAGGED_KIND: Final = Kind(TAGGED_PLUGIN_NAME, None, decode_run_metadata)
+KIND: Final = Kind(plugin_name=PLUGIN_NAME, decode=decode_run_metadata, about="what was recorded of one step")
+TAGGED_KIND: Final = Kind(
+    plugin_name=TAGGED_PLUGIN_NAME, decode=decode_run_metadata, about="what was recorded of one step, under a tag"
+)

@@ -54,4 +54,4 @@ def decode_scalar(value: Summary.Value) -> float:
     return float(array.item())
 
 
-KIND: Final = Kind(PLUGIN_NAME, "simple_value", decode_scalar)
+KIND: Final = Kind(plugin_name=PLUGIN_NAME, decode=decode_scalar, about="one number", legacy_field="simple_value")

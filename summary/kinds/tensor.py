@@ -59,4 +59,9 @@ def decode_tensor(value: Summary.Value) -> Tensor:
     return Tensor(real_or_complex_numbers(value.tensor))
 
 
-KIND: Final = Kind(PLUGIN_NAME, None, decode_tensor)
+KIND: Final = Kind(
+    plugin_name=PLUGIN_NAME,
+    decode=decode_tensor,
+    about="numbers of any shape and dtype",
+    array=lambda found: found.array,
+)

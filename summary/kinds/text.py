@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import with_values
-from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.base import Kind, PayloadError, Table
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
 from stepscope.summary.proto.summary_pb2 import Summary
@@ -63,4 +63,12 @@ def decode_text(value: Summary.Value) -> Text:
     return Text(decoded)
 
 
-KIND: Final = Kind(PLUGIN_NAME, None, decode_text)
+KIND: Final = Kind(
+    plugin_name=PLUGIN_NAME,
+    decode=decode_text,
+    about="one string, or a table of strings",
+    table=Table(
+        {"shape": "list[int]", "text": "list[str]"},
+        lambda found: [(list(found.strings.shape), found.strings.reshape(-1).tolist())],
+    ),
+)

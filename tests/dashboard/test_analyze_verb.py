@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stepscope.dashboard.cli.main import main
-from stepscope.profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
+from stepscope.profiler.analysis.report import DIGEST, analyses
 from tests.profiler.analysis.kineto import Event, operator, step
 from tests.profiler.analysis.test_device import GEMM, events
 
@@ -60,9 +60,8 @@ def test_tables_as_json(path: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_table_is_printed(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", path, path, "--before", path, "--table", "all", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    changes = [f"changed_{what}" for what in CHANGES]
-    assert [list(each["tables"]) for each in found["traces"]] == [[*TABLES, *changes]] * 2
-    assert list(found["tables"]) == list(RANK_TABLES)
+    assert [list(each["tables"]) for each in found["traces"]] == [[*analyses("trace"), *analyses("changes")]] * 2
+    assert list(found["tables"]) == list(analyses("ranks"))
     assert main(["analyze", path, "--table", "all", "--top", "0"]) == 0
     assert "critical_path_parts" in capsys.readouterr().out
 

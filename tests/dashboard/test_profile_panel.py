@@ -713,7 +713,7 @@ def test_rank_tables_are_the_analyses() -> None:
     answer = answer_of(studies_of(contents), asked("ranks"), sources[0].id, sources)
     facts = {rank: Facts(content) for rank, content in enumerate(contents.values())}
     for table in answer.tables:
-        assert_frame_equal(table.frame, report.RANK_TABLES[table.name][1](facts))
+        assert_frame_equal(table.frame, report.analyses("ranks")[table.name].table(facts))
     assert [row["waiting_ns"] for row in rows(answer.tables[2])] == [0, 10_000]
 
 
@@ -864,12 +864,8 @@ def test_hostile_names_stay_names() -> None:
 
 
 def test_no_two_columns_of_a_table_have_one_heading() -> None:
-    facts = Facts(tiny())
-    frames = {name: report.table(facts, name) for name in report.TABLES}
-    frames |= {name: make({0: facts, 1: facts}) for name, (_, make) in report.RANK_TABLES.items()}
-    frames |= {what: compare(facts, facts, what=what) for what in report.CHANGES}
-    for name, frame in frames.items():
-        found = list(headings(frame.columns).values())
+    for name, analysis in report.analyses().items():
+        found = list(headings(list(analysis.by_name), analysis.by_name).values())
         assert sorted(found) == sorted(set(found)), name
     assert headings(["change_ns", "change_percent", "percent"]) == {
         "change_ns": "Change",

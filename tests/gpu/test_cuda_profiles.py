@@ -18,7 +18,7 @@ from stepscope.profiler.analysis.kernels import kernels
 from stepscope.profiler.analysis.memcpys import memcpys
 from stepscope.profiler.analysis.memory import memory_peaks
 from stepscope.profiler.analysis.queue import launch_summary
-from stepscope.profiler.analysis.report import TABLES, table
+from stepscope.profiler.analysis.report import analyses, table
 from stepscope.profiler.step_stats import load_step_stats
 from stepscope.profiler.timeline import chrome_trace
 from stepscope.profiler.trace import Trace
@@ -238,7 +238,7 @@ def test_the_step_stats_of_torch_are_those_of_tensorflow(torch_loop: Recorded) -
     assert "unknown" not in shown
 
 
-@pytest.mark.parametrize("name", sorted(TABLES))
+@pytest.mark.parametrize("name", sorted(analyses("trace")))
 def test_every_analysis_takes_both_traces(name: str, request: pytest.FixtureRequest) -> None:
     reasons = {program: missing(package) for program, package in (("plain", "cupti"), ("torch_loop", "torch"))}
     if all(reasons.values()):

@@ -26,7 +26,7 @@ from stepscope.dashboard.panels.profile.table import MOST_ROWS, Table
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from stepscope.dashboard.traces.studies import Studies
 from stepscope.profiler.analysis import report
-from stepscope.profiler.analysis.compare import compare
+from stepscope.profiler.analysis.compare import CHANGES, compare
 from stepscope.profiler.analysis.kernels import kernels
 from stepscope.profiler.analysis.members import BUCKETS
 from stepscope.profiler.analysis.operators import operators
@@ -209,13 +209,13 @@ def test_ranks_are_the_analyses(studies: Studies, peer: Peer) -> None:
     sources = [source_of(peer(f"hta/sampled_rank-{rank}.json.gz")) for rank in (0, 1)]
     answer = shown(studies, asked("ranks"), *sources)
     facts = {rank: studies.get(each).facts for rank, each in enumerate(sources)}
-    assert [table.name for table in answer.tables] == list(report.RANK_TABLES)
+    assert [table.name for table in answer.tables] == list(report.analyses("ranks"))
     for table in answer.tables:
-        assert_frame_equal(table.frame, report.RANK_TABLES[table.name][1](facts))
+        assert_frame_equal(table.frame, report.analyses("ranks")[table.name].table(facts))
         check_rows(table)
 
 
-@pytest.mark.parametrize("what", report.CHANGES)
+@pytest.mark.parametrize("what", CHANGES)
 def test_changes_are_the_analyses(studies: Studies, peer: Peer, what: Any) -> None:
     before, after = (source_of(peer(f"hta/{name}.json.gz")) for name in ("diff_control", "diff_test"))
     (table,) = shown(studies, asked("diff", before=before.id, changed=what), after, before).tables

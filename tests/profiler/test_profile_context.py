@@ -13,7 +13,7 @@ from google.protobuf import text_format
 from stepscope import profiler
 from stepscope.profiler import annotate
 from stepscope.profiler.analysis.facts import Facts
-from stepscope.profiler.analysis.report import TABLES, table
+from stepscope.profiler.analysis.report import analyses, table
 from stepscope.profiler.collectors.base import Collected, Record, RecordingClock, stream_lane
 from stepscope.profiler.process import _process as running
 from stepscope.profiler.profile_context import ProfileContext
@@ -124,7 +124,7 @@ def test_all_analyses_can_be_made_of_a_dump(tmp_path: Path) -> None:
     with ProfileContext(tmp_path / "out", [0, 1], [1], collectors=[]) as context:
         train(context, 2)
     facts = Facts(load_trace(str(tmp_path / "out" / "profile_1")))
-    tables = {name: table(facts, name) for name in TABLES}
+    tables = {name: table(facts, name) for name in analyses("trace")}
     assert sorted(tables["tfprof_op"]["op"]) == ["model/layer_0", "model/layer_1"]
     assert tables["steps"].height == 2
 

@@ -312,8 +312,7 @@ def test_a_forked_child_does_not_keep_the_port(tmp_path: Path) -> None:
     code = """
 import os, socket, sys
 import stepscope.profiler.server
-from stepscope import profiler
-server = profiler.server.start(0)
+server = stepscope.profiler.server.start(0)
 begin, end = os.pipe()
 child = os.fork()
 if not child:

@@ -9,116 +9,25 @@ from stepscope.dashboard.panels.profile import slices, texts
 from stepscope.dashboard.panels.profile.settings import KEYS, Asked
 from stepscope.dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
 from stepscope.dashboard.server.numbers import counted
+from stepscope.dashboard.traces.sources import TraceUnavailableError
 from stepscope.dashboard.traces.studies import Study
-from stepscope.profiler.analysis.compare import basis_of, compare
+from stepscope.profiler.analysis.compare import CHANGES, basis_of
 from stepscope.profiler.analysis.kernels import KernelKey, kernel_key, kernels
 from stepscope.profiler.analysis.memcpys import direction_of, memory_of
-from stepscope.profiler.analysis.operators import Key, operators
-from stepscope.profiler.analysis.report import RANK_TABLES
+from stepscope.profiler.analysis.operators import Key, columns_by, operators
+from stepscope.profiler.analysis.records import Analysis
+from stepscope.profiler.analysis.report import OTHERS, analyses, is_of_others
 from stepscope.profiler.analysis.roofline import roofline
 from stepscope.profiler.analysis.slices import slices_by_category
 from stepscope.profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, explain
+from stepscope.summary.cancellation import Cancelled
 
 if TYPE_CHECKING:
     import polars as pl
 
-NO_DEVICE: Final = (
-    "No device activity was recorded. Record with CUDA or ROCm activities "
-    "(torch.profiler: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])."
-)
-NO_OPERATORS: Final = (
-    "The trace has no operators. Record with the host's activities (torch.profiler: ProfilerActivity.CPU). "
-    "What it has is under Slices."
-)
-NO_MEMORY: Final = (
-    "No allocations were recorded. Record with profile_memory=True, or with StepStats' memory statistics."
-)
-NO_STACKS: Final = "No call stacks were recorded. Record with with_stack=True, or record Python functions."
-NO_FLOPS: Final = (
-    "No FLOPs are known. Record with record_shapes=True: those of matrix products and sums follow from their shapes."
-)
-NO_STEPS: Final = "The trace has no slices, so there are no steps."
-NO_COPIES: Final = "No copies were recorded. " + NO_DEVICE
-NO_STEP_STATS: Final = (
-    "These views are of TensorFlow's StepStats. Choose a trace that an event file holds as RunMetadata."
-)
 OUTPUT_TENSORS: Final = (
     "Output tensors count, from their maker to their last user; the Timeline has what the allocators say."
 )
-NO_COLLECTIVES: Final = "No collective ran on all of these ranks, so none waited for another."
-
-TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
-    "kernels": ("Kernels", "What ran on devices, by name."),
-    "memcpys": ("By direction", "Copies and memsets by direction and host memory."),
-    "copy_sizes": ("By size", "Many small copies cost more than one large one: each has to be launched."),
-    "bandwidth": ("Bandwidth", "Of the copies that ran, in GB/s, over its changes."),
-    "utilization": ("Utilization", "Over the time from the first step's start to the last one's end."),
-    "temporal": ("Busy and idle", "A device's time from its first activity to its last."),
-    "work": ("What ran at once", "Busy time by which kinds of work ran together."),
-    "idle": (
-        "Idle time of streams by cause",
-        "Host wait: the next activity was not launched yet. Kernel wait: what starting a kernel costs. "
-        "Other: usually waiting for another stream.",
-    ),
-    "overlap": ("Communication behind computation", "How much of the communication nothing waited for."),
-    "queue": ("Queue", "Launches that were pending on each stream, over the changes of that number."),
-    "launches": (
-        "Launches",
-        "Delays from a launch's end to its activity's start. Short: shorter than its launch. Late, slow: over 100 µs.",
-    ),
-    "memory": ("Peaks", "The most that each device held."),
-    "memory_at_peak": ("Alive at the peak", "What the trace saw allocated; the rest of the peak is older."),
-    "memory_by_module": (
-        "By module",
-        "What the operators of each module (layer) allocated themselves, and what of it was alive at the peak.",
-    ),
-    "memory_by_operator": ("By operator", "Bytes that operators allocated themselves."),
-    "critical_path": ("What bounds the time", "The chain of work and waiting that decided how long the trace took."),
-    "critical_path_parts": ("Part by part", "The critical path in order of time."),
-    "steps": ("Steps", "Time of each step by category; if several overlap, time counts for the first."),
-    "input": ("Verdict", "Loading data counts where nothing else goes on."),
-    "code": ("By line of the program", "A frame's own time is that of the operators it calls itself."),
-    "advice": ("Advice", "The checks of tfprof's advisor."),
-    "ranks": ("Ranks", "The mean step of each rank: every time is a mean per step, of the rank's complete steps."),
-    "stragglers": (
-        "Stragglers",
-        "Which ranks came last to collectives, and what that cost the others: sums over all steps.",
-    ),
-    "collectives": ("Collectives", "Wait and transfer of each rank in each collective that all took part in."),
-}
-EMPTY: Final[Mapping[str, str]] = {
-    "memcpys": NO_COPIES,
-    "copy_sizes": "No copy says how many bytes it moved.",
-    "bandwidth": "No copy states its bandwidth.",
-    "memory": NO_MEMORY,
-    "memory_at_peak": "Allocations are not known one by one. " + NO_MEMORY,
-    "memory_by_module": "Which modules allocate is not known: record with with_stack=True or with_modules=True.",
-    "memory_by_operator": "Allocations are not known one by one. " + NO_MEMORY,
-    "critical_path": "The trace has no host and device activity to make a path of.",
-    "critical_path_parts": "The trace has no host and device activity to make a path of.",
-    "steps": NO_STEPS,
-    "code": NO_STACKS,
-    "advice": NO_STEP_STATS,
-    "ranks": "Choose the traces of the other ranks above.",
-    "stragglers": NO_COLLECTIVES,
-    "collectives": NO_COLLECTIVES,
-    "queue": "No launch says what it launched. " + NO_DEVICE,
-}
-TOTALS: Final[Mapping[str, tuple[str, ...]]] = {
-    "memcpys": ("count", "bytes", "total_ns"),
-    "copy_sizes": ("count", "total_ns"),
-    "work": (),
-    "kernels": ("count", "total_ns", "percent"),
-    "memory_at_peak": (),
-    "memory_by_module": ("allocations", "bytes", "peak_bytes", "kept_bytes"),
-    "memory_by_operator": ("allocations", "bytes", "kept_bytes"),
-    "critical_path": ("duration_ns", "parts", "percent"),
-    "code": ("calls", "cpu_ns", "accelerator_ns", "self_ns"),
-    "stragglers": ("last", "caused_waiting_ns", "own_waiting_ns"),
-    "collectives": ("duration_ns", "transfer_ns", "waiting_ns"),
-}
-OPERATOR_TOTALS: Final = ("calls", "host_self_ns", "device_self_ns")
-TFPROF_TOTALS: Final = ("occurrences", "bytes", "cpu_ns", "accelerator_ns", "self_ns")
 
 
 def tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: Study | None) -> list[Table]:
@@ -185,7 +94,9 @@ def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: S
         case "ranks":
             return rank_tables(study, ranks)
         case "diff":
-            return [] if before is None else [change_table(before, study, asked)]
+            return [] if before is None else [change_table(before, study, asked), *_other_changes(before, study, asked)]
+        case "plugins":
+            return [other_table(study, analysis) for analysis in OTHERS.records() if analysis.of == "trace"]
         case _:
             assert_never(asked.page)
 
@@ -199,27 +110,57 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
     frame = study.table(name)
     if step_stats_only and not is_step_stats(study):
         frame = frame.clear()
-    title, about = TABLE_TITLES[name]
+    analysis = analyses("trace")[name]
+    about = analysis.description
     if name == "memory" and is_step_stats(study):
         about = f"{about} {OUTPUT_TENSORS}"
     if name == "critical_path":
         about = f"{about} {_explained(frame)}".rstrip()
-    totals = TOTALS.get(name, ())
-    if name == "steps":
-        totals = tuple(column for column in frame.columns if column.endswith("_ns") and column != "start_ns")
     return Table(
         name=name,
-        title=title,
+        title=analysis.title,
         about=about,
         frame=frame,
-        empty=EMPTY.get(name, NO_DEVICE),
-        totals=totals,
+        empty=analysis.empty,
+        totals=analysis.totals,
         at=_places(study, name, frame),
         trace=study.source.id,
         start_ns=study.start_ns,
+        columns=analysis.by_name,
         bars=name != "steps",
         hidden=("value",) if name == "advice" else (),
         tree=name == "code",
+    )
+
+
+def other_table(study: Study, analysis: Analysis) -> Table:
+    """Return the table of another distribution's analysis of a trace."""
+    return _of_others(study, analysis, analysis.name, study.facts)
+
+
+def _of_others(study: Study, analysis: Analysis, key: object, *given: object) -> Table:
+    """Return the table that another distribution's analysis makes of what it is given, or why it makes none."""
+    import polars as pl
+
+    frame, empty = pl.DataFrame(), analysis.empty
+    try:
+        made = study.kept(("of others", key), analysis.about, lambda: analysis.table(*given))
+        # What has no column is no table.
+        frame = made if made.columns else frame
+    except (Cancelled, TraceUnavailableError):
+        raise
+    except Exception as error:
+        empty = f"{OTHERS.fail(analysis, error)}."
+    return Table(
+        name=analysis.name,
+        title=analysis.title or analysis.about[:1].upper() + analysis.about[1:],
+        about=analysis.description,
+        frame=frame,
+        empty=empty,
+        totals=analysis.totals,
+        trace=study.source.id if analysis.of == "trace" else "",
+        start_ns=study.start_ns,
+        columns=analysis.by_name,
     )
 
 
@@ -262,14 +203,16 @@ def operator_table(study: Study, asked: Asked) -> Table:
         of = _numbers(groups, first, frame[first].to_list())
         return found, slices.groups_of(study, groups, of, members, same=first == "name", alone=False)
 
+    analysis = analyses("trace")["operators"]
     found, groups = study.kept(("operator evidence", asked.by), "their calls", work_out)
     return Table(
         name="operators",
-        title="Operators",
-        about="Self times add up to the time of all operators; totals count nested ones again.",
+        title=analysis.title,
+        about=analysis.description,
         frame=frame,
-        empty=NO_OPERATORS,
-        totals=OPERATOR_TOTALS,
+        empty=analysis.empty,
+        totals=analysis.totals,
+        columns={column.name: column for column in columns_by(asked.by)},
         at=found.at,
         trace=study.source.id,
         start_ns=study.start_ns,
@@ -306,14 +249,16 @@ def slice_table(study: Study, asked: Asked) -> Table:
         of = _numbers(groups, "category", frame["category"].to_list())
         return found, slices.groups_of(study, groups, of, members, same=False, alone=True)
 
+    analysis = analyses("trace")["slices"]
     found, groups = study.kept(("slice evidence", by_category), "the slices of each name", work_out)
     return Table(
         name="slices",
-        title="Slices",
-        about="Whatever they are: annotations, functions, operators, kernels. Own times are without what lies inside.",
+        title=analysis.title,
+        about=analysis.description,
         frame=frame,
-        empty="The trace has no slices. Choose another trace, or record again.",
-        totals=("count", "self_ns"),
+        empty=analysis.empty,
+        totals=analysis.totals,
+        columns=analysis.by_name,
         at=found.at,
         trace=study.source.id,
         start_ns=study.start_ns,
@@ -326,7 +271,7 @@ def slice_table(study: Study, asked: Asked) -> Table:
 def kernel_table(study: Study, asked: Asked) -> Table:
     """Return kernels by name, put together by stem or by category if asked."""
     frame = study.table("kernels")
-    title, about = TABLE_TITLES["kernels"]
+    analysis = analyses("trace")["kernels"]
     by: KernelKey = "name" if asked.grouping == "none" else asked.grouping
 
     def work_out() -> tuple[slices.Evidence, Groups | None]:
@@ -341,11 +286,12 @@ def kernel_table(study: Study, asked: Asked) -> Table:
     found, groups = study.kept(("kernel evidence", by), "their calls", work_out)
     return Table(
         name="kernels",
-        title=title,
-        about=about,
+        title=analysis.title,
+        about=analysis.description,
         frame=frame,
-        empty=NO_DEVICE,
-        totals=TOTALS["kernels"],
+        empty=analysis.empty,
+        totals=analysis.totals,
+        columns=analysis.by_name,
         at=found.at,
         trace=study.source.id,
         start_ns=study.start_ns,
@@ -398,24 +344,20 @@ def losses_words(study: Study) -> list[str]:
 def tfprof_table(study: Study, asked: Asked) -> Table:
     """Return one of tfprof's views, of StepStats only."""
     frame = study.table(f"tfprof_{asked.tfprof}")
-    about = {
-        "scope": "A row per name scope and node; the total adds what lies inside.",
-        "graph": "A row per node; the total adds everything that the node needs.",
-        "op": "A row per op type.",
-    }[asked.tfprof]
+    analysis = analyses("trace")[f"tfprof_{asked.tfprof}"]
     frame = frame if is_step_stats(study) else frame.clear()
     at = slices.named_places(study, study.facts.operator_slices, frame)
-    totals = () if asked.tfprof == "scope" else TFPROF_TOTALS
     return Table(
-        f"tfprof_{asked.tfprof}",
-        "Nodes" if asked.tfprof == "graph" else "Scopes" if asked.tfprof == "scope" else "Op types",
+        analysis.name,
+        analysis.title,
         frame,
-        NO_STEP_STATS,
-        about,
-        totals,
+        analysis.empty,
+        analysis.description,
+        analysis.totals,
         at,
         study.source.id,
         study.start_ns,
+        columns=analysis.by_name,
     )
 
 
@@ -431,18 +373,18 @@ def roofline_table(study: Study, asked: Asked) -> Table:
     if frame["bound_by"].is_null().all():
         frame = frame.drop("efficiency_percent", "bound_by")
     at = slices.named_places(study, study.facts.operator_slices, frame)
-    about = "Operators whose FLOPs are known; of nested ones the outermost. Efficiency is of the nearer of both peaks."
+    analysis = analyses("trace")["roofline"]
     return Table(
         name="roofline",
-        title="Operators",
+        title=analysis.title,
         frame=frame,
-        empty=NO_FLOPS,
-        about=about,
-        totals=("flops", "time_ns"),
+        empty=analysis.empty,
+        about=analysis.description,
+        totals=analysis.totals,
         at=at,
         trace=study.source.id,
         start_ns=study.start_ns,
-        moments=(),
+        columns=analysis.by_name,
     )
 
 
@@ -453,19 +395,40 @@ def rank_tables(study: Study, ranks: Mapping[int, Study]) -> list[Table]:
     facts = {rank: each.facts for rank, each in ranks.items()}
     key = tuple((rank, each.source.id, each.source.version) for rank, each in ranks.items())
     made = []
-    for name, (what, make) in RANK_TABLES.items():
-        frame = study.kept((name, key), what, partial(make, facts))
-        title, about = TABLE_TITLES[name]
-        made.append(Table(name, title, frame, EMPTY[name], about, TOTALS.get(name, ())))
+    for name, analysis in analyses("ranks").items():
+        if is_of_others(analysis):
+            made.append(_of_others(study, analysis, (name, key), facts))
+            continue
+        frame = study.kept((name, key), analysis.about, partial(analysis.table, facts))
+        made.append(
+            Table(
+                name,
+                analysis.title,
+                frame,
+                analysis.empty,
+                analysis.description,
+                analysis.totals,
+                columns=analysis.by_name,
+            )
+        )
     return made
+
+
+def _other_changes(before: Study, after: Study, asked: Asked) -> list[Table]:
+    """Return what other distributions' analyses say of what changed from one trace to another."""
+    key = (asked.per, before.source.id, before.source.version)
+    return [
+        _of_others(after, analysis, (analysis.name, key), before.facts, after.facts, asked.per)
+        for analysis in OTHERS.records()
+        if analysis.of == "changes"
+    ]
 
 
 def change_table(before: Study, after: Study, asked: Asked) -> Table:
     """Return what changed from one trace to another."""
     key = ("changed", asked.changed, asked.per, before.source.id, before.source.version)
-    frame = after.kept(
-        key, "what changed", lambda: compare(before.facts, after.facts, what=asked.changed, per=asked.per)
-    )
+    analysis = CHANGES[asked.changed]
+    frame = after.kept(key, "what changed", lambda: analysis.table(before.facts, after.facts, asked.per))
     at: Places = ()
     match asked.changed:
         case "operators":
@@ -476,23 +439,17 @@ def change_table(before: Study, after: Study, asked: Asked) -> Table:
             pass
         case _:
             assert_never(asked.changed)
-    about = {
-        "steps": "Time of the steps by category",
-        "operators": "Host time by name; rows lead to the longest call in the later trace",
-        "kernels": "Time by name; rows lead to the longest call in the later trace",
-    }[asked.changed]
     basis = basis_of(before.facts, after.facts, asked.per)
-    # Times of operators count nested ones again, and means of calls add up to nothing.
-    adds_up = asked.changed != "operators" and basis.per != "call"
     return Table(
-        f"changed_{asked.changed}",
-        "Largest changes first",
+        analysis.name,
+        analysis.title,
         frame,
-        "Neither trace has any of these.",
-        f"{about}. Compared: {basis.words}.",
-        ("before_ns", "after_ns", "change_ns") if adds_up else (),
+        analysis.empty,
+        f"{analysis.description}. Compared: {basis.words}.",
+        # Means of calls add up to nothing.
+        () if basis.per == "call" else analysis.totals,
         at,
         after.source.id,
         after.start_ns,
-        hidden=("basis",),
+        columns=analysis.by_name,
     )

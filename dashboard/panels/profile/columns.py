@@ -1,108 +1,59 @@
 """Tables of analyses as a grid's columns and rows; ``profile/web/index.ts`` has the functions that the columns name."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from stepscope.dashboard.panels.profile.messages import NameParams
 from stepscope.dashboard.panels.profile.rows import totals
 from stepscope.dashboard.panels.profile.table import Table
 from stepscope.dashboard.traces.headings import headings
+from stepscope.profiler.analysis.records import Format
 
 if TYPE_CHECKING:
     import polars as pl
 
-HIDDEN: Final = frozenset({"slice", "depth", "path"})
-"""Columns that other columns show."""
-ABOUT: Final[Mapping[str, str]] = {
-    "self_ns": "Own time, without that of what lies inside",
-    "host_self_ns": "Time on the host without that of the operators it calls and of its runtime calls",
-    "host_total_ns": "Time on the host with all it calls; nested operators count in both, so it does not add up",
-    "device_self_ns": "Time on the device of what the operator itself launched",
-    "device_total_ns": "Time on the device with what the operators it calls launched",
-    "tensor_core_eligible": "Whether the operator could use tensor cores",
-    "tensor_core_self_percent": "Share of its own device time in kernels that use tensor cores",
-    "tensor_core_total_percent": "Share of its total device time in kernels that use tensor cores",
-    "tensor_cores": "Whether the kernel's name says that it uses tensor cores",
-    "blocks_per_sm": "Mean, weighted by duration; below 1, multiprocessors stay empty",
-    "occupancy_percent": "Estimated achieved occupancy: mean, weighted by duration",
-    "start_ns": "Since the beginning of the trace, as on the Timeline",
-    "end_ns": "Since the beginning of the trace; empty for what the trace does not show freed",
-    "time_ns": "Since the beginning of the trace, as on the Timeline",
-    "delay_p95_ns": "95th percentile of the delay from a launch's end to its activity's start",
-    "full_ns": "Time with at least 1024 pending launches, in which launches block",
-    "peak_bytes": "Alive when the device's memory was at its peak",
-    "kept_bytes": "Still alive when the trace ends",
-    "caused_waiting_ns": "What the others waited where this rank came last",
-    "waiting_ns": "What a rank's collectives took beyond the fastest rank's",
-    "transfer_ns": "What the fastest rank needed for the same collectives",
-    "count_before": "How often, in the earlier trace; a mean where it is per step",
-    "count_after": "How often, in the later trace; a mean where it is per step",
-    "intensity": "FLOPs per byte",
-    "change_ns": "After less before",
-    "accelerator_ns": "Time on streams of devices",
-    "gap_ns": "Idle time",
-}
-
-ORDERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "kernels": (
-        "count",
-        "total_ns",
-        "percent",
-        "mean_ns",
-        "min_ns",
-        "max_ns",
-        "std_ns",
-        "blocks_per_sm",
-        "occupancy_percent",
-    ),
-}
-"""Columns that come next, where a table has another order than its analysis."""
-NUMBERS_OF: Final = frozenset({"rank", "step", "number", "device", "stream", "worst_step"})
-"""Numbers that name something: 0 is one of them, and not nothing."""
-SHORT_TEXTS: Final = frozenset(
-    {
-        "state",
-        "direction",
-        "memory",
-        "kind",
-        "bound",
-        "bound_by",
-        "cause",
-        "device",
-        "work",
-        "op",
-        "checker",
-        "category",
-    }
-)
-
-Kind = Literal["duration", "moment", "percent", "bytes", "count", "number", "flag", "text", "change", "change_percent"]
-_WIDTHS: Final[Mapping[Kind, int]] = {
+_WIDTHS: Final[Mapping[Format, int]] = {
     "duration": 84,
     "moment": 84,
     "percent": 76,
     "bytes": 78,
     "count": 66,
+    "identity": 66,
     "number": 76,
     "flag": 66,
     "text": 120,
+    "label": 120,
+    "word": 120,
     "change": 92,
     "change_percent": 100,
 }
 
 
-def kind_of(column: str, dtype: "pl.DataType") -> Kind:
-    """Return what the values of a column are, by its name and type."""
+_TEXTS: Final = ("text", "label", "word")
+_BY_TYPE: Final[Mapping[str, tuple[Format, ...]]] = {"text": _TEXTS, "flag": ("flag",)}
+"""What values of a type can be written as, where that is not a number."""
+
+
+def format_of(table: Table, name: str) -> Format:
+    """Return how the values of a column are written: as its analysis says, else as its name and type do."""
+    dtype = table.frame.schema[name]
+    known = table.columns[name].format if name in table.columns else None
+    usual = usual_format(name, dtype)
+    # What an analysis says is only taken where the values can be written so.
+    fits = _BY_TYPE.get(usual, tuple(each for each in _WIDTHS if each not in (*_TEXTS, "flag")))
+    if known is not None and known in fits:
+        return known
+    return "moment" if name in table.moments else usual
+
+
+def usual_format(column: str, dtype: "pl.DataType") -> Format:
+    """Return how the values of a column are written by its name and type."""
     import polars as pl
 
-    if dtype == pl.String:
-        return "text"
     if dtype == pl.Boolean:
         return "flag"
-    if column == "change_ns":
-        return "change"
-    if column == "change_percent":
-        return "change_percent"
+    if not dtype.is_numeric():
+        return "text"
     if column.endswith("_ns"):
         return "duration"
     if column.endswith("percent"):
@@ -115,14 +66,16 @@ def kind_of(column: str, dtype: "pl.DataType") -> Kind:
 def columns(table: Table) -> list[dict[str, Any]]:
     """Return the grid's columns."""
     sums = totals(table) if table.bars else {}
-    order = list(dict.fromkeys([table.first, *ORDERS.get(table.name, ()), *table.frame.columns]))
-    titles = headings(order)
+    known = [name for name in table.columns if name in table.frame.columns]
+    order = list(dict.fromkeys([table.first, *known, *table.frame.columns]))
+    titles = headings(order, table.columns)
+    hidden = {*table.hidden, *(name for name in known if table.columns[name].hidden)}
     empty = _empty(table)
     found = [
         _column(table, name, titles[name], first=name == table.first, whole=sums.get(name))
         | ({"hide": True} if name in empty else {})
         for name in order
-        if name not in (*HIDDEN, *table.hidden)
+        if name not in hidden
     ]
     if table.spread is not None and (table.spread.counts.sum(axis=1) > 1).any():
         # Beside the number of what is distributed.
@@ -142,7 +95,9 @@ def _empty(table: Table) -> frozenset[str]:
     figures = [
         name
         for name, dtype in table.frame.schema.items()
-        if (dtype.is_numeric() or dtype == pl.Boolean) and name not in (*NUMBERS_OF, *table.moments, table.first)
+        if (dtype.is_numeric() or dtype == pl.Boolean)
+        and name != table.first
+        and format_of(table, name) not in ("identity", "moment")
     ]
     some = table.frame.select((pl.col(name).fill_null(0).cast(pl.Float64) != 0).any() for name in figures).row(0)
     zero = [name for name, any_left in zip(figures, some, strict=True) if not any_left]
@@ -168,22 +123,23 @@ _SPREAD: Final[dict[str, Any]] = {
 
 
 def _column(table: Table, name: str, title: str, *, first: bool, whole: float | None) -> dict[str, Any]:
-    kind = "moment" if name in table.moments else kind_of(name, table.frame.schema[name])
+    kind = format_of(table, name)
+    about = table.columns[name].about if name in table.columns else ""
     column: dict[str, Any] = {
         "colId": name,
         "field": name,
         "headerName": title,
-        "headerTooltip": ABOUT.get(name, title),
+        "headerTooltip": about[:1].upper() + about[1:] or title,
         "minWidth": 64,
     }
-    if kind == "text":
+    if kind in _TEXTS:
         column |= {"filter": "agTextColumnFilter", "tooltipField": "path" if table.tree and first else name}
         # Texts share what room is left, but take no more than they need: figures stay near what they are of.
         needed = _needed(table, name, title)
         column |= {"flex": 3 if first else 2, "minWidth": min(260 if first else 120, needed), "maxWidth": needed}
-        if name in SHORT_TEXTS:
+        if kind != "text":
             column |= {"flex": 1, "minWidth": min(84, needed)}
-        if name in _NAMED:
+        if kind == "word":
             shown = {"function": "params.value && params.value.replaceAll('_', ' ')"}
             column |= {"valueFormatter": shown, "getQuickFilterText": shown}
         if name == "state":
@@ -199,7 +155,7 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
             "sortingOrder": ["desc", "asc", None],
             **_formats(kind, whole),
         }
-        if name not in NUMBERS_OF:
+        if kind != "identity":
             column["cellClassRules"] = column.get("cellClassRules", {}) | {"zero": "params.value === 0"}
     if first:
         column["cellRenderer"] = "ProfileFrame" if table.tree else "ProfileName"
@@ -216,8 +172,6 @@ _LETTER: Final = 6.9
 _ROOM: Final = (28, 62)
 """Width of a cell beside its text, and of the first one, which has the way to the Timeline."""
 _WIDEST: Final = 520
-_NAMED: Final = frozenset({"cause", "bound", "bound_by", "checker", "kind", "work"})
-"""Columns of names that the analyses give, which are words."""
 
 
 def _needed(table: Table, name: str, title: str) -> int:
@@ -235,7 +189,7 @@ def _needed(table: Table, name: str, title: str) -> int:
 _STATES: Final = ("added", "removed", "longer", "shorter", "same")
 
 
-def _formats(kind: Kind, whole: float | None) -> dict[str, Any]:
+def _formats(kind: Format, whole: float | None) -> dict[str, Any]:
     def call(name: str, *more: object) -> dict[str, str]:
         return {"function": f"{name}({', '.join(['params.value', *map(str, more)])})"}
 
@@ -270,7 +224,7 @@ def _formats(kind: Kind, whole: float | None) -> dict[str, Any]:
                 "tooltipValueGetter": call("stepscopeProfileExact"),
                 "cellClassRules": {"more": "params.value > 0", "less": "params.value < 0"},
             }
-        case "count":
+        case "count" | "identity":
             return {"valueFormatter": call("stepscopeProfileCount")}
         case "number":
             return {
@@ -279,7 +233,7 @@ def _formats(kind: Kind, whole: float | None) -> dict[str, Any]:
             }
         case "flag":
             return {"valueFormatter": call("stepscopeProfileFlag"), "filter": "agTextColumnFilter"}
-        case "text":
+        case "text" | "label" | "word":
             return {}
         case _:
             assert_never(kind)

@@ -123,7 +123,7 @@ def lead(asked: Asked, study: Study, tables: list[Table], scheme: Scheme) -> lis
             return _rank_charts(tables, scheme)
         case "code":
             return _flame_chart(study, scheme)
-        case "overview" | "operators" | "slices" | "path" | "tfprof" | "diff":
+        case "overview" | "operators" | "slices" | "path" | "tfprof" | "diff" | "plugins":
             return []
         case _:
             assert_never(asked.page)
@@ -325,7 +325,7 @@ def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]
                 segmented(CHANGED, view, {str(each): label for each, label in CHANGES.items()}, "What is compared"),
                 segmented(PER, view, {str(each): label for each, label in PERS.items()}, "What figures are of"),
             ]
-        case "overview" | "copies" | "idle" | "path" | "input" | "code":
+        case "overview" | "copies" | "idle" | "path" | "input" | "code" | "plugins":
             return []
         case _:
             assert_never(page)

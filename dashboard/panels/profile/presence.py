@@ -6,7 +6,11 @@ Only what is cheap is looked at: pages that turn out to be empty all the same sa
 from collections.abc import Mapping
 from typing import Any, Final
 
-from stepscope.dashboard.panels.profile.analysis_tables import (
+from stepscope.dashboard.panels.profile.analysis_tables import is_step_stats
+from stepscope.dashboard.panels.profile.settings import PAGES, Page
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.code import has_stacks
+from stepscope.profiler.analysis.reasons import (
     NO_COPIES,
     NO_DEVICE,
     NO_FLOPS,
@@ -14,11 +18,8 @@ from stepscope.dashboard.panels.profile.analysis_tables import (
     NO_OPERATORS,
     NO_STACKS,
     NO_STEP_STATS,
-    is_step_stats,
 )
-from stepscope.dashboard.panels.profile.settings import PAGES, Page
-from stepscope.dashboard.traces.studies import Study
-from stepscope.profiler.analysis.code import has_stacks
+from stepscope.profiler.analysis.report import OTHERS
 from stepscope.profiler.analysis.roofline import has_flops
 
 NO_LOADING: Final = (
@@ -30,7 +31,16 @@ NO_OTHER: Final = "Only one trace: there is nothing to compare it with."
 
 def shown_pages(absent: Mapping[Page, str], current: Page) -> list[dict[str, str]]:
     """Return the pages to choose from: those with something to show, and the open one, in their order."""
-    return [{"value": page, "label": label} for page, label in PAGES.items() if page not in absent or page == current]
+    return [
+        {"value": page, "label": label}
+        for page, label in PAGES.items()
+        if page == current or (page not in absent and (page != "plugins" or has_plugins()))
+    ]
+
+
+def has_plugins() -> bool:
+    """Return whether other distributions have analyses of a trace; without, nothing is said of their page."""
+    return any(analysis.of == "trace" for analysis in OTHERS.records())
 
 
 def absent_pages(study: Study, workers: int, traces: int) -> dict[Page, str]:

@@ -25,6 +25,7 @@ Page = Literal[
     "roofline",
     "ranks",
     "diff",
+    "plugins",
 ]
 """One of the panel's views. ("View" is what the whole page shows.)"""
 PAGES: Final[Mapping[Page, str]] = {
@@ -42,6 +43,7 @@ PAGES: Final[Mapping[Page, str]] = {
     "ranks": "Distributed",
     "diff": "Diff",
     "tfprof": "tfprof",
+    "plugins": "From plug-ins",
 }
 """In order of use."""
 Grouping = Literal["none", "stem", "category"]

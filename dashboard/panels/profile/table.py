@@ -1,11 +1,12 @@
 """What a table of the panel is: an analysis' rows, where each is on the Timeline, and how they are grouped."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from stepscope.dashboard.traces.headings import MOMENTS
 from stepscope.profiler.analysis.members import Histograms
+from stepscope.profiler.analysis.records import Column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,10 +72,10 @@ class Table:
     """The trace's beginning."""
     bars: bool = True
     """Whether what adds up shows each row's share of the sum."""
-    moments: tuple[str, ...] = MOMENTS
-    """Columns that are points in time; all other times are durations."""
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    """What is known of the columns, by name; the others are what their names and types say."""
     hidden: tuple[str, ...] = ()
-    """Columns that only files have."""
+    """Columns that only files have, besides those that are always hidden."""
     tree: bool = False
     """Whether the rows are a tree in order, by their "depth"."""
     spread: Histograms | None = None
@@ -82,6 +83,16 @@ class Table:
     groups: Groups | None = None
     chosen: int | None = None
     """The row that is selected when the page opens."""
+
+    @property
+    def moments(self) -> tuple[str, ...]:
+        """The columns that are points in time; all other times are durations."""
+        known = {name for name, column in self.columns.items() if column.format is not None}
+        return tuple(
+            name
+            for name, dtype in self.frame.schema.items()
+            if dtype.is_numeric() and (self.columns[name].format == "moment" if name in known else name in MOMENTS)
+        )
 
     @property
     def first(self) -> str:

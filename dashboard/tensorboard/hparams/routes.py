@@ -20,6 +20,8 @@ from stepscope.dashboard.tensorboard.hparams.experiment import experiment, reada
 from stepscope.dashboard.tensorboard.hparams.groups import session_groups
 from stepscope.dashboard.tensorboard.hparams.sessions import run_of_metric
 from stepscope.dashboard.tensorboard.messages import message_answer, messages_answer
+from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
+from stepscope.summary.kinds.hparams import PLUGIN_NAME
 from stepscope.summary.proto.hparams_pb2 import (
     Experiment,
     GetExperimentRequest,
@@ -150,3 +152,6 @@ def router(live: Live) -> APIRouter:
         return Response(content, media_type=MEDIA_TYPES[format], headers=attachment("hparams", extension))
 
     return routes
+
+
+PLUGIN: Final = TensorboardPlugin(name="hparams", tab="hparams", kinds=(PLUGIN_NAME,), router=router)

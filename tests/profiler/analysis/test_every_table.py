@@ -9,7 +9,7 @@ import pytest
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.findings import findings
 from stepscope.profiler.analysis.metrics import DEFINITIONS, metrics, overview
-from stepscope.profiler.analysis.report import RANK_TABLES, TABLES, change, plain, table
+from stepscope.profiler.analysis.report import analyses, change, plain, table
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import read_trace, trace_of_step_stats
 from stepscope.summary.proto.step_stats_pb2 import StepStats
@@ -45,12 +45,12 @@ def odd(request: pytest.FixtureRequest) -> Trace:
 
 def test_every_table_can_be_made_and_written_as_json(odd: Trace) -> None:
     facts = Facts(odd)
-    for name in TABLES:
+    for name in analyses("trace"):
         frame = table(facts, name)
         assert isinstance(frame, pl.DataFrame)
         assert json.loads(json.dumps(plain(frame), allow_nan=False)) == plain(frame)
-    for _, make in RANK_TABLES.values():
-        assert make({0: facts, 1: facts}).columns
+    for analysis in analyses("ranks").values():
+        assert analysis.table({0: facts, 1: facts}).columns
     for name in ("changed_steps", "changed_operators", "changed_kernels"):
         assert set(change(facts, facts, name)["state"].to_list()) <= {"same"}
 
@@ -58,8 +58,19 @@ def test_every_table_can_be_made_and_written_as_json(odd: Trace) -> None:
 def test_columns_do_not_depend_on_the_trace(odd: Trace) -> None:
     full = Facts(trace(*events()))
     facts = Facts(odd)
-    for name in TABLES:
+    for name in analyses("trace"):
         assert table(facts, name).schema == table(full, name).schema, name
+
+
+def test_every_column_of_every_analysis_is_said_to_be_something() -> None:
+    facts = Facts(trace(*events()))
+    given: dict[str, tuple[Any, ...]] = {"trace": (facts,), "ranks": ({0: facts},), "changes": (facts, facts, "step")}
+    for name, analysis in analyses().items():
+        assert set(analysis.table(*given[analysis.of]).columns) == set(analysis.by_name), name
+        assert len(analysis.columns) == len(analysis.by_name)
+        assert analysis.about
+        assert analysis.title
+        assert all(column.about and not column.about.endswith(".") for column in analysis.columns), name
 
 
 def test_metrics_of_the_small_step() -> None:

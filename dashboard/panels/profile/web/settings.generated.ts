@@ -2,7 +2,7 @@
 import { choice, number, text } from "../../../web/core/setting.ts";
 
 export const settings = {
-  view: choice("profile.view", "overview", ["overview", "operators", "kernels", "memory", "input", "idle", "path", "roofline", "copies", "slices", "code", "ranks", "diff", "tfprof"]),
+  view: choice("profile.view", "overview", ["overview", "operators", "kernels", "memory", "input", "idle", "path", "roofline", "copies", "slices", "code", "ranks", "diff", "tfprof", "plugins"]),
   trace: text("profile.trace", ""),
   by: text("profile.by", "name"),
   group: choice("profile.group", "none", ["none", "stem", "category"]),

@@ -1,0 +1,103 @@
+"""The verbs of the command ``stepscope``: its own, in the order of ``stepscope --help``, and those of others."""
+
+from typing import Final
+
+from stepscope.dashboard.cli.base import ListedVerb
+from stepscope.plugins import Extensions
+
+VERBS: Final = (
+    ListedVerb(
+        "serve",
+        "follow a log directory and serve the dashboard (the default)",
+        "stepscope.dashboard.cli.serve:ServeVerb",
+    ),
+    ListedVerb(
+        "demo",
+        "serve sample logs, to see what the dashboard shows",
+        "stepscope.dashboard.cli.demo:DemoVerb",
+    ),
+    ListedVerb(
+        "trace",
+        "show one or several files of traces on the Timeline, wherever they are",
+        "stepscope.dashboard.cli.trace:TraceVerb",
+    ),
+    ListedVerb(
+        "ls",
+        "list the runs of a log directory: tags, points, last step, times, size and damage",
+        "stepscope.dashboard.cli.ls:ListRunsVerb",
+    ),
+    ListedVerb(
+        "inspect",
+        "print what the event files hold, and what was skipped in them",
+        "stepscope.dashboard.cli.inspect:InspectVerb",
+    ),
+    ListedVerb(
+        "export",
+        "write what a log directory holds as CSV, JSON or Parquet, or its images and audio as files",
+        "stepscope.dashboard.cli.export:ExportVerb",
+    ),
+    ListedVerb(
+        "capture",
+        "record programs that run, through their profiler.server, into a log directory",
+        "stepscope.dashboard.cli.capture:CaptureVerb",
+    ),
+    ListedVerb(
+        "timeline",
+        "convert a StepStats or RunMetadata file into a Chrome trace",
+        "stepscope.dashboard.cli.timeline:TimelineVerb",
+    ),
+    ListedVerb(
+        "convert",
+        "convert a trace between Chrome JSON, StepStats and a compact cache",
+        "stepscope.dashboard.cli.convert:ConvertVerb",
+    ),
+    ListedVerb(
+        "analyze",
+        "say where the time of a trace went, and check its figures",
+        "stepscope.dashboard.cli.analyze:AnalyzeVerb",
+    ),
+    ListedVerb(
+        "graph",
+        "show the graph of a model file, or write it into a run of a log directory",
+        "stepscope.dashboard.cli.graph:GraphVerb",
+    ),
+    ListedVerb(
+        "project",
+        "show the points of a file of embeddings or weights in the Projector",
+        "stepscope.dashboard.cli.project:ProjectVerb",
+    ),
+    ListedVerb(
+        "plugins",
+        "list what other distributions add to Stepscope, and what of it failed",
+        "stepscope.dashboard.cli.plugins:PluginsVerb",
+    ),
+    ListedVerb(
+        "warm-up",
+        "compile all loops, so that the first start in a new image or environment need not",
+        "stepscope.dashboard.cli.warm_up:WarmUpVerb",
+    ),
+    ListedVerb(
+        "pb2text",
+        "convert a GraphDef, MetaGraphDef or SavedModel to text protobuf",
+        "stepscope.dashboard.cli.convert_graph:PbToTextVerb",
+    ),
+    ListedVerb(
+        "text2pb",
+        "convert a GraphDef, MetaGraphDef or SavedModel to binary protobuf",
+        "stepscope.dashboard.cli.convert_graph:TextToPbVerb",
+    ),
+)
+"""Stepscope's own. A verb is one module of this folder and one entry here."""
+OTHERS: Final = Extensions(
+    "verbs",
+    ListedVerb,
+    lambda verb: verb.name,
+    taken=lambda: [verb.name for verb in VERBS],
+    about_of=lambda verb: verb.help,
+)
+"""Those of other distributions."""
+
+
+def all_verbs() -> tuple[ListedVerb, ...]:
+    """Return Stepscope's own verbs and those of others, whose records are imported now."""
+    return (*VERBS, *OTHERS.records())

@@ -1,0 +1,107 @@
+"""The formats of traces: Stepscope's own, and those that other distributions add."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from stepscope.plugins import Extensions, Plugin
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import cache as trace_cache
+from stepscope.profiler.traces import chrome, step_stats, xplane
+from stepscope.profiler.traces.compression import BEGINNING, unpacked_beginning
+from stepscope.profiler.traces.error import TraceError
+from stepscope.profiler.traces.limits import Limits
+from stepscope.profiler.traces.reader import TraceReader
+from stepscope.summary.cancellation import Cancelled
+
+READERS: Final = (chrome.READER, xplane.READER, trace_cache.READER, step_stats.READER)
+"""Stepscope's own, in the order in which they are asked. Adding a format is adding its module and its name here."""
+OTHERS: Final = Extensions(
+    "trace_readers",
+    TraceReader,
+    lambda reader: reader.name,
+    lambda: [reader.name for reader in READERS],
+    about_of=lambda reader: reader.about,
+)
+"""What other distributions add."""
+
+
+def trace_readers() -> tuple[TraceReader, ...]:
+    """Return all readers, Stepscope's own first; what goes wrong in the others is a `TraceError` that names them."""
+    return (*READERS, *_of_others())
+
+
+@cache
+def _of_others() -> tuple[TraceReader, ...]:
+    return tuple(_guarded(plugin, reader) for plugin, reader in OTHERS.loaded())
+
+
+def formats_in_words() -> str:
+    """Return what may be read, to go on after "Expected ": "a Chrome trace (JSON), ..." up to the full stop."""
+    *all_but_last, last = (reader.about for reader in trace_readers())
+    return f"{', '.join(all_but_last)}, or {last}, each plain or compressed by gzip or zstd."
+
+
+def trace_suffixes() -> tuple[str, ...]:
+    """Return the endings of names that are listed as traces, in lower case."""
+    return tuple(dict.fromkeys(suffix for reader in trace_readers() for suffix in reader.suffixes))
+
+
+def trace_endings() -> tuple[str, ...]:
+    """Return the endings of names, in lower case, that files must have to be looked at."""
+    return tuple(dict.fromkeys(ending for reader in trace_readers() for ending in (*reader.endings, *reader.suffixes)))
+
+
+def begins_as_trace(beginning: bytes) -> bool:
+    """Return whether a file whose first bytes these are, 64 KiB or all of it, is a trace; it may be compressed.
+
+    Strict, as it is asked of files that nobody said are traces.
+    """
+    content = unpacked_beginning(beginning)
+    return any(reader.sniff(content) for reader in trace_readers())
+
+
+def may_be_trace(beginning: bytes) -> bool:
+    """Return whether a file that somebody says is a trace, and whose first unpacked bytes these are, may be one."""
+    return next(readers_for(beginning), None) is not None
+
+
+def readers_for(data: bytes) -> Iterator[TraceReader]:
+    """Yield the readers that may read an unpacked file which somebody says is a trace, the likeliest first."""
+    beginning = data[:BEGINNING]
+    first: TraceReader | None = None
+    # What Stepscope's own readers know for sure is theirs. The others are asked before an own one that takes whatever
+    # could be of its format, as any JSON could be a Chrome trace.
+    if not any(reader.sniff(beginning) for reader in READERS):
+        first = next((reader for reader in _of_others() if reader.sniff(beginning)), None)
+    if first is not None:
+        yield first
+    yield from (reader for reader in trace_readers() if reader is not first and reader.may_read(data))
+
+
+def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
+    """Return a reader of others as one that raises nothing but `TraceError`."""
+    accepts = reader.may_read
+
+    def safe(function: str, data: bytes) -> bool:
+        try:
+            return bool(reader.sniff(data) if function == "sniff" else accepts(data))
+        except Exception as error:
+            OTHERS.fail(plugin, error, function)
+            return False
+
+    def read(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Trace | None:
+        try:
+            trace = reader.read(data, name, notes, limits)
+            if trace is not None and not isinstance(trace, Trace):
+                raise TypeError(f"read() returned {type(trace).__name__}, not a Trace or None")
+        except (TraceError, Cancelled):
+            raise
+        except Exception as error:
+            raise TraceError(f"{name} cannot be read. {OTHERS.fail(plugin, error, 'read')}") from error
+        return trace
+
+    return replace(
+        reader, sniff=lambda data: safe("sniff", data), accepts=lambda data: safe("accepts", data), read=read
+    )

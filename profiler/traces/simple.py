@@ -1,0 +1,104 @@
+"""A trace of slices that are at hand as objects: the short way for readers of formats that are not large."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.profiler.trace import Counter, Lane, Losses, Trace
+from stepscope.profiler.traces.build import (
+    EARLIEST_NS,
+    LATEST_NS,
+    LONGEST_NS,
+    RawSlices,
+    arrange,
+    assemble,
+    find_steps,
+    intern_used,
+    no_flows,
+)
+from stepscope.profiler.traces.losses import TIME_RANGE
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What happened on one lane from one time to another."""
+
+    name: str
+    start_ns: int
+    duration_ns: int
+    lane: Lane
+    category: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """What the page shows when the slice is selected: numbers, texts, lists and mappings of them."""
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """The arguments of slices in the order of a trace."""
+
+    of_slices: Sequence[Mapping[str, Any]]
+
+    def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
+        return self.of_slices[slice_index]
+
+
+def trace_of_slices(
+    slices: Sequence[Slice],
+    *,
+    counters: Sequence[Counter] = (),
+    notes: tuple[str, ...] = (),
+    metadata: Mapping[str, Any] | None = None,
+    epoch_ns: int | None = None,
+) -> Trace:
+    """Return the trace of slices in any order; on their lanes they are nested by their times.
+
+    Slices called ``ProfilerStep#<n>``, or those called by a number on a lane called "Steps", are the training steps.
+
+    Args:
+        slices: a few hundred thousand at most are quick; readers of larger files fill columns, as the modules beside
+            this one do with `stepscope.profiler.traces.build`.
+        counters: quantities over time.
+        notes: what happened to the file as a whole, for the trace's losses.
+        metadata: what the file says of itself.
+        epoch_ns: wall time of the trace's time 0 in nanoseconds since 1970, where the file says so.
+    """
+    kept = [one for one in slices if _in_range(one)]
+    lost = len(slices) - len(kept)
+    lanes = list(dict.fromkeys(one.lane for one in kept))
+    numbers = {lane: number for number, lane in enumerate(lanes)}
+    names, categories = [one.name for one in kept], [one.category for one in kept]
+    name_id, used_names = intern_used(np.arange(len(kept), dtype=np.int32), names)
+    category_id, used_categories = intern_used(np.arange(len(kept), dtype=np.int32), categories)
+    arranged = arrange(
+        RawSlices(
+            start_ns=_column((one.start_ns for one in kept), np.int64),
+            duration_ns=_column((one.duration_ns for one in kept), np.int64),
+            lane=_column((numbers[one.lane] for one in kept), np.int32),
+            name_id=name_id,
+            category_id=category_id,
+        ),
+        lanes,
+    )
+    return assemble(
+        arranged,
+        names=used_names,
+        categories=used_categories,
+        arguments=_Arguments([kept[index].arguments for index in arranged.order.tolist()]),
+        flows=no_flows(),
+        counters=tuple(counters),
+        steps=find_steps(arranged.columns, used_names, arranged.lanes),
+        losses=Losses({TIME_RANGE: lost} if lost else {}, notes),
+        metadata=metadata or {},
+        epoch_ns=epoch_ns,
+    )
+
+
+def _in_range(one: Slice) -> bool:
+    return EARLIEST_NS <= one.start_ns <= LATEST_NS and one.duration_ns <= LONGEST_NS
+
+
+def _column(values: Any, dtype: type[np.integer[Any]]) -> NDArray[Any]:
+    return np.fromiter(values, dtype)

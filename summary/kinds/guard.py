@@ -1,0 +1,102 @@
+"""Kinds of other distributions, made safe: whatever goes wrong in one is a `PayloadError` that names it."""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from stepscope.plugins import Plugin, PluginFailure
+from stepscope.summary.cancellation import Cancelled
+from stepscope.summary.kinds.base import ColumnType, Kind, PayloadError, PayloadFile, Table
+
+_Result = TypeVar("_Result")
+_Fail = Callable[[Plugin, BaseException, str], PluginFailure]
+
+
+def guarded(kind: Kind, plugin: Plugin, fail: _Fail) -> Kind:
+    """Return a kind whose functions raise nothing but `PayloadError`, and whose rows are what its columns say.
+
+    Args:
+        kind: of another distribution.
+        plugin: where it is from.
+        fail: is told of what went wrong; see `stepscope.plugins.Extensions.fail`.
+    """
+
+    def safe(function: Callable[[Any], _Result], doing: str) -> Callable[[Any], _Result]:
+        def call(argument: Any) -> _Result:
+            try:
+                return function(argument)
+            except (PayloadError, Cancelled):
+                raise
+            except Exception as error:
+                raise PayloadError(str(fail(plugin, error, doing))) from error
+
+        return call
+
+    array, files, legacy_form = kind.array, kind.files, kind.legacy_form
+    return replace(
+        kind,
+        decode=safe(kind.decode, "decode"),
+        table=kind.table and _guarded_table(kind.table, safe),
+        array=array and safe(lambda payload: np.asarray(array(payload)), "array"),
+        files=files and safe(lambda payload: [_file(*file) for file in files(payload)], "files"),
+        legacy_form=legacy_form and safe(legacy_form, "legacy_form"),
+    )
+
+
+def _guarded_table(
+    table: Table, safe: Callable[[Callable[[Any], list[tuple[Any, ...]]], str], Callable[[Any], list[tuple[Any, ...]]]]
+) -> Table:
+    return Table(table.columns, safe(lambda payload: [_row(table.columns, row) for row in table.rows(payload)], "rows"))
+
+
+def _row(columns: Mapping[str, ColumnType], row: Sequence[Any]) -> tuple[Any, ...]:
+    if len(row) != len(columns):
+        raise ValueError(f"expected rows of {len(columns)} elements ({', '.join(columns)}), got {len(row)}")
+    return tuple(
+        None if element is None else _CONVERSIONS[column](element)
+        for column, element in zip(columns.values(), row, strict=True)
+    )
+
+
+def _file(content: Any, ending: Any) -> PayloadFile:
+    # The ending becomes part of a path.
+    if not isinstance(ending, str) or not ending.removeprefix(".").replace(".", "").isalnum():
+        raise ValueError(f'expected the ending of a file, such as ".png", got {ending!r}')
+    return PayloadFile(bytes(content), ending)
+
+
+def _whole(value: Any) -> int:
+    number = operator.index(value)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"expected a number of 64 bits, got {number}")
+    return number
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, got {type(value).__name__} {value!r}")
+    # What no file can hold would end the export of all others.
+    return value.encode(errors="replace").decode()
+
+
+def _list_of(convert: Callable[[Any], _Result]) -> Callable[[Iterable[Any]], list[_Result]]:
+    return lambda values: [convert(value) for value in values]
+
+
+_CONVERSIONS: Final[Mapping[ColumnType, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        "bool": bool,
+        "int": _whole,
+        "float": float,
+        "str": _text,
+        "name": _text,
+        "bytes": bytes,
+        "list[int]": _list_of(_whole),
+        "list[float]": _list_of(float),
+        "list[str]": _list_of(_text),
+    }
+)

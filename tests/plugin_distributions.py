@@ -1,0 +1,50 @@
+"""Distributions that add to Stepscope, as an installer would leave them: modules and metadata in one folder."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def write_distribution(
+    folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "stepscope-mine"
+) -> None:
+    """Write the version 1.2 of a distribution.
+
+    Args:
+        folder: what is to be on the path.
+        modules: text of each module by name.
+        points: by group, such as "analyses", places of records by the name of their entry point.
+        name: the distribution's.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for module, text in modules.items():
+        (folder / f"{module}.py").write_text(text)
+    info = folder / f"{name.replace('-', '_')}-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
+    lines = []
+    for group, places in points.items():
+        lines += [f"[stepscope.{group}]", *(f"{point} = {place}" for point, place in places.items()), ""]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+def run_python(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the distributions of a folder on its path."""
+    path = os.pathsep.join([str(REPOSITORY), str(folder)])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": path, "COLUMNS": "160"} | environment,
+        timeout=120,
+    )
+
+
+def stepscope(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with the distributions of a folder on its path."""
+    return run_python(folder, "-m", "stepscope", *arguments, **environment)

@@ -1,0 +1,318 @@
+"""What other distributions add: one file and one line each, seen wherever built-in records are; failures survived."""
+
+import ast
+import dataclasses
+import inspect
+import itertools
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from stepscope.dashboard.cli.base import ListedVerb
+from stepscope.plugins import GROUPS, SWITCH, Plugin, PluginFailure, plugin_failures, registries
+from stepscope.profiler.analysis.records import Analysis, Column, MetricDefinition
+from stepscope.profiler.collectors.registry import ListedCollector
+from tests.plugin_distributions import REPOSITORY, run_python, stepscope, write_distribution
+
+VERB = """
+from stepscope.dashboard.cli.base import ListedVerb
+
+class Greet:
+    def add_arguments(self, parser):
+        parser.add_argument("name")
+
+    def run(self, arguments):
+        print("hello", arguments.name)
+        return 3
+
+VERB = ListedVerb("greet", "greet somebody, 100% friendly", "mine:Greet")
+"""
+COLLECTOR = """
+from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, Lane, Record
+from stepscope.profiler.collectors.registry import ListedCollector
+
+class Mine:
+    def start(self, clock):
+        self.clock = clock
+
+    def stop(self):
+        now = self.clock.now() + self.clock.wall_offset_ns
+        return Collected([Record("mine ran", "annotation", Lane(HOST_DEVICE, 7, "mine"), now - 5, 5)])
+
+COLLECTOR = ListedCollector("mine", "that it ran", "mine:Mine")
+"""
+ANALYSIS = """
+from stepscope.profiler.analysis.records import Analysis, Column, MetricDefinition
+
+def letters(facts):
+    import polars as pl
+
+    names = [facts.trace.names[number] for number in facts.trace.name_id]
+    took = facts.trace.duration_ns
+    return pl.DataFrame({"name": names, "letters": [len(name) for name in names], "took_ns": took})
+
+ANALYSIS = Analysis(
+    "letters",
+    "how long names are",
+    letters,
+    columns=(
+        Column("name", "its name"),
+        Column("letters", "How many letters it has", "number"),
+        Column("took_ns", "How long"),
+    ),
+    metrics=(MetricDefinition("longest_name", "count", "letters of the longest name"),),
+    figures=lambda facts: {"longest_name": letters(facts)["letters"].max()},
+)
+"""
+PAGE = """
+import json, sys
+from fastapi.testclient import TestClient
+from stepscope.dashboard.panels.profile.analysis_tables import tables_of
+from stepscope.dashboard.panels.profile.columns import columns
+from stepscope.dashboard.panels.profile.presence import shown_pages
+from stepscope.dashboard.panels.profile.settings import Asked
+from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.sources import trace_sources
+from stepscope.dashboard.traces.studies import studies_of
+from stepscope.plugins import plugin_failures
+from stepscope.summary.logdir import Logdir
+from tests.dashboard.media import NoFollower
+
+live = Live(sys.argv[1], lambda publish: NoFollower())
+live.publish(Logdir(sys.argv[1], companion_patterns=["*.trace.json"]).update())
+client = TestClient(build_app(live), base_url="http://localhost:6006")
+(source,) = trace_sources(live.snapshot())
+made = tables_of(Asked.of(decode("profile.view=plugins")), studies_of(live).get(source), {}, None)
+csv = client.get("/api/profile/table.csv", params={"name": "letters", "view": "profile.view=plugins"}).text
+found = {
+    "csv": csv.replace("\\r", ""),
+    "tables": [[each.name, each.title, each.empty] for each in made],
+    "columns": [[each["headerName"], each["headerTooltip"]] for each in columns(made[1])],
+    "pages": [each["value"] for each in shown_pages({}, "overview")],
+    "failures": [failure.plugin.name for failure in plugin_failures()],
+}
+print(json.dumps(found))
+"""
+RECORD = """
+import json, sys
+from stepscope import profiler
+from stepscope.profiler import ProfilerOptions
+from stepscope.profiler.capture_request import parse_request
+from stepscope.profiler.server import usable_collectors
+from stepscope.profiler.traces import load_trace
+
+kept = []
+for arguments in ({"collectors": ["mine"]}, {"options": ProfilerOptions(0, 0, 0, more_collectors=["mine"])}):
+    profiler.start(sys.argv[1], **arguments)
+    recording = profiler.stop()
+    kept.append("mine ran" in "".join(load_trace(str(recording.trace_path)).names))
+asked = parse_request(b'{"steps": 1, "collectors": ["mine"]}').collectors
+print(json.dumps([kept, "mine" in usable_collectors(), asked]))
+"""
+
+
+def test_a_verb_is_one_file_and_one_line(tmp_path: Path) -> None:
+    write_distribution(tmp_path, {"mine": VERB}, {"verbs": {"greet": "mine:VERB"}})
+    assert "    greet     greet somebody, 100% friendly\n" in stepscope(tmp_path, "--help").stdout
+    done = stepscope(tmp_path, "greet", "you")
+    assert (done.stdout, done.stderr, done.returncode) == ("hello you\n", "", 3)
+    assert "stepscope greet" in stepscope(tmp_path, "gret").stderr
+    without = stepscope(tmp_path, "greet", "you", **{SWITCH: "0"})
+    assert without.returncode == 2
+    assert "greet is no verb" in without.stderr
+
+
+def test_a_verb_that_breaks_is_named_and_the_others_work(tmp_path: Path) -> None:
+    modules = {
+        "mine": VERB.replace('"mine:Greet"', '"mine:Gone"'),
+        "heavy": "raise SystemExit('no license')",
+        "other": "VERB = 7",
+    }
+    write_distribution(
+        tmp_path, modules, {"verbs": {"greet": "mine:VERB", "heavy": "heavy:VERB", "seven": "other:VERB"}}
+    )
+    done = stepscope(tmp_path, "greet", "you")
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "The plug-in 'greet' of stepscope-mine 1.2 (stepscope.verbs) failed: AttributeError: "
+        "module 'mine' has no attribute 'Gone'\n"
+        "stepscope: greet cannot be used, as its plug-in failed.\n"
+    )
+    listed = stepscope(tmp_path, "--help")
+    assert "    greet " in listed.stdout
+    assert listed.returncode == 0
+    assert listed.stderr == (
+        "The plug-in 'heavy' of stepscope-mine 1.2 (stepscope.verbs) failed: SystemExit: no license\n"
+        "The plug-in 'seven' of stepscope-mine 1.2 (stepscope.verbs) failed: "
+        "TypeError: other:VERB is of the type int, not ListedVerb\n"
+    )
+
+
+def test_help_does_not_import_what_a_verb_does(tmp_path: Path) -> None:
+    modules = {
+        "mine": "from stepscope.dashboard.cli.base import ListedVerb\nVERB = ListedVerb('far', 'go far', 'heavy:Far')",
+        "heavy": "raise RuntimeError('imported')",
+    }
+    write_distribution(tmp_path, modules, {"verbs": {"far": "mine:VERB"}})
+    done = stepscope(tmp_path, "--help")
+    assert ("    far       go far\n" in done.stdout, done.stderr) == (True, "")
+
+
+def test_a_collector_is_one_file_and_one_line(tmp_path: Path) -> None:
+    write_distribution(tmp_path, {"mine": COLLECTOR}, {"collectors": {"mine": "mine:COLLECTOR"}})
+    done = run_python(tmp_path, "-c", RECORD, str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [[True, True], True, ["mine"]]
+    assert "nvml, mine" in " ".join(stepscope(tmp_path, "capture", "--help").stdout.split())
+
+
+def test_a_collector_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    write_distribution(
+        tmp_path, {"mine": COLLECTOR.replace('"mine:Mine"', '"gone:Mine"')}, {"collectors": {"mine": "mine:COLLECTOR"}}
+    )
+    code = "from stepscope.profiler import start; start('run', collectors=['mine'])"
+    assert run_python(tmp_path, "-c", code).stderr.splitlines()[-1] == (
+        "stepscope.summary.errors.UserError: The plug-in 'mine' of stepscope-mine 1.2 (stepscope.collectors) failed: "
+        "ModuleNotFoundError: No module named 'gone'"
+    )
+    listed = run_python(tmp_path, "-c", "from stepscope.profiler.server import *; print(usable_collectors())")
+    assert "'mine'" not in listed.stdout
+
+
+def test_plugins_lists_what_there_is_and_what_failed(tmp_path: Path) -> None:
+    points = {"verbs": {"greet": "mine:VERB", "gone": "gone:VERB"}, "collectors": {"mine": "collector:COLLECTOR"}}
+    write_distribution(tmp_path, {"mine": VERB, "collector": COLLECTOR}, points)
+    done = stepscope(tmp_path, "plugins")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[done.stdout.splitlines().index("collectors: 9 of Stepscope") :][:5] == [
+        "collectors: 9 of Stepscope",
+        "  mine   stepscope-mine 1.2  that it ran",
+        "verbs: 16 of Stepscope",
+        "  greet  stepscope-mine 1.2  greet somebody, 100% friendly",
+        "  gone   stepscope-mine 1.2  failed: ModuleNotFoundError: No module named 'gone'",
+    ]
+    assert done.stderr == (
+        "The plug-in 'gone' of stepscope-mine 1.2 (stepscope.verbs) failed: "
+        "ModuleNotFoundError: No module named 'gone'\n"
+    )
+    found = json.loads(stepscope(tmp_path, "plugins", "--json").stdout)
+    assert [(row["name"], row["version"], row["failure"]) for row in found["verbs"]["others"]] == [
+        ("greet", "1.2", None),
+        ("gone", "1.2", "ModuleNotFoundError: No module named 'gone'"),
+    ]
+    assert "serve" in found["verbs"]["own"]
+
+
+def test_without_plug_ins_there_is_nothing_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(registries()) <= set(GROUPS)
+    assert all(extensions.own_names() for extensions in registries().values())
+    assert plugin_failures() == ()
+
+
+def trace_in(folder: Path) -> str:
+    path = folder / "small.trace.json"
+    slices = [{"ph": "X", "name": name, "cat": "x", "ts": 1, "dur": 4, "pid": 1, "tid": 1} for name in ("a", "bcd")]
+    path.write_text(json.dumps(slices))
+    return str(path)
+
+
+def test_an_analysis_is_one_file_and_one_line(tmp_path: Path) -> None:
+    write_distribution(tmp_path, {"mine": ANALYSIS}, {"analyses": {"letters": "mine:ANALYSIS"}})
+    path = trace_in(tmp_path)
+    printed = stepscope(tmp_path, "analyze", path, "--table", "letters")
+    assert printed.stdout.endswith("\nletters\nName  Letters  Took\na           1  4 us\nbcd         3  4 us\n")
+    found = json.loads(stepscope(tmp_path, "analyze", path, "--table", "letters", "--json").stdout)
+    assert found["traces"][0]["tables"] == {
+        "letters": [{"name": "a", "letters": 1, "took_ns": 4000}, {"name": "bcd", "letters": 3, "took_ns": 4000}]
+    }
+    overview = json.loads(stepscope(tmp_path, "analyze", path, "--table", "overview", "--json").stdout)
+    assert overview["traces"][0]["tables"]["overview"][-1]["name"] == "longest_name"
+    failed = stepscope(tmp_path, "analyze", path, "--fail-if", "longest_name > 2")
+    assert (failed.returncode, failed.stderr) == (1, f"{path}: longest_name > 2: longest_name is 3\n")
+    listed = stepscope(tmp_path, "plugins").stdout
+    assert "  letters  stepscope-mine 1.2  how long names are\n" in listed
+
+
+def test_an_analysis_that_breaks_is_named_and_the_others_are_made(tmp_path: Path) -> None:
+    broken = ANALYSIS.replace("facts.trace.names", "facts.gone")
+    write_distribution(tmp_path, {"mine": broken}, {"analyses": {"letters": "mine:ANALYSIS"}})
+    path = trace_in(tmp_path)
+    said = (
+        "The plug-in 'letters' of stepscope-mine 1.2 (stepscope.analyses) failed: "
+        "AttributeError: 'Facts' object has no attribute 'gone'\n"
+    )
+    alone = stepscope(tmp_path, "analyze", path, "--table", "letters")
+    assert alone.returncode == 2
+    assert alone.stderr == f"{said}stepscope: --table letters cannot be made, as its plug-in failed.\n"
+    every = stepscope(tmp_path, "analyze", path, "--table", "all", "--json")
+    assert every.returncode == 0
+    assert said in every.stderr
+    tables = json.loads(every.stdout)["traces"][0]["tables"]
+    assert ("slices" in tables, "letters" in tables) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('"letters",\n', '"kernels",\n', "ValueError: another Analysis is called 'kernels' already"),
+        ('"letters",\n', '"all",\n', "ValueError: its name is 'all', which stands for every analysis"),
+        ('"longest_name"', '"gpu_idle"', "ValueError: another metric is called 'gpu_idle' already"),
+        (
+            "columns=(",
+            "of='step', columns=(",
+            "ValueError: it is of 'step', expected one of trace, ranks, changes",
+        ),
+    ],
+)
+def test_an_analysis_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    write_distribution(tmp_path, {"mine": ANALYSIS.replace(old, new)}, {"analyses": {"letters": "mine:ANALYSIS"}})
+    assert f"failed: {reason}\n" in stepscope(tmp_path, "plugins").stdout
+
+
+def test_the_profile_page_has_the_tables_of_others(tmp_path: Path) -> None:
+    broken = ANALYSIS.replace("facts.trace.names", "facts.gone").replace('"letters",\n', '"broken",\n')
+    points = {"analyses": {"broken": "broken:ANALYSIS", "letters": "mine:ANALYSIS"}}
+    broken = broken.replace('"longest_name"', '"other_name"')
+    write_distribution(tmp_path, {"mine": ANALYSIS, "broken": broken}, points)
+    (tmp_path / "logs").mkdir()
+    trace_in(tmp_path / "logs")
+    done = run_python(tmp_path, "-c", PAGE, str(tmp_path / "logs"))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["csv"] == "name,letters,took_ns\na,1,4000\nbcd,3,4000\n"
+    assert found["tables"] == [
+        [
+            "broken",
+            "How long names are",
+            "The plug-in 'broken' of stepscope-mine 1.2 (stepscope.analyses) failed: "
+            "AttributeError: 'Facts' object has no attribute 'gone'.",
+        ],
+        ["letters", "How long names are", "The trace has nothing of this."],
+    ]
+    assert found["columns"] == [["Name", "Its name"], ["Letters", "How many letters it has"], ["Took", "How long"]]
+    assert "plugins" in found["pages"]
+    assert found["failures"] == ["broken"]
+
+
+def test_every_field_of_every_record_is_described() -> None:
+    for record in (Analysis, Column, MetricDefinition, ListedCollector, ListedVerb, Plugin, PluginFailure):
+        source = ast.parse(textwrap.dedent(inspect.getsource(record))).body[0]
+        assert isinstance(source, ast.ClassDef)
+        assert ast.get_docstring(source)
+        for field, after in itertools.pairwise([*source.body, ast.Pass()]):
+            if isinstance(field, ast.AnnAssign):
+                described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                assert described, f"{record.__name__}.{ast.unparse(field.target)}"
+
+
+EXTENDING = (REPOSITORY / "docs" / "extending.md").read_text()
+
+
+@pytest.mark.parametrize("record", [Analysis, ListedCollector, ListedVerb])
+def test_the_guide_names_every_field_of_a_record(record: type) -> None:
+    assert record.__name__ in EXTENDING
+    assert [field.name for field in dataclasses.fields(record) if f"| `{field.name}` |" not in EXTENDING] == []
