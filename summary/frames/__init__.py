@@ -3,24 +3,15 @@
 Importing this package imports Polars, so nothing that training code imports may import it.
 """
 
-<<<<<<< HEAD
 from stepscope.summary.full_install import needs_full_install
 
 with needs_full_install("A table"):
     from stepscope.summary.frames.overview import health_frame, runs_frame, summaries
     from stepscope.summary.frames.pandas import to_pandas
-    from stepscope.summary.frames.payloads import audio, histograms, images, tensors, texts, to_arrays
+    from stepscope.summary.frames.payloads import payload_table, tensors, to_arrays
     from stepscope.summary.frames.scalars import scalars
     from stepscope.summary.frames.selection import Names, SelectionError
     from stepscope.summary.frames.sessions import hparams
-=======
-from stepscope.summary.frames.overview import health_frame, runs_frame, summaries
-from stepscope.summary.frames.pandas import to_pandas
-from stepscope.summary.frames.payloads import payload_table, tensors, to_arrays
-from stepscope.summary.frames.scalars import scalars
-from stepscope.summary.frames.selection import Names, SelectionError
-from stepscope.summary.frames.sessions import hparams
->>>>>>> main
 
 __all__ = [
     "Names",
