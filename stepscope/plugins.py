@@ -30,6 +30,7 @@ REGISTRIES: Final[Mapping[str, str]] = {
     "analyses": "stepscope.profiler.analysis.report:OTHERS",
     "collectors": "stepscope.profiler.collectors.registry:OTHERS",
     "verbs": "stepscope.dashboard.cli.verbs:OTHERS",
+    "panels": "stepscope.dashboard.panels.registry:OTHERS",
 }
 """Where the `Extensions` of each group are; they are imported when somebody asks for all of them, and no sooner."""
 SWITCH: Final = "STEPSCOPE_PLUGINS"

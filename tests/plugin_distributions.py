@@ -1,10 +1,13 @@
 """Distributions that add to Stepscope, as an installer would leave them: modules and metadata in one folder."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -16,13 +19,15 @@ def write_distribution(
 
     Args:
         folder: what is to be on the path.
-        modules: text of each module by name.
+        modules: text of each module by name, or of another file by its path: what has a slash in it.
         points: by group, such as "analyses", places of records by the name of their entry point.
         name: the distribution's.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for module, text in modules.items():
-        (folder / f"{module}.py").write_text(text)
+        path = folder / (module if "/" in module else f"{module}.py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
     info = folder / f"{name.replace('-', '_')}-1.2.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
@@ -30,6 +35,23 @@ def write_distribution(
     for group, places in points.items():
         lines += [f"[stepscope.{group}]", *(f"{point} = {place}" for point, place in places.items()), ""]
     (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+EXAMPLE = REPOSITORY / "examples" / "plugin"
+
+
+def copy_example(folder: Path) -> None:
+    """Put the example of the repository there, with what its pyproject.toml says."""
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text("utf-8"))["project"]
+    write_distribution(folder, {}, points_of(project), project["name"])
+    shutil.copytree(
+        EXAMPLE / "stepscope_example", folder / "stepscope_example", ignore=shutil.ignore_patterns("__pycache__")
+    )
+
+
+def points_of(project: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the entry points of a pyproject.toml's table as `write_distribution` takes them."""
+    return {group.removeprefix("stepscope."): places for group, places in project["entry-points"].items()}
 
 
 def run_python(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -21,7 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from stepscope.dashboard.cli.reading import add_logdir, check_logdirs
 from stepscope.dashboard.embeddings.results import ResultFiles, result_folder
 from stepscope.dashboard.page.health_badge import writers_text
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, RECOGNIZERS
+from stepscope.dashboard.panels.registry import companion_patterns, recognizers
 from stepscope.dashboard.server.access import (
     Access,
     checked_host,
@@ -166,8 +166,8 @@ def make_live(
     """Return the log directory, ready to be followed."""
     logdir = Logdir(
         source,
-        companion_patterns=COMPANION_PATTERNS,
-        recognizers=RECOGNIZERS,
+        companion_patterns=companion_patterns(),
+        recognizers=recognizers(),
         keep_superseded=keep_superseded,
         cache=cache,
     )

@@ -10,7 +10,7 @@ from stepscope.dashboard.embeddings.assembly import EmbeddingUnavailableError
 from stepscope.dashboard.embeddings.file_listing import sources_of_file
 from stepscope.dashboard.embeddings.file_source import FILES, FileAbout
 from stepscope.dashboard.embeddings.source import EmbeddingSource, Learned
-from stepscope.dashboard.server.dropped_files import DroppedFiles, NoRoomError, Upload, UploadError, discard, shown_name
+from stepscope.dashboard.server.dropped_files import DroppedFiles, NoRoomError, Upload, UploadError, discard
 from stepscope.summary.contents import Companion
 from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError
 
@@ -52,8 +52,7 @@ class Uploads(DroppedFiles[_Dropped]):
             NoRoomError: too many are on their way.
             UploadError: there is no place for files.
         """
-        shown = shown_name(name)
-        return self._upload(shown, lambda upload: self._add(upload, shown))
+        return self._upload(name, self._add)
 
     def begin_metadata(self, embedding_id: str, name: str) -> Upload[Sources]:
         """Begin to take the metadata of a dropped file.
@@ -63,13 +62,12 @@ class Uploads(DroppedFiles[_Dropped]):
             UploadError: no such file was dropped, or there is no place for files.
         """
         dropped = self._of(embedding_id)
-        shown = shown_name(name)
-        return self._upload(shown, lambda upload: self._add_metadata(dropped, upload, shown))
+        return self._upload(name, lambda upload, shown: self._add_metadata(dropped, upload, shown))
 
     def begin_sprite(self, embedding_id: str, name: str, sizes: tuple[int, ...] = ()) -> Upload[Sources]:
         """Begin to take the sprite of a dropped file; raises as `begin_metadata` does."""
         dropped = self._of(embedding_id)
-        return self._upload(shown_name(name), lambda upload: self._add_sprite(dropped, upload, sizes))
+        return self._upload(name, lambda upload, _shown: self._add_sprite(dropped, upload, sizes))
 
     def sources(self) -> Sources:
         """Return the embeddings of all dropped files, the last dropped first."""

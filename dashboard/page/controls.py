@@ -44,6 +44,11 @@ def panel_stores(panel: str, query: str, revision: int | None, scheme: str | Non
     return [dcc.Store(id={"type": kind, "panel": panel}, data=value) for kind, value in values.items()]
 
 
+def mount_point(panel: str) -> html.Div:
+    """Return the element that a plug-in's ``index.js`` is given to fill; a panel has one."""
+    return html.Div(className="mount-point", **{"data-plugin": panel})
+
+
 def segmented(setting: Setting[str], view: View, options: dict[str, str], label: str) -> dmc.SegmentedControl:
     """Return a row of choices, ``options`` as value -> label."""
     return dmc.SegmentedControl(

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from stepscope.dashboard.page.controls import pattern_input, setting_id
 from stepscope.dashboard.page.health_badge import READING_ID
 from stepscope.dashboard.page.icons import icon
-from stepscope.dashboard.page.messages import Declared
+from stepscope.dashboard.page.messages import Declared, PluginPage
 from stepscope.dashboard.page.state import Setting
 from stepscope.dashboard.page.theme import MANTINE
 
@@ -224,7 +224,9 @@ def header() -> html.Header:
     )
 
 
-def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.Store]:
+def stores(
+    settings: Sequence[Setting[Any]], panels: Sequence[Tab], plugins: list[PluginPage] | None
+) -> list[dcc.Store]:
     """Return what the page remembers; see `stepscope.dashboard.page.state` for "view"."""
     declared: Declared = {
         "panels": [
@@ -238,6 +240,7 @@ def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.
         ],
         "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
         "personal": [setting.name for setting in settings if setting.personal],
+        "plugins": plugins,
     }
     return [
         dcc.Store(id="view"),
@@ -249,19 +252,23 @@ def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.
         dcc.Store(id="panel-name"),
         dcc.Store(id="panel-again"),
         dcc.Store(id="frame-key", data={}),
+        dcc.Store(id="plugin-failures"),
     ]
 
 
-def page(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> dmc.MantineProvider:
+def page(
+    settings: Sequence[Setting[Any]], panels: Sequence[Tab], plugins: list[PluginPage] | None = None
+) -> dmc.MantineProvider:
     """Return the whole page, before any data.
 
     Args:
         settings: what the page itself keeps in the URL; panels bring their own.
         panels: the tabs.
+        plugins: the panels of other distributions; None where none of them adds anything.
     """
     return dmc.MantineProvider(
         [
-            *stores([*settings, *(setting for panel in panels for setting in panel.settings)], panels),
+            *stores([*settings, *(setting for panel in panels for setting in panel.settings)], panels, plugins),
             html.Div(
                 [
                     html.A("Skip to charts", id="skip", href="#panel"),

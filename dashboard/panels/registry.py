@@ -1,9 +1,15 @@
-"""The panels of the dashboard, in the order of their tabs."""
+"""The panels of the dashboard, in the order of their tabs: Stepscope's own, then those of other distributions."""
 
+import re
+from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
 from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.plugin_panel import PluginPanel
+from stepscope.plugins import Extensions
+from stepscope.summary.recognition import Recognizer
 
 _ORDER: Final = (
     "scalars",
@@ -32,9 +38,72 @@ def _panel(folder: str) -> Panel:
 
 
 PANELS: Final = tuple(_panel(folder) for folder in _ORDER)
-COMPANION_PATTERNS: Final = tuple(dict.fromkeys(pattern for panel in PANELS for pattern in panel.companions))
-"""Files beside the event files that some panel shows."""
-RECOGNIZERS: Final = tuple(dict.fromkeys(recognizer for panel in PANELS for recognizer in panel.recognizers))
-"""Tell such files by their content."""
-UPLOADS: Final = {path: most for panel in PANELS for path, most in panel.uploads.items()}
-"""Paths of the routes that take files, with the most bytes of one."""
+"""Stepscope's own."""
+ROUTES: Final = ("capture", "openapi", "plugins", "revision", "runs", "search", "traces")
+"""What stands after ``/api/`` in addresses that belong to no panel, so that none may be called that."""
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+def check_panel(panel: Panel) -> None:
+    """Raise ValueError with a sentence where a panel of another distribution says what it must not."""
+    if not isinstance(panel.name, str) or not _NAME.fullmatch(panel.name):
+        raise ValueError(f"the name {panel.name!r} is none: small letters, digits and _, such as 'spectrum'")
+    if panel.name in ROUTES:
+        raise ValueError(f"the name {panel.name!r} is that of an address of the server, /api/{panel.name}")
+    if not isinstance(panel.title, str) or not panel.title.strip():
+        raise ValueError(f"the title is {panel.title!r}; it is what stands on the tab")
+    for field in ("settings", "kinds", "companions", "recognizers"):
+        if not isinstance(getattr(panel, field), tuple):
+            raise ValueError(f"{field} is {getattr(panel, field)!r}, not a tuple")
+    for setting in panel.settings:
+        if not setting.name.startswith(f"{panel.name}."):
+            raise ValueError(f"the setting {setting.name!r} does not begin with '{panel.name}.'")
+    for path in panel.uploads:
+        if not path.startswith(f"/api/{panel.name}/"):
+            raise ValueError(f"uploads has {path!r}, which does not begin with '/api/{panel.name}/'")
+    re.compile(panel.tag_ending)
+    if panel.web is not None and not (Path(panel.web) / "index.js").is_file():
+        raise ValueError(f"there is no index.js in {Path(panel.web).name!r}, which is its web")
+
+
+OTHERS: Final = Extensions(
+    "panels",
+    Panel,
+    lambda panel: panel.name,
+    lambda: [panel.name for panel in PANELS],
+    check_panel,
+    lambda panel: panel.title,
+)
+"""Those of other distributions, as they brought them."""
+_guarded: dict[int, PluginPanel] = {}
+
+
+def all_panels() -> tuple[Panel, ...]:
+    """Return every panel; those of other distributions so that nothing else fails with them."""
+    return (*PANELS, *plugin_panels())
+
+
+def plugin_panels() -> tuple[PluginPanel, ...]:
+    """Return the panels of other distributions."""
+    return tuple(
+        _guarded.setdefault(id(panel), PluginPanel(panel, plugin, OTHERS)) for plugin, panel in OTHERS.loaded()
+    )
+
+
+def companion_patterns(panels: Iterable[Panel] | None = None) -> tuple[str, ...]:
+    """Return patterns of the files beside the event files that some panel shows; of all panels unless given."""
+    return tuple(dict.fromkeys(pattern for panel in _given(panels) for pattern in panel.companions))
+
+
+def recognizers(panels: Iterable[Panel] | None = None) -> tuple[Recognizer, ...]:
+    """Return what tells such files by their content; of all panels unless given."""
+    return tuple(dict.fromkeys(recognizer for panel in _given(panels) for recognizer in panel.recognizers))
+
+
+def uploads(panels: Iterable[Panel] | None = None) -> dict[str, int]:
+    """Return paths of the routes that take files, with the most bytes of one; of all panels unless given."""
+    return {path: most for panel in _given(panels) for path, most in panel.uploads.items()}
+
+
+def _given(panels: Iterable[Panel] | None) -> Iterable[Panel]:
+    return all_panels() if panels is None else panels

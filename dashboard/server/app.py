@@ -16,9 +16,11 @@ from stepscope.dashboard.page import layout
 from stepscope.dashboard.page.assets import ICONS, PageAssets
 from stepscope.dashboard.page.controls import panel_stores, setting_id
 from stepscope.dashboard.page.health_badge import health_badge, register_progress
+from stepscope.dashboard.page.plugin_files import NO_ICON, PluginFiles, icon_properties, plugin_router, sheet_address
 from stepscope.dashboard.page.state import decode
 from stepscope.dashboard.panels.base import Panel
-from stepscope.dashboard.panels.registry import PANELS, UPLOADS
+from stepscope.dashboard.panels.plugin_panel import FAILURES_ID, PluginPanel
+from stepscope.dashboard.panels.registry import all_panels, uploads
 from stepscope.dashboard.runs import routes as run_routes
 from stepscope.dashboard.runs.listing import Listings
 from stepscope.dashboard.runs.settings import RUN_SETTINGS
@@ -32,11 +34,13 @@ from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.guard import Guard
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count
+from stepscope.dashboard.server.plugin_errors import PluginErrors
 from stepscope.dashboard.server.work import RequestAtHand, light
 from stepscope.dashboard.tensorboard import core, other_kinds, runs
 from stepscope.dashboard.tensorboard.registry import PLUGINS
 from stepscope.dashboard.traces import capture, drop_route
 from stepscope.dashboard.traces.capture import CaptureRules
+from stepscope.plugins import GROUPS, found
 from stepscope.profiler.client import Address
 
 DATA_ROUTES: Final = (
@@ -91,7 +95,7 @@ def build_app(
     *,
     access: Access = LOCAL,
     captures: Sequence[Address] = (),
-    panels: Sequence[Panel] = PANELS,
+    panels: Sequence[Panel] | None = None,
 ) -> FastAPI:
     """Return the whole server over one log directory.
 
@@ -99,8 +103,10 @@ def build_app(
         live: the log directory; the caller starts and stops it.
         access: who may use it.
         captures: programs that pages may have recorded, beside those of this machine.
-        panels: the tabs, in order.
+        panels: the tabs, in order; all that there are unless given.
     """
+    panels = all_panels() if panels is None else panels
+    plugins = [panel for panel in panels if isinstance(panel, PluginPanel)]
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     for make_router in DATA_ROUTES:
         server.include_router(make_router(live))
@@ -111,6 +117,11 @@ def build_app(
             server.include_router(routes, prefix=f"/api/{panel.name}", tags=[panel.name])
     assets = PageAssets()
     server.include_router(assets.router())
+    files = {panel.name: panel.files() for panel in plugins}
+    brought = [one for one in files.values() if one is not None]
+    sheet = icon_properties({panel.name: _icon(files[panel.name]) for panel in plugins})
+    server.include_router(plugin_router(brought, sheet))
+    head = f'{assets.head}\n<link rel="stylesheet" href="{sheet_address(sheet)}">' if plugins else assets.head
     app = Page(
         "stepscope",
         server=server,
@@ -121,7 +132,7 @@ def build_app(
         title=live.title,
         update_title="",
         suppress_callback_exceptions=True,
-        index_string=INDEX.replace("<!-- page styles -->", assets.head).replace("<!-- page scripts -->", assets.foot),
+        index_string=INDEX.replace("<!-- page styles -->", head).replace("<!-- page scripts -->", assets.foot),
         include_assets_files=False,
         serve_locally=True,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
@@ -129,13 +140,18 @@ def build_app(
     )
     # The page starts it, once its callbacks are there.
     app.renderer = ""
-    app.layout = layout.page(RUN_SETTINGS, panels)
+    told = [panel.told(files[panel.name]) for panel in plugins]
+    app.layout = layout.page(RUN_SETTINGS, panels, told if told or any(map(found, GROUPS)) else None)
     register_page(app, live, panels)
+    if plugins:
+        register_plugins(app)
     register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
     server.add_exception_handler(DependencyException, no_such_file)
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
+    if plugins:
+        server.add_middleware(PluginErrors, reports={f"/api/{panel.name}/": panel.report for panel in plugins})
     server.add_middleware(RequestAtHand)
     server.add_middleware(Compression)
     # The last is the first that a request meets.
@@ -144,14 +160,29 @@ def build_app(
         Guard,
         access=access,
         policy=policy,
-        uploads=UPLOADS,
+        uploads=uploads(panels),
     )
     return server
+
+
+def _icon(files: PluginFiles | None) -> str:
+    return NO_ICON if files is None else files.icon
 
 
 async def no_such_file(request: Request, error: Exception) -> Response:
     """Return the answer where a file is asked for that none of Dash's packages gives away."""
     return JSONResponse({"detail": f"There is no file {request.url.path!r}."}, 404)
+
+
+def register_plugins(app: Dash) -> None:
+    """Register what tells the modules of plug-ins of new data, and the page of their callbacks' failures."""
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "tellPlugins"),
+        Output(FAILURES_ID, "id"),
+        Input("revision", "data"),
+        Input(FAILURES_ID, "data"),
+        prevent_initial_call=True,
+    )
 
 
 def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:

@@ -71,11 +71,14 @@ class CallbackGuard:
         try:
             bound = _signature(inspect.unwrap(function)).bind(*given)
             for name, value in bound.arguments.items():
-                msgspec.convert(value, bound.signature.parameters[name].annotation)
+                annotation = bound.signature.parameters[name].annotation
+                # Those of plug-ins may say nothing of their arguments.
+                if annotation is not inspect.Parameter.empty:
+                    msgspec.convert(value, annotation)
         except (TypeError, msgspec.ValidationError) as error:
             raise HTTPException(400, f"The callback cannot be called with these values: {error}.") from None
 
 
 @cache
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(function)
+    return inspect.signature(function, eval_str=True)

@@ -159,13 +159,18 @@ class DroppedFiles(Generic[K]):
         if folder is not None:
             folder.close()
 
-    def _upload(self, name: str, finish: Callable[[Upload[R]], R]) -> Upload[R]:
+    def _upload(self, name: str, finish: Callable[[Upload[R], str], R]) -> Upload[R]:
         """Begin to take a file.
+
+        Args:
+            name: what the user calls it; only its last part is used, and never as a path.
+            finish: takes the whole file and what it is called here.
 
         Raises:
             NoRoomError: too many are on their way.
             UploadError: there is no place for files.
         """
+        shown = shown_name(name)
         try:
             with self._lock:
                 if len(self._arriving) >= self._most_arriving:
@@ -178,7 +183,9 @@ class DroppedFiles(Generic[K]):
                 self._count += 1
                 place = self._folder.path / str(self._count)
                 place.mkdir()
-                upload = Upload(place / name, self._largest, self._reserve, finish, self._ended)
+                upload = Upload(
+                    place / shown, self._largest, self._reserve, lambda whole: finish(whole, shown), self._ended
+                )
                 self._arriving[upload] = 0
                 return upload
         except OSError as error:

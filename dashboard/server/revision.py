@@ -10,8 +10,8 @@ from fastapi.responses import StreamingResponse
 
 from stepscope.dashboard.server.live import Live
 
-HEARTBEAT_SECONDS: Final = 5.0
-"""A client that hears nothing for three of these takes the connection for lost."""
+HEARTBEAT_SECONDS: Final = 1.0
+"""A client that hears nothing for some of these takes the connection for lost (web/page/live.ts)."""
 LEAST_SECONDS_BETWEEN: Final = 0.2
 """Revisions that come faster are joined, so that a busy writer does not keep the page from drawing."""
 

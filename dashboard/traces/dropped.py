@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Final
 
-from stepscope.dashboard.server.dropped_files import DroppedFiles, Upload, UploadError, discard, shown_name
+from stepscope.dashboard.server.dropped_files import DroppedFiles, Upload, UploadError, discard
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.traces.folders import DroppedTrace, is_trace_file
 from stepscope.dashboard.traces.sources import dropped_id
@@ -34,8 +34,7 @@ class TraceUploads(DroppedFiles[DroppedTrace]):
             NoRoomError: too many are on their way.
             UploadError: there is no place for files.
         """
-        shown = shown_name(name)
-        return self._upload(shown, lambda upload: self._add(upload, shown))
+        return self._upload(name, self._add)
 
     def _add(self, upload: Upload[str], name: str) -> str:
         status = upload.path.stat()

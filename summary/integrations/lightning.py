@@ -19,19 +19,7 @@ from typing import Any, Final
 from fsspec.core import url_to_fs
 
 from stepscope.summary.arguments import checked_number, checked_step, checked_tag
-from stepscope.summary.integrations.sessions import plain_value
-from stepscope.summary.kinds.hparams import (
-    checked_hparams,
-    experiment,
-    hparam_infos,
-    metric_infos,
-    session_end,
-    session_start,
-    start_info,
-)
-from stepscope.summary.proto import hparams_pb2
-from stepscope.summary.proto.hparams_pb2 import Experiment, SessionEndInfo
-from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.integrations.sessions import begin_session, end_session
 from stepscope.summary.writer import SummaryWriter
 
 try:
@@ -167,16 +155,10 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
             metrics = {"hp_metric": metrics}
         if not metrics:
             return
-        hparams = checked_hparams({name: plain_value(value) for name, value in _flattened(given, "")})
         tags = _checked_metrics(metrics, self._prefix)
-        infos = Experiment(hparam_infos=hparam_infos(hparams), metric_infos=metric_infos(tags))
+        begin_session(self.experiment, dict(_flattened(given, "")), tags, step)
         self.log_metrics(metrics, step)
-        for value in (
-            experiment(infos),
-            session_start(start_info(hparams)),
-            session_end(SessionEndInfo(status=hparams_pb2.STATUS_SUCCESS)),
-        ):
-            self.experiment.add_summary(Summary(value=[value]), step)
+        end_session(self.experiment, step=step)
 
     @rank_zero_only  # type: ignore[untyped-decorator]
     def log_graph(self, model: Any, input_array: Any = None) -> None:

@@ -20,17 +20,21 @@ from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.writer import SummaryWriter
 
 
-def begin_session(writer: SummaryWriter, hparams: Mapping[str, Any], metrics: Iterable[str] = ()) -> None:
+def begin_session(
+    writer: SummaryWriter, hparams: Mapping[str, Any], metrics: Iterable[str] = (), step: int | None = None
+) -> None:
     """Write hyperparameters, of which what is none becomes its `str`, and which scalars are their metrics."""
     checked = checked_hparams({str(name): plain_value(value) for name, value in hparams.items()})
     infos = Experiment(hparam_infos=hparam_infos(checked), metric_infos=metric_infos(metrics))
     for value in (experiment(infos), session_start(start_info(checked))):
-        writer.add_summary(Summary(value=[value]))
+        writer.add_summary(Summary(value=[value]), step)
 
 
-def end_session(writer: SummaryWriter, status: hparams_pb2.Status = hparams_pb2.STATUS_SUCCESS) -> None:
+def end_session(
+    writer: SummaryWriter, status: hparams_pb2.Status = hparams_pb2.STATUS_SUCCESS, step: int | None = None
+) -> None:
     """Write how the session ended."""
-    writer.add_summary(Summary(value=[session_end(SessionEndInfo(status=status))]))
+    writer.add_summary(Summary(value=[session_end(SessionEndInfo(status=status))]), step)
 
 
 def plain_value(value: Any) -> Any:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back, release
 from tests.browser.test_scalars import at, card, drag, drawn, open_menu, wait_until_drawn, write
 
 pytestmark = pytest.mark.browser
@@ -239,6 +239,18 @@ def test_the_table_under_the_cursor_has_the_nearest_runs(serve: Serve, page: Pag
     page.mouse.move(x - 200, y + 60, steps=4)
     expect(page.locator("#hover")).to_be_hidden()
     page.mouse.up()
+
+
+def test_the_table_under_the_cursor_comes_with_lines_that_are_late(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[3.0, 2.0, 1.0])
+    held = hold_back(page, "api/scalars/(curves|first)")
+    page.goto(serve(logdir).url + PLAIN)
+    page.wait_for_function("() => Boolean(window.stepscope && stepscope.curveCards.find('loss')?.plot.scene)")
+    page.mouse.move(*at(page, "loss", 0.9, 0.5))
+    page.wait_for_function("() => stepscope.curveCards.find('loss').plot.hand.resting !== null")
+    expect(page.locator("#hover")).to_have_count(0)
+    release(page, held)
+    expect(page.locator("#hover tbody td")).to_have_text(["", "a", "1", "2"])
 
 
 def test_the_table_under_the_cursor_leaves_that_of_the_marks_alone(serve: Serve, page: Page, logdir: Path) -> None:

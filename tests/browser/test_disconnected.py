@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -33,6 +34,13 @@ class Server:
         assert self._process.stdout is not None
         while "http://" not in self._process.stdout.readline():
             assert self._process.poll() is None
+
+    def stop(self) -> None:
+        """Have it hang: it takes connections and answers nothing."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         self._process.kill()
@@ -102,3 +110,15 @@ def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server,
     server.start()
     expect(page.get_by_role("alert")).to_have_count(0)
     page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0].x.length === 50")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+def test_a_server_that_hangs_is_said_until_it_goes_on(page: Page, server: Server) -> None:
+    page.goto(server.url)
+    expect_curves(page)
+    server.stop()
+    banner = page.get_by_role("alert")
+    expect(banner).to_contain_text("Disconnected - retrying")
+    server.go_on()
+    expect(banner).to_have_count(0)
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")

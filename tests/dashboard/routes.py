@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.logdir import Logdir
@@ -13,5 +13,5 @@ from tests.dashboard.media import NoFollower
 
 def client_with_companions(path: Path) -> TestClient:
     live = Live(str(path), lambda publish: NoFollower())
-    live.publish(Logdir(path, companion_patterns=COMPANION_PATTERNS).update())
+    live.publish(Logdir(path, companion_patterns=companion_patterns()).update())
     return TestClient(build_app(live), base_url="http://localhost:6006")

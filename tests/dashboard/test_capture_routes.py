@@ -12,7 +12,7 @@ from fastapi import HTTPException
 from fastapi.testclient import TestClient
 
 from stepscope.dashboard.cli.main import make_parser
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
@@ -41,7 +41,7 @@ def logdir(tmp_path: Path) -> Path:
 def followed(
     path: Path, bound_host: str = "localhost", captures: tuple[Address, ...] = ()
 ) -> Iterator[tuple[TestClient, Live]]:
-    live = Live(str(path), lambda publish: Follower(Logdir(path, companion_patterns=COMPANION_PATTERNS), publish))
+    live = Live(str(path), lambda publish: Follower(Logdir(path, companion_patterns=companion_patterns()), publish))
     live.start()
     app = build_app(live, access=Access(bound_host), captures=captures)
     try:

@@ -13,7 +13,7 @@ from rich.console import Console
 from stepscope.dashboard.cli.main import main, with_verb
 from stepscope.dashboard.cli.reading import check_logdirs
 from stepscope.dashboard.cli.serve import announcement, listen, make_live, page_link, page_url, token_for
-from stepscope.dashboard.panels.registry import RECOGNIZERS
+from stepscope.dashboard.panels.registry import recognizers
 from stepscope.dashboard.server.access import Access
 from stepscope.summary import SummaryWriter
 from stepscope.summary.errors import UserError
@@ -47,7 +47,7 @@ def test_a_file_is_a_log_directory_with_it_alone(tmp_path: Path) -> None:
 
     def seen(*given: Path) -> tuple[list[str], list[str]]:
         source = check_logdirs(list(map(str, given)))
-        snapshot = Logdir(source, recognizers=RECOGNIZERS).update()
+        snapshot = Logdir(source, recognizers=recognizers()).update()
         return list(snapshot.runs), [str(each.relative_path) for each in snapshot.companions]
 
     assert seen(events) == (["."], [])

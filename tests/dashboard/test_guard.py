@@ -13,7 +13,7 @@ from starlette.routing import Mount, WebSocketRoute
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from stepscope.dashboard.panels.registry import UPLOADS
+from stepscope.dashboard.panels.registry import uploads
 from stepscope.dashboard.server import bodies
 from stepscope.dashboard.server.access import Access, checked_host, checked_prefix
 from stepscope.dashboard.server.app import LOCAL, build_app
@@ -258,7 +258,7 @@ def test_who_has_no_token_is_asked_for_it(serve: Callable[..., TestClient]) -> N
 
 def test_bodies_that_are_too_long_are_refused_on_every_route(serve: Callable[..., TestClient]) -> None:
     client = serve()
-    posts = [path for method, path in every_route(client) if method == "POST" and path not in UPLOADS]
+    posts = [path for method, path in every_route(client) if method == "POST" and path not in uploads()]
     assert "/_dash-update-component" in posts
     for path in posts:
         for body in (b"a" * (LARGEST_BODY + 1), iter([b"a" * LARGEST_BODY, b"a"])):

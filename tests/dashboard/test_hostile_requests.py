@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.bodies import LARGEST_BODY
 from stepscope.dashboard.server.live import Live
@@ -69,7 +69,7 @@ CONTENT_TYPES = (
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    source = Logdir(SAMPLE_LOGS, companion_patterns=COMPANION_PATTERNS)
+    source = Logdir(SAMPLE_LOGS, companion_patterns=companion_patterns())
     # Under a name that is no folder, so that no request can write into it.
     live = Live("samples", lambda publish: Follower(source, publish))
     live.publish(source.update())

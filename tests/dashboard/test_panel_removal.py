@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from stepscope.dashboard.page import bundle
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, PANELS
+from stepscope.dashboard.panels.registry import PANELS, companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.follow import Follower
@@ -29,13 +29,13 @@ from stepscope import dashboard
 for module in pkgutil.walk_packages(dashboard.__path__, "stepscope.dashboard."):
     importlib.import_module(module.name)
 
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, PANELS
+from stepscope.dashboard.panels.registry import PANELS, companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.follow import Follower
 from stepscope.summary.logdir import Logdir
 
-logdir = Logdir(sys.argv[1], companion_patterns=COMPANION_PATTERNS)
+logdir = Logdir(sys.argv[1], companion_patterns=companion_patterns())
 live = Live(sys.argv[1], lambda publish: Follower(logdir, publish))
 live.publish(logdir.update())
 client = TestClient(build_app(live), base_url="http://localhost")
@@ -49,7 +49,7 @@ print(*(panel.name for panel in PANELS))
 @pytest.mark.parametrize("removed", [panel.name for panel in PANELS])
 def test_the_others_are_served_without_a_panel(removed: str, tmp_path: Path) -> None:
     others = [panel for panel in PANELS if panel.name != removed]
-    logdir = Logdir(str(tmp_path), companion_patterns=COMPANION_PATTERNS)
+    logdir = Logdir(str(tmp_path), companion_patterns=companion_patterns(others))
     live = Live(str(tmp_path), lambda publish: Follower(logdir, publish))
     live.publish(logdir.update())
     client = TestClient(build_app(live, panels=others), base_url="http://localhost")

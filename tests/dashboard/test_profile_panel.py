@@ -28,7 +28,7 @@ from stepscope.dashboard.panels.profile.presence import absent_pages, shown_page
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
 from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
 from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.traces.headings import heading, headings
@@ -799,7 +799,7 @@ def write(folder: Path, name: str, content: Any) -> Path:
 
 def client_of(path: Path) -> TestClient:
     live = Live(str(path), lambda publish: NoFollower())
-    live.publish(Logdir(path, companion_patterns=COMPANION_PATTERNS).update())
+    live.publish(Logdir(path, companion_patterns=companion_patterns()).update())
     return TestClient(build_app(live), base_url="http://localhost:6006")
 
 

@@ -20,7 +20,7 @@ from stepscope.dashboard.embeddings.judgments import HdbscanSettings, KmeansSett
 from stepscope.dashboard.embeddings.methods import SETTINGS as KINDS
 from stepscope.dashboard.embeddings.uploads import Uploads
 from stepscope.dashboard.panels.projector.panel import ProjectorPanel
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.binary import unpack
 from stepscope.dashboard.server.live import Live
@@ -51,7 +51,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def live(logdir: Path) -> Iterator[Live]:
     live = Live(str(logdir), lambda publish: NoFollower())
-    live.publish(Logdir(logdir, companion_patterns=COMPANION_PATTERNS).update())
+    live.publish(Logdir(logdir, companion_patterns=companion_patterns()).update())
     yield live
     live.stop()
     live.shared(Jobs).close()

@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 from moto.server import ThreadedMotoServer
 
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.summary import SummaryWriter
@@ -90,7 +90,7 @@ def write_logs(folder: Path) -> None:
 
 def client(*logdirs: str) -> TestClient:
     live = Live(", ".join(logdirs), lambda publish: NoFollower())
-    live.publish(Logdir(sources_of(logdirs), companion_patterns=COMPANION_PATTERNS).update())
+    live.publish(Logdir(sources_of(logdirs), companion_patterns=companion_patterns()).update())
     return TestClient(build_app(live), base_url="http://localhost:6006")
 
 

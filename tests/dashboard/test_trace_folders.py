@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.dashboard.cli.serve import found
 from stepscope.dashboard.page.layout import empty
-from stepscope.dashboard.panels.registry import RECOGNIZERS
+from stepscope.dashboard.panels.registry import recognizers
 from stepscope.dashboard.traces.folders import MOST_OF_A_FOLDER, same_recording, traces_at
 from stepscope.dashboard.traces.sources import trace_sources
 from stepscope.profiler.traces.compression import zstd_compress
@@ -84,7 +84,7 @@ def test_traces_are_told_by_their_content(tmp_path: Path) -> None:
     known = ["array.json", "only.pb", "packed.json.zst", "rank0.json.gz", "step.pb", "step.pbtxt", "x.pb"]
     assert [Path(each).name for each in traces_at(str(tmp_path))] == known
 
-    snapshot = Logdir(str(tmp_path), recognizers=RECOGNIZERS).update()
+    snapshot = Logdir(str(tmp_path), recognizers=recognizers()).update()
     assert sorted(source.label for source in trace_sources(snapshot)) == known
     assert found(snapshot) == "7 traces"
 
@@ -143,7 +143,7 @@ def test_few_remote_files_are_looked_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         for number in range(3):
             system.pipe_file(f"/traces/{number}.json", b'{"traceEvents": []}')
         monkeypatch.setattr("stepscope.summary.recognition.MOST_REMOTE", 2)
-        logdir = Logdir("memory://traces", recognizers=RECOGNIZERS)
+        logdir = Logdir("memory://traces", recognizers=recognizers())
         assert [len(trace_sources(logdir.update())) for _ in range(3)] == [2, 3, 3]
     finally:
         system.rm("/traces", recursive=True)

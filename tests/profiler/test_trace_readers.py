@@ -92,10 +92,10 @@ def test_the_dashboard_lists_and_opens_a_format_of_somebody_else(laps: Path) -> 
         laps,
         "-c",
         """
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, RECOGNIZERS
+from stepscope.dashboard.panels.registry import companion_patterns, recognizers
 from stepscope.dashboard.traces.sources import read_source, trace_sources
 from stepscope.summary.logdir import Logdir
-snapshot = Logdir("logs", companion_patterns=COMPANION_PATTERNS, recognizers=RECOGNIZERS).update()
+snapshot = Logdir("logs", companion_patterns=companion_patterns(), recognizers=recognizers()).update()
 for source in sorted(trace_sources(snapshot), key=lambda source: source.label):
     trace = read_source(source)
     print(source.label, len(trace), trace.losses.notes)

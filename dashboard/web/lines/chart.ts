@@ -307,6 +307,7 @@ export class Chart {
     if (todo <= STEPS.still) this.drawStill();
     if (todo <= STEPS.raw) this.drawRaw();
     if (todo <= STEPS.lines) this.drawLines();
+    if (todo <= STEPS.still) this.hand.laidOut();
     this.drawOverlay();
   }
 

@@ -34,6 +34,8 @@ export class Hand {
   rest: ReturnType<typeof setTimeout> | null = null;
   stop = new AbortController();
   inside = false;
+  /** The last word of a pointer that did not leave: what is drawn below it may come later than it. */
+  resting: PointerEvent | null = null;
 
   constructor(chart: Chart) {
     this.chart = chart;
@@ -92,16 +94,25 @@ export class Hand {
 
   move(event: PointerEvent) {
     const { offsetX, offsetY } = event;
+    if (event.pointerType !== "touch" && !this.drag) this.resting = event;
     // The last place of a frame is the one that counts.
     loop.before(this, () => (this.drag ? this.pull(offsetX, offsetY, event) : this.hover(event, offsetX, offsetY)));
   }
 
   hover(event: PointerEvent, px: number, py: number) {
     const at = this.chart.placeOf(px, py);
-    if (!at || !at.inside) return this.leave(event);
+    if (!at || !at.inside || !this.chart.model.lines.length) return this.quit(event);
     this.over(this.chart.markAt(px, py), event);
     this.inside = true;
     this.call("onCursor", at.x, at.y, event);
+  }
+
+  /** Axes were laid out: a pointer that came before there were lines is at a place now. */
+  laidOut() {
+    const { resting, chart } = this;
+    if (!resting || this.inside || this.drag) return;
+    const { left, top } = chart.over.getBoundingClientRect();
+    this.hover(resting, resting.clientX - left, resting.clientY - top);
   }
 
   over(mark: Hit | null, event: Event) {
@@ -113,6 +124,12 @@ export class Hand {
   }
 
   leave(event: Event) {
+    this.resting = null;
+    this.quit(event);
+  }
+
+  /** The pointer is at no place of the plot. */
+  quit(event: Event) {
     this.over(null, event);
     loop.forget(this);
     if (!this.inside) return;

@@ -2,7 +2,9 @@
 
 import { isReady, setProps } from "../core/dash.ts";
 
-const SILENCE_MS = 15000;
+/** The server is heard once a second: who is silent for so long has stopped. */
+const SILENCE_MS = 8000;
+const LOOK_MS = 500;
 const NO_ANSWER_MS = 10000;
 const RETRY_MS = 2000;
 const WORDS = { connecting: "connecting", live: "live", updating: "updating", paused: "paused", lost: "disconnected" };
@@ -113,14 +115,19 @@ export const live = {
   start() {
     if (source) return answered();
     connect();
+    let looked = Date.now();
     setInterval(() => {
+      // While the page itself was busy or asleep, what the server said has waited.
+      const late = Date.now() - looked - LOOK_MS;
+      looked = Date.now();
+      if (late > LOOK_MS) heard += late;
       if (Date.now() - heard > SILENCE_MS) {
         connected = false;
         heard = Date.now();
         refreshState();
         connect();
       }
-    }, 2000);
+    }, LOOK_MS);
   },
   /** Calls back when the connection is lost, with the moment, and when there is one again, with null. */
   onConnection(listener: (lostAt: number | null) => void) {

@@ -1,10 +1,17 @@
 // Made from stepscope.dashboard.page.messages and stepscope.dashboard.traces.messages by `python -m tools.generate_page`; change them there.
 
-/** All panels, the defaults of all settings, and which of these are remembered for the next visit. */
+/** All panels, the defaults of all settings, which of these are remembered for the next visit, and the panels of other distributions; null for the last where none has anything of any group. */
 export interface Declared {
   panels: PanelFacts[];
   values: Record<string, string[]>;
   personal: string[];
+  plugins: PluginPage[] | null;
+}
+
+/** What other distributions add, and a sentence for each failure of it. */
+export interface PluginsListed {
+  plugins: PluginNamed[];
+  failures: string[];
 }
 
 /** What can be recorded, by whom, and into which runs; if nothing can, why not. */
@@ -49,4 +56,31 @@ export interface PanelFacts {
   kinds: string[];
   ending: string;
   follows_runs: boolean;
+}
+
+/** A panel of another distribution: where its module and its style are, and when they are loaded. */
+export interface PluginPage {
+  name: string;
+  title: string;
+  distribution: string;
+  script: string | null;
+  style: string | null;
+  at_start: boolean;
+  settings: SettingFacts[];
+}
+
+/** An entry point of another distribution. */
+export interface PluginNamed {
+  group: string;
+  name: string;
+  distribution: string;
+}
+
+/** A setting of a plug-in's panel, with its default as it stands in the URL. */
+export interface SettingFacts {
+  name: string;
+  kind: "text" | "names" | "flag" | "choice" | "number";
+  values: string[];
+  options: string[];
+  limits: [number, number] | null;
 }

@@ -1,6 +1,7 @@
 /** The page without its panels. */
 import "./commands.ts";
 import "./connection.ts";
+import "./plugins.ts";
 import "./toolbars.ts";
 import "../../curves/web/cards.ts";
 import "../../runs/web/commands.ts";

@@ -14,6 +14,7 @@ let panels: PanelFacts[] = [];
 let personal: Set<string> = new Set();
 const settling: Record<string, number> = {};
 const listeners: (() => void)[] = [];
+const beginners: ((declared: Declared) => void)[] = [];
 const STORED = "stepscope-settings";
 const LATEST_START_MS = 3000;
 
@@ -167,6 +168,10 @@ export const view = {
   onChange(listener: () => void) {
     listeners.push(listener);
   },
+  /** Calls back when the page begins, with what the server declares. */
+  onBegin(listener: (declared: Declared) => void) {
+    beginners.push(listener);
+  },
   /** A setting's value. */
   read<T>(setting: Setting<T>): T {
     return setting.parse(new URLSearchParams(current).getAll(setting.name));
@@ -229,6 +234,7 @@ callbacks("stepscope", {
     current = begin();
     setTimeout(() => live.start(), LATEST_START_MS);
     for (const listener of listeners) listener();
+    for (const beginner of beginners) beginner(settings);
     return [current, new URLSearchParams(current).get("run_filter") || "", theme.chosen()];
   },
   /** Controls -> URL. Only what the user touched is written, so that controls being mounted change nothing. */

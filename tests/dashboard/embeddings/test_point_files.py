@@ -8,7 +8,7 @@ import pytest
 
 from stepscope.dashboard.embeddings.point_files import PointFiles, mapped, points_name
 from stepscope.dashboard.embeddings.requests import EmbeddingRequests
-from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.logdir import Logdir
@@ -87,7 +87,7 @@ def test_points_are_named_by_what_was_done_to_them() -> None:
 def test_what_is_opened_is_the_file_that_workers_get(tmp_path: Path) -> None:
     np.save(tmp_path / "points.npy", LARGE)
     live = Live(str(tmp_path), lambda publish: NoFollower())
-    live.publish(Logdir(tmp_path, companion_patterns=COMPANION_PATTERNS).update())
+    live.publish(Logdir(tmp_path, companion_patterns=companion_patterns()).update())
     asked = EmbeddingRequests(live)
     (source,) = asked.sources()
     dataset = asked.opened(source, None)

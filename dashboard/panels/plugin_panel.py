@@ -1,0 +1,146 @@
+"""Panels of other distributions, guarded: what they fail at is named on the page, and nothing else fails with it."""
+
+import json
+import logging
+from collections.abc import Callable
+from functools import wraps
+from inspect import get_annotations, iscoroutinefunction
+from typing import Any, Final
+
+from dash import Dash, html
+from dash.exceptions import PreventUpdate
+from fastapi import APIRouter, HTTPException
+
+from stepscope.dashboard.page.messages import PluginPage, SettingFacts
+from stepscope.dashboard.page.plugin_files import PluginFiles
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import heavy
+from stepscope.plugins import Extensions, Plugin, PluginFailure
+from stepscope.summary.snapshot import Snapshot
+
+_LOG: Final = logging.getLogger("stepscope")
+FAILURES_ID: Final = "plugin-failures"
+"""The page's store that callbacks of plug-ins put into what they failed at: ``web/page/plugins.ts``."""
+
+
+class PluginPanel(Panel):
+    """A panel of another distribution, with all that it says of itself.
+
+    Args:
+        panel: as it was brought.
+        plugin: where it is from.
+        extensions: remembers what it fails at.
+    """
+
+    def __init__(self, panel: Panel, plugin: Plugin, extensions: Extensions[Panel]) -> None:
+        for field in get_annotations(Panel):
+            setattr(self, field, getattr(panel, field))
+        self._panel: Final = panel
+        self.plugin: Final = plugin
+        self._extensions: Final = extensions
+
+    def report(self, doing: str, error: BaseException) -> PluginFailure:
+        """Remember what the plug-in failed at."""
+        _LOG.debug("%s of the plug-in %r failed", doing, self.name, exc_info=error)
+        return self._extensions.fail(self.plugin, error, doing)
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        try:
+            return bool(self._panel.has_data(snapshot))
+        except Exception as error:
+            self.report("has_data", error)
+            return False
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        try:
+            content = self._panel.layout(snapshot, view)
+            # Here rather than when the whole page's answer is made: what is no component fails alone.
+            json.dumps(content, default=_as_json)
+        except Exception as error:
+            return html.Div(str(self.report("layout", error)), className="notice plugin-failed", role="alert")
+        return content
+
+    def register(self, app: Dash, live: Live) -> None:
+        """Add its callbacks; none of them where one cannot be added, or would take the place of another's."""
+        callbacks, listed = app.callback_map, app._callback_list
+        before, count = dict(callbacks), len(listed)
+        try:
+            self._panel.register(app, live)
+            for output in before:
+                if callbacks.get(output) is not before[output]:
+                    raise ValueError(f"the callback of {output!r} belongs to another panel")
+        except Exception as error:
+            self.report("register", error)
+            callbacks.clear()
+            callbacks.update(before)
+            del listed[count:]
+            return
+        for output, entry in callbacks.items():
+            # Those that run in the browser have none.
+            if output not in before and "callback" in entry:
+                entry["callback"] = self._guarded(entry["callback"])
+
+    def _guarded(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        run = callback if iscoroutinefunction(callback) else heavy(callback)
+
+        @wraps(callback)
+        async def answer(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return await run(*args, **kwargs)
+            except (PreventUpdate, HTTPException):
+                raise
+            except Exception as error:
+                failure = str(self.report("a callback", error))
+                return json.dumps({"multi": True, "response": {}, "sideUpdate": {FAILURES_ID: {"data": [failure]}}})
+
+        return answer
+
+    def router(self, live: Live) -> APIRouter | None:
+        try:
+            routes = self._panel.router(live)
+            if routes is not None and not isinstance(routes, APIRouter):
+                raise TypeError(f"{type(routes).__name__} is no APIRouter")
+        except Exception as error:
+            self.report("router", error)
+            return None
+        return routes
+
+    def files(self) -> PluginFiles | None:
+        """Return what the browser loads of it; None where that is nothing, or cannot be read."""
+        if self.web is None:
+            return None
+        try:
+            return PluginFiles(self.name, self.web)
+        except (OSError, ValueError) as error:
+            self.report("web", error)
+            return None
+
+    def told(self, files: PluginFiles | None) -> PluginPage:
+        """Return what the page has to know of it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "distribution": self.plugin.distribution,
+            "script": None if files is None else files.address("index.js"),
+            "style": files.address("index.css") if files is not None and files.has("index.css") else None,
+            "at_start": self.web_at_start,
+            "settings": [_facts(setting) for setting in self.settings],
+        }
+
+
+def _as_json(value: Any) -> Any:
+    if hasattr(value, "to_plotly_json"):
+        return value.to_plotly_json()
+    raise TypeError(f"layout has an object of the type {type(value).__name__}, which is no component")
+
+
+def _facts(setting: Setting[Any]) -> SettingFacts:
+    return {
+        "name": setting.name,
+        "kind": setting.kind,
+        "values": list(setting.format(setting.default)),
+        "options": list(setting.options),
+        "limits": setting.limits,
+    }

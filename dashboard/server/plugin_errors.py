@@ -1,0 +1,41 @@
+"""What routes of plug-ins fail at, as an answer that names the plug-in."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+class PluginErrors:
+    """ASGI middleware: answers 500 with a sentence where a plug-in's route raises what is no answer.
+
+    Args:
+        app: the application with their routes.
+        reports: by the beginning of their addresses, what remembers a failure, and gives it as a sentence.
+    """
+
+    def __init__(self, app: ASGIApp, *, reports: Mapping[str, Callable[[str, BaseException], object]]) -> None:
+        self._app: Final = app
+        self._reports: Final = reports
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"] if scope["type"] == "http" else ""
+        report = next((report for start, report in self._reports.items() if path.startswith(start)), None)
+        if report is None:
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def note(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, note)
+        except Exception as error:
+            sentence = str(report(f"the route {path}", error))
+            if begun:
+                raise
+            await JSONResponse({"detail": sentence}, 500)(scope, receive, send)

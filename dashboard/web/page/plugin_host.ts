@@ -1,0 +1,340 @@
+/**
+ * Serves panels of other distributions: loads their modules, gives each its element and what it may use of the page,
+ * and says which of them fails at what. docs/extending.md describes what is offered here: `API` counts its versions.
+ */
+import { type Command, register } from "../core/commands.ts";
+import { icon, iconButton, make } from "../core/dom.ts";
+import { Api, type How, isAbort, messageOf, type Parameters } from "../core/request.ts";
+import { runs } from "../../runs/web/state.ts";
+import { say } from "./layout.ts";
+import type { PluginPage, PluginsListed } from "./messages.generated.ts";
+import { accepted, settingOf } from "./plugin_settings.ts";
+import { view } from "./view.ts";
+
+/** The version of what modules are given; it grows when something of it goes or means something else. */
+export const API = 1;
+
+export type What = "data" | "runs" | "settings" | "scheme";
+type Scheme = "light" | "dark";
+
+export interface ShownRun {
+  name: string;
+  /** What the page calls it. */
+  label: string;
+  /** In the scheme that is shown. */
+  color: string;
+}
+
+export interface PluginCommand extends Pick<Command, "title" | "keys" | "gestures" | "when"> {
+  id: string;
+  act: (event: KeyboardEvent) => unknown;
+}
+
+/** What the module of a plug-in is given. */
+export interface PluginContext {
+  readonly api: number;
+  /** The panel's. */
+  readonly name: string;
+  /** Ends with the element: for listeners and requests. */
+  readonly signal: AbortSignal;
+  /** Grows with new data. */
+  revision(): number;
+  scheme(): Scheme;
+  /** The runs that are shown, in the order of their list. */
+  runs(): ShownRun[];
+  /** A setting by its name without the panel's: "scale" of "spectrum.scale". */
+  get(setting: string): unknown;
+  /** Sets it in the address of the page; `step` makes it a step that the back button undoes. */
+  set(setting: string, value: unknown, step?: boolean): void;
+  /** Calls back whenever one of these has changed. */
+  onChange(listener: (what: What) => unknown): void;
+  /** The JSON of a route of the panel, by its path under `api/NAME/`. */
+  ask(route: string, parameters?: Parameters, how?: How): Promise<unknown>;
+  /** The address of such a route, for pictures and links. */
+  address(route: string, parameters?: Parameters): string;
+  /** Adds commands to the palette, and their keys to the sheet of keys. */
+  commands(commands: readonly PluginCommand[]): void;
+  /** Says something that needs no answer. */
+  say(text: string): void;
+  /** Opens the panel's tab. */
+  open(): void;
+}
+
+interface Module {
+  api?: unknown;
+  mount?: (element: HTMLElement, context: PluginContext) => unknown;
+  start?: (context: PluginContext) => unknown;
+}
+
+interface Listener {
+  plugin: PluginPage;
+  hear: (what: What) => unknown;
+  /** What of the page it was told of last. */
+  known: Record<"runs" | "settings", string>;
+}
+
+const plugins = new Map<string, PluginPage>();
+const modules = new Map<string, Promise<Module>>();
+const listeners = new Set<Listener>();
+let revision = 0;
+
+const scheme = (): Scheme => document.documentElement.dataset.mantineColorScheme === "dark" ? "dark" : "light";
+
+// --- failures ------------------------------------------------------------------------------------------------
+
+const told = new Set<string>();
+
+/** Says on the page what has failed, once, until it is closed. */
+function tellFailures(sentences: readonly string[]): void {
+  const news = sentences.filter((sentence) => !told.has(sentence));
+  if (!news.length) return;
+  news.forEach((sentence) => told.add(sentence));
+  let box = document.getElementById("plugins-failed");
+  if (!box) {
+    const close = iconButton("close", "Close", () => {
+      const hadFocus = box!.contains(document.activeElement);
+      box!.remove();
+      if (hadFocus) document.getElementById("panel")?.focus();
+    });
+    box = make("div", { id: "plugins-failed", role: "status" }, icon("alert", 16), make("ul"), close);
+    document.body.append(box);
+  }
+  box.querySelector("ul")!.append(...news.map((sentence) => make("li", {}, sentence)));
+}
+
+function sentenceOf(plugin: PluginPage, doing: string, error: unknown): string {
+  const message = messageOf(error);
+  // A route that failed has said so already.
+  if (message.startsWith("The plug-in ")) return message;
+  return `The plug-in '${plugin.name}' of ${plugin.distribution} (stepscope.panels) failed: ${doing}: ${message}`;
+}
+
+function failed(plugin: PluginPage, doing: string, error: unknown): string {
+  const sentence = sentenceOf(plugin, doing, error);
+  console.warn(sentence, error);
+  return sentence;
+}
+
+/** Has a plug-in do something; what it fails at is said on the page. */
+async function guarded<T>(plugin: PluginPage, doing: string, act: () => T): Promise<Awaited<T> | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!isAbort(error)) tellFailures([failed(plugin, doing, error)]);
+  }
+}
+
+/** The plug-in whose file an address or a stack names. */
+const ownerOf = (text: string): PluginPage | undefined =>
+  plugins.get(/\/plugins\/([a-z0-9_]+)\/[0-9a-f]+\//.exec(text)?.[1] ?? "");
+
+function hearUncaught(): void {
+  window.addEventListener("error", (event) => {
+    const plugin = ownerOf(event.filename ?? "");
+    if (plugin) tellFailures([failed(plugin, "index.js", event.error ?? event.message)]);
+  });
+  window.addEventListener("unhandledrejection", ({ reason }) => {
+    const plugin = ownerOf(reason instanceof Error ? reason.stack ?? "" : "");
+    if (plugin && !isAbort(reason)) tellFailures([failed(plugin, "index.js", reason)]);
+  });
+}
+
+// --- what modules are given ----------------------------------------------------------------------------------
+
+const settingsOf = (plugin: PluginPage) => {
+  const all = new Map(plugin.settings.map((facts) => [facts.name, settingOf(facts)]));
+  return (short: string) => {
+    const found = all.get(`${plugin.name}.${short}`);
+    if (!found) {
+      throw new Error(`There is no setting ${plugin.name}.${short}; the panel declares its settings in Python`);
+    }
+    return found;
+  };
+};
+
+function shownRuns(): ShownRun[] {
+  const on = [...runs.rows.values()].filter((row) => runs.isOn(row));
+  return on.map((row) => ({ name: row.run, label: runs.label(row.run), color: row[scheme()] }));
+}
+
+const knownOf = (plugin: PluginPage): Listener["known"] => ({
+  runs: JSON.stringify(shownRuns().map(({ name, label, color }) => [name, label, color])),
+  settings: JSON.stringify(plugin.settings.map(({ name }) => view.values(name))),
+});
+
+function contextOf(plugin: PluginPage, signal: AbortSignal, everywhere: boolean): PluginContext {
+  const api = new Api(`api/${plugin.name}`);
+  const setting = settingsOf(plugin);
+  return Object.freeze<PluginContext>({
+    api: API,
+    name: plugin.name,
+    signal,
+    revision: () => revision,
+    scheme,
+    runs: shownRuns,
+    get: (name) => view.read(setting(name)),
+    set(name, value, step) {
+      const of = setting(name);
+      view.write(of, accepted(of, value), step);
+    },
+    onChange(hear) {
+      const listener = { plugin, hear, known: knownOf(plugin) };
+      listeners.add(listener);
+      signal.addEventListener("abort", () => listeners.delete(listener));
+    },
+    ask: (route, parameters = {}, how = {}) => api.ask(route, parameters, { signal, ...how }),
+    address: (route, parameters = {}) => api.address(route, parameters),
+    commands(commands) {
+      const guardedCommands = commands.map((command): Command => ({
+        ...command,
+        id: `${plugin.name}.${command.id}`,
+        palette: plugin.name,
+        act: (event) => {
+          // A key that an act refuses goes on to who is next.
+          try {
+            const done = command.act(event);
+            if (done instanceof Promise) return void guarded(plugin, command.title, () => done);
+            return done;
+          } catch (error) {
+            tellFailures([failed(plugin, command.title, error)]);
+          }
+        },
+      }));
+      register({ panel: everywhere ? undefined : plugin.name, title: plugin.title, commands: guardedCommands }, signal);
+    },
+    say,
+    open: () => view.open(plugin.name),
+  });
+}
+
+function tellOne(listener: Listener, what: What): void {
+  void guarded(listener.plugin, `its listener to ${what}`, () => listener.hear(what));
+}
+
+/** Tells each listener what of it has changed. */
+function compare(): void {
+  for (const listener of [...listeners]) {
+    const now = knownOf(listener.plugin);
+    const changed = (["runs", "settings"] as const).filter((what) => now[what] !== listener.known[what]);
+    listener.known = now;
+    changed.forEach((what) => tellOne(listener, what));
+  }
+}
+
+export function tell(latest: number | null, failures: readonly string[] | null): void {
+  if (failures) tellFailures(failures);
+  if (latest !== null && latest !== revision) {
+    revision = latest;
+    for (const listener of [...listeners]) tellOne(listener, "data");
+  }
+}
+
+// --- modules -------------------------------------------------------------------------------------------------
+
+/** Waits for a style sheet, also for one that cannot be read. */
+const styled = (address: string): Promise<void> =>
+  new Promise((done) => {
+    const link = make("link", { rel: "stylesheet", href: address });
+    link.addEventListener("load", () => done());
+    link.addEventListener("error", () => done());
+    document.head.append(link);
+  });
+
+async function fetched(plugin: PluginPage): Promise<Module> {
+  const address = new URL(plugin.script!, document.baseURI).href;
+  const [module] = await Promise.all([import(address) as Promise<Module>, plugin.style && styled(plugin.style)]);
+  if (module.api !== API) {
+    throw new Error(`index.js is written for version ${String(module.api)} of the page's API, and this is ${API}`);
+  }
+  return module;
+}
+
+function moduleOf(plugin: PluginPage): Promise<Module> {
+  const found = modules.get(plugin.name) ?? fetched(plugin);
+  modules.set(plugin.name, found);
+  return found;
+}
+
+interface Mounted {
+  element: HTMLElement;
+  name: string;
+  ends: AbortController;
+  cleanUp: unknown;
+}
+let mounted: Mounted | null = null;
+
+function unmount(): void {
+  if (!mounted) return;
+  const { element, name, ends, cleanUp } = mounted;
+  mounted = null;
+  ends.abort();
+  if (typeof cleanUp === "function") void guarded(plugins.get(name)!, "clean-up", () => cleanUp());
+  // React may give the same element to the next panel.
+  element.replaceChildren();
+}
+
+async function mount(element: HTMLElement, plugin: PluginPage): Promise<void> {
+  const mine: Mounted = { element, name: plugin.name, ends: new AbortController(), cleanUp: null };
+  mounted = mine;
+  element.setAttribute("aria-busy", "true");
+  try {
+    const module = await moduleOf(plugin);
+    if (mounted !== mine) return;
+    if (!module.mount) throw new Error("index.js has no function mount");
+    const cleanUp = await module.mount(element, contextOf(plugin, mine.ends.signal, false));
+    if (mounted === mine) mine.cleanUp = cleanUp;
+    else if (typeof cleanUp === "function") await cleanUp();
+  } catch (error) {
+    if (mounted === mine && !isAbort(error)) noteIn(element, failed(plugin, "mount", error));
+  } finally {
+    element.removeAttribute("aria-busy");
+  }
+}
+
+/** In the place of the panel: what it failed at. */
+function noteIn(element: HTMLElement, sentence: string): void {
+  element.replaceChildren(
+    make("div", { className: "notice plugin-failed", role: "alert" }, icon("alert", 20), make("p", {}, sentence)),
+  );
+}
+
+/** The element that the open panel has for its module. */
+function look(): void {
+  const element = document.querySelector<HTMLElement>("#panel [data-plugin]");
+  const name = element?.dataset.plugin;
+  if (mounted && (mounted.element !== element || mounted.name !== name)) unmount();
+  const plugin = plugins.get(name ?? "");
+  if (element && plugin?.script && !mounted) void mount(element, plugin);
+}
+
+export function begin(given: readonly PluginPage[]): void {
+  for (const plugin of given) plugins.set(plugin.name, plugin);
+  hearUncaught();
+  view.onChange(compare);
+  runs.onChange(compare);
+  new MutationObserver(look).observe(document.body, {
+    childList: true,
+    subtree: true,
+    attributes: true,
+    attributeFilter: ["data-plugin"],
+  });
+  let before = scheme();
+  new MutationObserver(() => {
+    if (scheme() === before) return;
+    before = scheme();
+    for (const listener of [...listeners]) {
+      listener.known = knownOf(listener.plugin);
+      tellOne(listener, "scheme");
+    }
+  }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
+  look();
+  for (const plugin of given) if (plugin.at_start && plugin.script) void start(plugin);
+  void new Api("api").ask<PluginsListed>("plugins", {}).then(({ failures }) => tellFailures(failures), () => {});
+}
+
+async function start(plugin: PluginPage): Promise<void> {
+  await guarded(plugin, "start", async () => {
+    const module = await moduleOf(plugin);
+    await module.start?.(contextOf(plugin, new AbortController().signal, true));
+  });
+}

@@ -1,0 +1,318 @@
+"""Panels of other distributions: they join the rest, and what they fail at stays theirs and is named."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dash import Dash, Input, Output, html
+from fastapi import APIRouter
+from fastapi.testclient import TestClient
+
+from stepscope.dashboard.page.plugin_files import MOST_FILES, PluginFiles
+from stepscope.dashboard.page.state import View, text
+from stepscope.dashboard.panels import registry
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.plugin_panel import PluginPanel
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.plugins import Extensions, PluginFailure, plugin_failures
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+from tests.dashboard.media import NoFollower
+from tests.plugin_distributions import write_distribution
+
+GOOD = """
+from pathlib import Path
+from fastapi import APIRouter
+from stepscope.dashboard.page.state import flag
+from stepscope.dashboard.panels.base import Panel
+
+class Weather(Panel):
+    name = "weather"
+    title = "Weather"
+    kinds = ("weather",)
+    companions = ("*.weather",)
+    settings = (flag("weather.rain", False),)
+    web = Path(__file__).parent / "web"
+
+    def router(self, live):
+        routes = APIRouter()
+        routes.add_api_route("/today", lambda: {"sun": True})
+        routes.add_api_route("/tomorrow", lambda: 1 / 0)
+        return routes
+
+PANEL = Weather()
+"""
+POINTS = {"panels": {"weather": "weather.panel:PANEL"}}
+FILES = {
+    "weather/__init__.py": "",
+    "weather/panel.py": GOOD,
+    "weather/web/index.js": "export const api = 1;" + " " * 2000,
+    "weather/web/index.css": "p { margin: 0 }",
+    "weather/web/notes.py": "secret",
+}
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for packages, seen by this process; plug-ins are looked for anew."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    old = registry.OTHERS
+    fresh = Extensions("panels", Panel, old._name_of, old._taken, registry.check_panel)
+    monkeypatch.setattr(registry, "OTHERS", fresh)
+    before = set(sys.modules)
+    yield folder
+    for name in set(sys.modules) - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+    # Made for the test; the group has its own again.
+    Extensions("panels", Panel, old._name_of, old._taken, registry.check_panel)
+
+
+def served() -> TestClient:
+    live = Live("/logs", lambda publish: NoFollower())
+    return TestClient(build_app(live), base_url="http://localhost:6006", raise_server_exceptions=False)
+
+
+def install_weather(folder: Path, **files: str) -> None:
+    changed = {f"weather/{path.replace('__', '/').replace('_js', '.js')}": text for path, text in files.items()}
+    write_distribution(folder, FILES | changed, POINTS, "weather")
+
+
+def test_a_panel_of_another_distribution_joins_the_others_and_all_that_follows_from_them(plugins: Path) -> None:
+    install_weather(plugins)
+    assert [panel.name for panel in registry.all_panels()] == [*(panel.name for panel in registry.PANELS), "weather"]
+    assert "*.weather" in registry.companion_patterns()
+    client = served()
+    declared = client.get("/_dash-layout").json()["props"]["children"][1]["props"]["data"]
+    assert declared["panels"][-1]["name"] == "weather"
+    assert declared["values"]["weather.rain"] == ["off"]
+    [told] = declared["plugins"]
+    assert told["distribution"] == "weather 1.2"
+    assert told["settings"][0]["kind"] == "flag"
+    assert client.get("/api/weather/today").json() == {"sun": True}
+
+
+def test_its_files_are_addressed_by_content_compressed_and_kept_forever(plugins: Path) -> None:
+    install_weather(plugins)
+    client = served()
+    [told] = client.get("/_dash-layout").json()["props"]["children"][1]["props"]["data"]["plugins"]
+    answer = client.get(f"/{told['script']}", headers={"accept-encoding": "br"})
+    assert answer.text.startswith("export const api = 1;")
+    assert answer.headers["content-encoding"] == "br"
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "immutable" in answer.headers["cache-control"]
+    assert client.get(f"/{told['script']}", headers={"accept-encoding": "gzip"}).headers["content-encoding"] == "gzip"
+    assert client.get(f"/{told['style']}").headers["content-type"] == "text/css; charset=utf-8"
+    page = client.get("/").text
+    sheet = page[page.index("plugins/") : page.index(".css", page.index("plugins/")) + 4]
+    assert client.get(f"/{sheet}").text == ":root {--icon-weather: var(--icon-plugin);}"
+
+
+@pytest.mark.parametrize(
+    "path", ["../panel.py", "..%2fpanel.py", "notes.py", "missing.js", "%2e%2e/panel.py", "/etc/passwd", ""]
+)
+def test_nothing_but_the_files_for_the_browser_is_given_away(plugins: Path, path: str) -> None:
+    install_weather(plugins)
+    client = served()
+    [told] = client.get("/_dash-layout").json()["props"]["children"][1]["props"]["data"]["plugins"]
+    folder = told["script"].removesuffix("index.js")
+    assert client.get(f"/{folder}{path}").status_code == 404
+    assert client.get(f"/{folder.replace(folder.split('/')[2], '0' * 16)}index.js").status_code == 404
+
+
+def test_links_that_lead_out_of_the_folder_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web/index.js").write_text("1")
+    (tmp_path / "secret.js").write_text("2")
+    (tmp_path / "web/out.js").symlink_to(tmp_path / "secret.js")
+    files = PluginFiles("a", tmp_path / "web")
+    assert (files.has("index.js"), files.has("out.js")) == (True, False)
+
+
+def test_a_folder_with_too_much_is_refused_and_an_icon_with_scripts(tmp_path: Path) -> None:
+    for at in range(MOST_FILES + 1):
+        (tmp_path / f"{at}.txt").touch()
+    with pytest.raises(ValueError, match="more than 500 files"):
+        PluginFiles("a", tmp_path)
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small/icon.svg").write_text("<svg onload='alert(1)'/>")
+    with pytest.raises(ValueError, match="without scripts"):
+        PluginFiles("a", tmp_path / "small")
+
+
+def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of_it(plugins: Path) -> None:
+    install_weather(plugins)
+    client = served()
+    answer = client.get("/api/weather/tomorrow")
+    sentence = (
+        "The plug-in 'weather' of weather 1.2 (stepscope.panels) failed: the route /api/weather/tomorrow: "
+        "ZeroDivisionError: division by zero"
+    )
+    assert (answer.status_code, answer.json()) == (500, {"detail": sentence})
+    listed = client.get("/api/plugins").json()
+    assert listed["failures"] == [sentence]
+    assert {"group": "panels", "name": "weather", "distribution": "weather 1.2"} in listed["plugins"]
+    assert client.get("/api/weather/today").json() == {"sun": True}
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("raise RuntimeError('no sun')", "RuntimeError: no sun"),
+        (GOOD.replace("PANEL = Weather()", "PANEL = Weather"), "TypeError: weather.panel:PANEL is of the type type"),
+        (GOOD.replace('"weather"\n', '"Weather!"\n'), "the name 'Weather!' is none"),
+        (GOOD.replace('"weather"\n', '"scalars"\n').replace("weather.rain", "scalars.rain"), "is called 'scalars'"),
+        (
+            GOOD.replace('"weather"\n', '"runs"\n').replace("weather.rain", "runs.rain"),
+            "the name 'runs' is that of an address",
+        ),
+        (GOOD.replace("weather.rain", "rain.weather"), "the setting 'rain.weather' does not begin with 'weather.'"),
+        (GOOD.replace('("weather",)', '"weather"'), "kinds is 'weather', not a tuple"),
+        (GOOD.replace('/ "web"', '/ "www"'), "there is no index.js in 'www'"),
+    ],
+)
+def test_a_panel_that_cannot_be_taken_is_left_out_and_named(plugins: Path, source: str, reason: str) -> None:
+    write_distribution(plugins, FILES | {"weather/panel.py": source}, POINTS, "weather")
+    assert registry.all_panels() == registry.PANELS
+    [failure] = plugin_failures()
+    assert reason in str(failure)
+    assert str(failure).startswith("The plug-in 'weather' of weather 1.2 (stepscope.panels) failed: ")
+    declared = served().get("/_dash-layout").json()["props"]["children"][1]["props"]["data"]
+    assert declared["plugins"] == []
+
+
+class Storm(Panel):
+    """Fails at all that is asked of it."""
+
+    name = "storm"
+    title = "Storm"
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        raise KeyError("wind")
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        return html.Div(object())
+
+    def router(self, live: Live) -> APIRouter:
+        raise OSError("wet")
+
+    def register(self, app: Dash, live: Live) -> None:
+        app.callback(Output("a", "children"), Input("b", "children"))(str)
+        raise ValueError("late")
+
+
+def guarded(panel: Panel, make: Callable[[Panel], Extensions[Panel]]) -> tuple[PluginPanel, Extensions[Panel]]:
+    extensions = make(panel)
+    [(plugin, found)] = extensions.loaded()
+    return PluginPanel(found, plugin, extensions), extensions
+
+
+@pytest.fixture
+def loaded(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Panel], Extensions[Panel]]:
+    """A function that offers a panel of this module by an entry point."""
+
+    def make(panel: Panel) -> Extensions[Panel]:
+        monkeypatch.setitem(globals(), "OFFERED", panel)
+        write_distribution(plugins, {}, {"panels": {"storm": f"{__name__}:OFFERED"}}, "storm")
+        return registry.OTHERS
+
+    return make
+
+
+def reasons(failures: tuple[PluginFailure, ...]) -> list[str]:
+    return [failure.reason for failure in failures]
+
+
+def test_each_method_of_a_panel_may_fail_alone(loaded: Callable[[Panel], Extensions[Panel]]) -> None:
+    panel, extensions = guarded(Storm(), loaded)
+    app = Dash("test")
+    assert not panel.has_data(EMPTY_SNAPSHOT)
+    assert "of storm 1.2" in panel.layout(EMPTY_SNAPSHOT, View()).children
+    assert panel.router(Live("/logs", lambda publish: NoFollower())) is None
+    panel.register(app, Live("/logs", lambda publish: NoFollower()))
+    assert (app.callback_map, app._callback_list) == ({}, [])
+    assert reasons(extensions.failures()) == [
+        "has_data: KeyError: 'wind'",
+        "layout: TypeError: layout has an object of the type object, which is no component",
+        "router: OSError: wet",
+        "register: ValueError: late",
+    ]
+
+
+def test_a_failure_is_remembered_once(loaded: Callable[[Panel], Extensions[Panel]]) -> None:
+    panel, extensions = guarded(Storm(), loaded)
+    for _ in range(3):
+        panel.has_data(EMPTY_SNAPSHOT)
+    assert len(extensions.failures()) == 1
+
+
+class Thief(Panel):
+    """Takes the place of another's callback."""
+
+    name = "thief"
+    title = "Thief"
+
+    def register(self, app: Dash, live: Live) -> None:
+        app.callback(Output("a", "children"), Input("c", "children"))(str)
+
+
+def test_a_panel_cannot_take_the_place_of_anothers_callback(loaded: Callable[[Panel], Extensions[Panel]]) -> None:
+    panel, extensions = guarded(Thief(), loaded)
+    app = Dash("test")
+    app.callback(Output("a", "children"), Input("b", "children"))(str)
+    before = dict(app.callback_map)
+    panel.register(app, Live("/logs", lambda publish: NoFollower()))
+    assert app.callback_map == before
+    assert len(app._callback_list) == 1
+    assert reasons(extensions.failures()) == [
+        "register: ValueError: the callback of 'a.children' belongs to another panel"
+    ]
+
+
+class Fog(Panel):
+    """Has one callback that works and one that does not, neither with types."""
+
+    name = "fog"
+    title = "Fog"
+    settings = (text("fog.where", ""),)
+
+    def register(self, app: Dash, live: Live) -> None:
+        @app.callback(Output("good", "children"), Input("b", "children"))
+        def good(value):  # type: ignore[no-untyped-def]
+            return value * 2
+
+        @app.callback(Output("bad", "children"), Input("b", "children"))
+        def bad(value):  # type: ignore[no-untyped-def]
+            raise ArithmeticError("too thick")
+
+
+def test_a_callback_that_fails_changes_nothing_but_what_the_page_says_of_it(
+    loaded: Callable[[Panel], Extensions[Panel]],
+) -> None:
+    loaded(Fog())
+    client = served()
+
+    def ask(output: str) -> Any:
+        body = {
+            "output": f"{output}.children",
+            "outputs": {"id": output, "property": "children"},
+            "inputs": [{"id": "b", "property": "children", "value": "x"}],
+            "changedPropIds": [],
+        }
+        return client.post("/_dash-update-component", json=body).json()
+
+    assert ask("good")["response"] == {"good": {"children": "xx"}}
+    sentence = "The plug-in 'storm' of storm 1.2 (stepscope.panels) failed: a callback: ArithmeticError: too thick"
+    assert ask("bad")["sideUpdate"] == {"plugin-failures": {"data": [sentence]}}
+
+
+def test_no_panel_may_be_called_what_an_address_of_the_server_is_called() -> None:
+    own = {panel.name for panel in registry.PANELS}
+    app = build_app(Live("/logs", lambda publish: NoFollower()), panels=())
+    firsts = {path.split("/")[2].split(".")[0] for path in app.openapi()["paths"] if path.startswith("/api/")}
+    assert firsts - own <= set(registry.ROUTES)
