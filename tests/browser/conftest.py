@@ -9,7 +9,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    Response,
+    Route,
+    expect,
+    sync_playwright,
+)
 
 from stepscope.dashboard.cli.serve import make_live, make_server
 from stepscope.dashboard.page import bundle
@@ -49,13 +58,31 @@ def logdir(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def usual_port() -> int:
+    """The port of the first dashboard of each test of a worker.
+
+    The page's scripts then have the same address in all of them, so that the browser compiles them once.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError:
+        return socket.create_server(("127.0.0.1", 0))
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Dashboard]]:
+def serve(usual_port: int) -> Iterator[Callable[..., Dashboard]]:
     """A function that serves a directory until the test ends."""
     stops: list[Callable[[], None]] = []
 
     def start(path: Path, *, keep_superseded: bool = False, access: Access = LOCAL) -> Dashboard:
-        listener = socket.create_server(("127.0.0.1", 0))
+        listener = listening(usual_port)
         live = make_live(source_of(path), keep_superseded, 0.2)
         server = make_server(live, access)
         live.start()
@@ -76,37 +103,79 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def playwright() -> Iterator[Playwright]:
     # For a module, not the session: Playwright keeps an event loop running, and other tests start their own.
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
+    with sync_playwright() as started:
         yield started
-        started.close()
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """A browser for tests that make their own contexts."""
+    started = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def profile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("browser_profile")
+
+
+@pytest.fixture(scope="module")
+def context(playwright: Playwright, profile_folder: Path) -> Iterator[BrowserContext]:
+    """A browser whose profile keeps the compiled scripts of the page, which takes longer than all else of a load."""
+    opened = playwright.chromium.launch_persistent_context(
+        profile_folder,
+        executable_path=browser_path(),
+        args=FLAGS,
+        viewport={"width": 1280, "height": 900},
+        color_scheme="light",
+    )
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
-def page(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
+def page(context: BrowserContext, serve: Callable[..., Dashboard], usual_port: int) -> Iterator[Page]:
     """A page that fails the test on a console error, an uncaught exception, or a request to another host.
 
-    It is closed before its servers are stopped: it would ask them in vain.
+    It is closed before its servers are stopped: it would ask them in vain. Nothing of it stays for the next test but
+    scripts.
     """
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE_MS)
     errors: list[str] = []
     strangers: list[str] = []
+    kept: list[str] = []
 
     def check(url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("data", "blob") and parts.hostname not in ("localhost", "127.0.0.1"):
             strangers.append(url)
 
+    def note(response: Response) -> None:
+        if "/api/" in response.url and "immutable" in response.headers.get("cache-control", ""):
+            kept.append(response.url)
+
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("request", lambda request: check(request.url))
+    opened.on("response", note)
     opened.on("websocket", lambda websocket: check(websocket.url))
     yield opened
-    context.close()
+    clean = context.new_page()
+    for other in context.pages:
+        if other is not clean:
+            other.close()
+    session = context.new_cdp_session(clean)
+    origin = f"http://localhost:{usual_port}"
+    session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage,indexeddb"})
+    if kept:
+        session.send("Network.clearBrowserCache")
+    context.unroute_all()
+    context.clear_cookies()
+    context.clear_permissions()
     assert errors == []
     assert strangers == []
 
