@@ -134,7 +134,7 @@ def vectors_of_json_lines(content: bytes, name: str) -> VectorTable:
         VectorTableError: it holds no vectors.
     """
     records, rows, line_count = _records(content, name)
-    remarks = left_out("damaged lines", line_count - len(rows), "is no JSON", "are no JSON")
+    remarks = left_out("damaged lines", line_count - len(rows), "is not JSON", "are not JSON")
     key = _key_of_lists(records)
     if key is None:
         table = vectors_of_frame(_frame_of_records(records), name)

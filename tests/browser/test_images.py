@@ -245,7 +245,7 @@ def test_damage_is_said_in_the_place_of_the_picture(serve: Serve, page: Page, lo
             writer.add_summary(legacy("digit", content), step)
     page.goto(serve(logdir).url)
     why = page.locator(".no-picture")
-    expect(why).to_contain_text("no PNG, JPEG, GIF, WebP or BMP")
+    expect(why).to_contain_text("not PNG, JPEG, GIF, WebP or BMP")
     for step, text in (
         (3, "The picture is empty: 0 bytes"),
         (2, "The picture is damaged"),

@@ -51,7 +51,7 @@ def test_durations(text: str, milliseconds: int) -> None:
     "text", ["", "2", "s", "0s", "-1s", "1e3s", "2h", "11m", "601s", "0.0001ms", "nan s", "9" * 99]
 )
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ArgumentTypeError, match="is no duration; expected such as 2s, 500ms or 1m, 600 s at most"):
+    with pytest.raises(ArgumentTypeError, match="is not a duration; expected such as 2s, 500ms or 1m, 600 s at most"):
         duration_ms(text)
 
 
@@ -100,7 +100,7 @@ def test_what_some_send_is_written_though_others_do_not(tmp_path: Path, capsys: 
         assert main(["capture", *addresses, "--logdir", str(logdir), "--attempts", "1", "--steps", "1", *PLAIN]) == 2
     said = capsys.readouterr()
     lines = said.out.splitlines()
-    assert [line.partition(" ")[0] for line in lines if not line.startswith(" ")] == [*addresses[::2], "See"]
+    assert [line.partition(" ")[0] for line in lines if not line.startswith(" ")] == [*addresses[::2], "Open"]
     assert len(list(logdir.glob("plugins/profile/*/*.trace.json.gz"))) == 2
     assert said.err == (
         "stepscope: nothing listens on 127.0.0.1:1. Expected a program that has called "

@@ -56,7 +56,7 @@ def test_formats_are_told_from_their_bytes(image_format: str, mime_type: str) ->
 
 @pytest.mark.parametrize("content", [b"", b"x", SVG, b"<!DOCTYPE html>", b"RIFF\0\0\0\0WAVE", b"\x89PNG"])
 def test_anything_else_is_no_picture(content: bytes) -> None:
-    with pytest.raises(PayloadError, match="empty" if not content else "no PNG, JPEG, GIF, WebP or BMP"):
+    with pytest.raises(PayloadError, match="empty" if not content else "not PNG, JPEG, GIF, WebP or BMP"):
         sniff(content)
 
 

@@ -203,7 +203,7 @@ def test_pictures_are_worked_out_from_the_last_to_the_first(make_jobs: Callable[
     # last digits of sums, and so on the processor.
     size = float(np.abs(pictures[2]).max())
     assert float(np.median(np.abs(pictures[1] - pictures[2]))) < size / 4
-    with pytest.raises(JobError, match="The computation has 3 pictures; there is no number 3"):
+    with pytest.raises(JobError, match="The computation has 3 views; there is no number 3"):
         jobs.reported(job.key, 3)
 
 

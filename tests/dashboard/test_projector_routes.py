@@ -128,7 +128,7 @@ def test_a_run_that_is_a_link_shows_its_own_files(logdir: Path) -> None:
     [
         ("gone.tsv", "There is no file"),
         (".", "There is no file"),
-        ("nul\\000.tsv", "no path"),
+        ("nul\\000.tsv", "is not a path"),
         ("x" * 5000, "cannot be read"),
         ("ragged.tsv", "neither lines of numbers"),
         ("words.tsv", "neither lines of numbers"),

@@ -50,7 +50,7 @@ def test_of_very_many_lanes_some_are_listed_and_a_filter_finds_the_others(tmp_pa
     assert found["lane_labels"][0] == "thread 40"
     assert [lane["lane"] for lane in get(client, "lanes", q="thread 7 ", lane=3)["lanes"]] == [3, 7]
     wrong = client.get("/api/timeline/lanes", params={"id": ID, "q": "("})
-    assert (wrong.status_code, "is no filter of lanes" in wrong.json()["detail"]) == (422, True)
+    assert (wrong.status_code, "is not a filter of lanes" in wrong.json()["detail"]) == (422, True)
     assert client.get("/api/timeline/lanes", params={"id": ID, "lane": lanes + 1}).status_code == 404
 
 

@@ -230,7 +230,7 @@ def test_traces_are_aligned(tmp_path: Path) -> None:
     assert ask(client, "align", id=[id_of("d")], by="clock")["traces"] == [{"id": id_of("d"), "offset": 0}]
     assert sentence(client, "align", id=[id_of("d"), id_of("a")], by="clock") == (
         422,
-        "a.pt.trace.json does not say what time of day it was recorded at. "
+        "a.pt.trace.json has no wall-clock start time. "
         "Line the traces up by a step, by their start, or by their collectives.",
     )
     assert sentence(client, "align", id=[id_of("a"), id_of("c")], by="step") == (

@@ -426,7 +426,7 @@ def test_programs_are_captured_together(tmp_path: Path) -> None:
 )
 def test_addresses(text: str, address: Address | None) -> None:
     if address is None:
-        with pytest.raises(UserError, match=r"is no address\. Expected HOST:PORT, such as localhost:6009"):
+        with pytest.raises(UserError, match=r"is not an address\. Expected HOST:PORT, such as localhost:6009"):
             parse_address(text)
     else:
         assert parse_address(text) == address

@@ -513,7 +513,7 @@ def test_a_recording_that_fails_is_said(server: Server, monkeypatch: pytest.Monk
 
     for error, code, said in (
         (OSError(28, "No space left on device"), 507, "the recording cannot be written here: No space left on device."),
-        (ModuleNotFoundError("No module named 'x'"), 400, "a requested collector cannot be loaded here: No m"),
+        (ModuleNotFoundError("No module named 'x'"), 400, "a requested collector cannot be loaded here: No module"),
         (UserError("CUPTI is not there"), 400, "CUPTI is not there"),
         (NoStepsError("no step"), 504, "no step"),
         (ZeroDivisionError("oh"), 500, "the recording failed: ZeroDivisionError: oh."),

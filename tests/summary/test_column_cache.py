@@ -346,7 +346,7 @@ def test_points_that_are_gone_from_both_places_are_an_error_until_the_next_look(
         for step in range(20):
             writer.add_scalar("loss", -step, step)
     file.write_bytes(event_file(tmp_path, "other").read_bytes())
-    with pytest.raises(PayloadError, match=r"the points of 'loss' of 'a' cannot be read: .* is not the file any more"):
+    with pytest.raises(PayloadError, match=r"the points of 'loss' of 'a' cannot be read: .* is no longer the file"):
         series.values  # noqa: B018
     with pytest.raises(PayloadError, match="cannot be read"):
         series.read(0)

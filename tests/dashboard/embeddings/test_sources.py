@@ -248,7 +248,7 @@ def test_a_configuration_that_cannot_be_read_is_listed_and_says_why(tmp_path: Pa
     (tmp_path / CONFIG_PATTERN).write_text("embeddings {")
     (source,) = embedding_sources(snapshot_of(tmp_path))
     assert source.id == ".|config|"
-    with pytest.raises(EmbeddingUnavailableError, match="is no readable projector configuration"):
+    with pytest.raises(EmbeddingUnavailableError, match="is not a readable projector configuration"):
         open_dataset(source)
 
 

@@ -24,7 +24,7 @@ def test_a_sprite(form: str, media_type: str) -> None:
     ("size", "sizes", "count", "shape", "said"),
     [
         ((40, 30), [10], 12, (10, 10, 4), []),
-        ((40, 30), [], 12, (10, 10, 4), ["The size of one picture of the sprite is not given; 10 x 10 is supposed."]),
+        ((40, 30), [], 12, (10, 10, 4), ["The size of one sprite image is not given; 10 x 10 is assumed."]),
         ((40, 30), [10, 10], 20, (10, 10, 4), ["The sprite holds 12 pictures for 20 points; the last have none."]),
         (
             (45, 30),
@@ -32,7 +32,7 @@ def test_a_sprite(form: str, media_type: str) -> None:
             12,
             (10, 10, 4),
             [
-                "The sprite has 45 x 30 pixels, which is not a multiple of the 10 x 10 of one picture; pictures may be "
+                "The sprite has 45 x 30 pixels, which is not a multiple of the 10 x 10 of one image; images may be "
                 "shifted. Check single_image_dim."
             ],
         ),
@@ -50,11 +50,11 @@ def test_a_sprite_of_the_wrong_size_is_said(
 def test_what_cannot_be_shown_is_said() -> None:
     sprite, problems = read_sprite(png(8, 8), [16, 16], 4)
     assert sprite is None
-    assert problems[-1].message.startswith("The sprite has 8 x 8 pixels, less than the 16 x 16 of one picture")
+    assert problems[-1].message.startswith("The sprite has 8 x 8 pixels, less than the 16 x 16 of one image")
     for content in (b"", b"<svg></svg>", b"\x89PNG\r\n\x1a\n", png(9, 9)[:30]):
         sprite, problems = read_sprite(content, [4, 4], 4)
         assert sprite is None
         assert problems[0].message.startswith("The sprite is not a supported image")
     sprite, problems = read_sprite(png(8200, 1), [1, 1], 4)
     assert sprite is not None
-    assert "browsers may show no more than 8,192 a side" in problems[0].message
+    assert "browsers may show no more than 8,192 per side" in problems[0].message

@@ -81,7 +81,7 @@ def test_traces_line_up_by_the_wall_clock() -> None:
         (0, 7_200_000_000_000), ("trace 1 begins 2.0 hours after trace 0.",)
     )
     assert lined_up(together(much_later, first), "clock").notes == ("trace 1 begins 2.0 hours before trace 0.",)
-    with pytest.raises(UserError, match="trace 1 does not say what time of day it was recorded at"):
+    with pytest.raises(UserError, match="trace 1 has no wall-clock start time"):
         lined_up(together(first, rank(1, 0)), "clock")
 
 
