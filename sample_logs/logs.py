@@ -155,7 +155,7 @@ def log_points(writer: SummaryWriter, activation: Array, labels: Labels, step: i
     writer.add_mesh("digits/activation", points, colors, global_step=step)
     if before is None:
         key = ", ".join(f"{digit} {name}" for digit, (name, _) in enumerate(DIGIT_COLORS))
-        writer.add_text("colours of the points", f"In the mesh `digits/activation`: {key}.", step)
+        writer.add_text("colors of the points", f"In the mesh `digits/activation`: {key}.", step)
     return points
 
 

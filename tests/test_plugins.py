@@ -72,12 +72,12 @@ from fastapi.testclient import TestClient
 from stepscope.dashboard.panels.profile.analysis_tables import tables_of
 from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.presence import shown_pages
-from stepscope.dashboard.panels.profile.settings import Asked
+from stepscope.dashboard.panels.profile.settings import PageRequest
 from stepscope.dashboard.page.state import decode
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.traces.sources import trace_sources
-from stepscope.dashboard.traces.studies import studies_of
+from stepscope.dashboard.traces.analyzed_traces import analyzed_traces_of
 from stepscope.plugins import plugin_failures
 from stepscope.summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
@@ -86,7 +86,7 @@ live = Live(sys.argv[1], lambda publish: NoFollower())
 live.publish(Logdir(sys.argv[1], companion_patterns=["*.trace.json"]).update())
 client = TestClient(build_app(live), base_url="http://localhost:6006")
 (source,) = trace_sources(live.snapshot())
-made = tables_of(Asked.of(decode("profile.view=plugins")), studies_of(live).get(source), {}, None)
+made = tables_of(PageRequest.of(decode("profile.view=plugins")), analyzed_traces_of(live).get(source), {}, None)
 csv = client.get("/api/profile/table.csv", params={"name": "letters", "view": "profile.view=plugins"}).text
 found = {
     "csv": csv.replace("\\r", ""),
