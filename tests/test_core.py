@@ -41,7 +41,7 @@ def test_every_kind_is_logged_and_read_and_a_loop_profiled_with_what_core_depend
         ("from stepscope.summary.snapshot import EMPTY_SNAPSHOT; EMPTY_SNAPSHOT.scalars()", "A table needs polars"),
         ("from stepscope import SummaryWriter; SummaryWriter('memory://x')", "The address memory://x needs fsspec"),
         ("from stepscope import open_logdir; open_logdir('memory://x')", "The address memory://x needs fsspec"),
-        ("from stepscope.summary.patterns import Pattern; Pattern('x')", "Searching by a pattern needs regex"),
+        ("from stepscope.summary.safe_regex import Pattern; Pattern('x')", "Searching by a pattern needs regex"),
         ("import stepscope.profiler.traces", "Reading traces needs backports"),
         ("import stepscope.profiler.analysis.longest_path", "Reading and analyzing traces needs numba"),
     ],
