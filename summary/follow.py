@@ -97,7 +97,7 @@ class Follower:
                 self._observers[folder] = watch(folder, self._changes.add)
             except NotInstalledError as error:
                 self._refused[folder] = math.inf
-                _log.warning("looking by the clock: %s", error)
+                _log.warning("polling instead: %s", error)
                 continue
             except OSError as error:
                 self._refused[folder] = time.monotonic()

@@ -69,7 +69,7 @@ follower.stop()
     )
     assert (done.stdout, done.stderr) == (
         "1\n",
-        "looking by the clock: Watching a folder needs watchdog, which stepscope-core does without. "
+        "polling instead: Watching a folder needs watchdog, which stepscope-core does without. "
         "Run: pip install stepscope\n",
     )
 

@@ -91,7 +91,7 @@ def plugin_panels() -> tuple[PluginPanel, ...]:
 
 
 def companion_patterns(panels: Iterable[Panel] | None = None) -> tuple[str, ...]:
-    """Return patterns of the files beside the event files that some panel shows; of all panels unless given."""
+    """Return patterns of the files next to the event files that some panel shows; of all panels unless given."""
     return tuple(dict.fromkeys(pattern for panel in _given(panels) for pattern in panel.companions))
 
 

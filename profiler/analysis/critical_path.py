@@ -245,7 +245,7 @@ CRITICAL_PATH: Final = Analysis(
         TableColumn("meaning", "what such a part is"),
     ),
     title="What bounds the time",
-    description="The chain of work and waiting that decided how long the trace took.",
+    description="The chain of work and waits that determined how long the trace took.",
     empty=NO_PATH,
 )
 """What bounds the time."""

@@ -300,6 +300,6 @@ FINDINGS: Final = Analysis(
         Column("limit", "the limit that it is beyond"),
     ),
     title="Findings",
-    empty="Nothing stands out.",
+    empty="No findings.",
 )
 """What stands out."""

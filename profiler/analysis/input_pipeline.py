@@ -83,13 +83,13 @@ INPUT: Final = Analysis(
     (
         Column("verdict", '"input_bound", "moderately_input_bound", "not_input_bound" or "unknown"', "word"),
         Column("explanation", "the same as a sentence"),
-        Column("input_percent", "share of the steps' time in which nothing but data loading goes on"),
+        Column("input_percent", "share of the steps' time in which only data loading runs"),
         Column("input_ns", "that time"),
         Column("worst_step_ns", "that time in the step with most of it"),
         Column("worst_step", "number of that step", "identity"),
     ),
     title="Verdict",
-    description="Loading data counts where nothing else goes on.",
+    description="Data loading counts only where nothing else runs.",
     whole=True,
 )
 """Whether steps wait for input."""

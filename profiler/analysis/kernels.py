@@ -236,7 +236,7 @@ KERNELS: Final = Analysis(
         Column("tensor_cores", "whether the kernel's name says that it uses tensor cores"),
     ),
     title="Kernels",
-    description="What ran on devices, by name.",
+    description="Device activity by name.",
     empty=NO_DEVICE,
     of_devices=True,
 )

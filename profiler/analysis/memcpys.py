@@ -251,7 +251,7 @@ COPY_SIZES: Final = Analysis(
     ),
     title="By size",
     description="Many small copies cost more than one large one: each has to be launched.",
-    empty="No copy says how many bytes it moved.",
+    empty="No copy reports how many bytes it moved.",
 )
 """Copies by size."""
 BANDWIDTH: Final = Analysis(
@@ -261,6 +261,6 @@ BANDWIDTH: Final = Analysis(
     (Column("direction", "from where to where, such as HtoD, or memset", "label"), *statistics_of("GB/s")),
     title="Bandwidth",
     description="Of the copies that ran, in GB/s, over its changes.",
-    empty="No copy states its bandwidth.",
+    empty="No copy reports its bandwidth.",
 )
 """How fast copies were."""

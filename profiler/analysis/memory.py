@@ -355,7 +355,7 @@ MEMORY: Final = Analysis(
         Column("last_bytes", "what was allocated at the end"),
     ),
     title="Peaks",
-    description="The most that each device held.",
+    description="Maximum memory of each device.",
     empty=NO_MEMORY,
 )
 """Peaks."""

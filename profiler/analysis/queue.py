@@ -150,7 +150,7 @@ QUEUE: Final = Analysis(
     ),
     title="Queue",
     description="Launches that were pending on each stream, over the changes of that number.",
-    empty="No launch says what it launched. " + NO_DEVICE,
+    empty="No launch is linked to what it launched. " + NO_DEVICE,
 )
 """Pending launches."""
 LAUNCHES: Final = Analysis(

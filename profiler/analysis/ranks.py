@@ -275,7 +275,7 @@ STRAGGLERS: Final = Analysis(
     ),
     of="ranks",
     title="Stragglers",
-    description="Which ranks came last to collectives, and what that cost the others: sums over all steps.",
+    description="Which ranks reached collectives last, and how long the others waited: sums over all steps.",
     empty=NO_COLLECTIVES,
     note="sums over all steps",
 )

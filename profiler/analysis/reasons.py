@@ -20,7 +20,7 @@ NO_FLOPS: Final = (
 NO_STEPS: Final = "The trace has no slices, so there are no steps."
 NO_COPIES: Final = "No copies were recorded. " + NO_DEVICE
 NO_STEP_STATS: Final = (
-    "These views are of TensorFlow's StepStats. Choose a trace that an event file holds as RunMetadata."
+    "These views need TensorFlow's StepStats. Choose a trace that an event file holds as RunMetadata."
 )
 NO_COLLECTIVES: Final = "No collective ran on all of these ranks, so none waited for another."
 NO_PATH: Final = "The trace has no host and device activity to make a path of."

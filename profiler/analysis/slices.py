@@ -95,8 +95,7 @@ SLICES: Final = Analysis(
         SLICE,
     ),
     title="Slices",
-    description="Whatever they are: annotations, functions, operators, kernels. "
-    "Own times are without what lies inside.",
+    description="Whatever they are: annotations, functions, operators, kernels. Own times exclude nested slices.",
     empty="The trace has no slices. Choose another trace, or record again.",
 )
 """All slices."""

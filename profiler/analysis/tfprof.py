@@ -249,12 +249,12 @@ _VIEWS: Final[Mapping[View, tuple[str, str, str]]] = {
     "scope": (
         "time by name scope (StepStats)",
         "Scopes",
-        "A row per name scope and node; the total adds what lies inside.",
+        "A row per name scope and node; the total includes nested scopes.",
     ),
     "graph": (
         "time by node and what it needs (StepStats)",
         "Nodes",
-        "A row per node; the total adds everything that the node needs.",
+        "A row per node; the total includes everything that the node needs.",
     ),
     "op": ("time by op type (StepStats)", "Op types", "A row per op type."),
 }
