@@ -123,6 +123,8 @@ export const live = {
       if (late > LOOK_MS) heard += late;
       if (Date.now() - heard > SILENCE_MS) {
         connected = false;
+        // Also a server that has not said a word yet is silent.
+        hasFailed = true;
         heard = Date.now();
         refreshState();
         connect();
