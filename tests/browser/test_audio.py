@@ -206,7 +206,7 @@ def test_samples_labels_and_downloads(serve: Serve, page: Page, logdir: Path) ->
     ("content", "why"),
     [
         (b"RIFF\0\0\0\0WAVEgarbage", "No sound: WAV of 19 B that cannot be decoded: No 'data' chunk marker."),
-        (b"no sound at all", "No sound: the clip is 15 B of no known sound"),
+        (b"no sound at all", "No sound: the clip is 15 B in an unknown audio format"),
         (int16_wav([]), "No sound: the clip has 0 samples."),
         (wav_bytes(b"\0\0", kind=2, bits=8), "No sound: WAV of 58 B that cannot be decoded: Invalid bit width."),
         (b"fLaC" + bytes(60), "No sound: FLAC of 64 B that cannot be decoded"),

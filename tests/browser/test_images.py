@@ -247,9 +247,9 @@ def test_damage_is_said_in_the_place_of_the_picture(serve: Serve, page: Page, lo
     why = page.locator(".no-picture")
     expect(why).to_contain_text("not PNG, JPEG, GIF, WebP or BMP")
     for step, text in (
-        (3, "The picture is empty: 0 bytes"),
-        (2, "The picture is damaged"),
-        (1, "The picture is damaged"),
+        (3, "The image is empty: 0 bytes"),
+        (2, "The image is damaged"),
+        (1, "The image is damaged"),
     ):
         slide(page.locator(".track-slider"), step)
         expect(why).to_contain_text(text)

@@ -288,7 +288,7 @@ def test_the_menu_of_a_run(serve: Serve, page: Page, logdir: Path) -> None:
     row(page, "a/seed_1").hover()
     row(page, "a/seed_1").get_by_role("button").click()
     page.get_by_role("menuitem", name="Rename for display").click()
-    page.get_by_role("textbox", name="Name on the screen of a/seed_1").fill("Best: 100 %")
+    page.get_by_role("textbox", name="Display name of a/seed_1").fill("Best: 100 %")
     page.keyboard.press("Enter")
     expect_names(page, "Best: 100 %", "a/seed_0", "b/seed_0", "b/seed_1")
     row(page, "Best").click(button="right")
@@ -429,7 +429,7 @@ def test_what_is_logged_below_a_run_folds_under_it(serve: Serve, page: Page, log
     expect(page.locator("#runs-notes")).to_be_hidden()
     assert cells(page, "hparam:lr") == ["0.1", "0.2"]
 
-    row(page, "a").get_by_role("button", name="List what was logged below this run").click()
+    row(page, "a").get_by_role("button", name="List runs logged below this run").click()
     expect(page).to_have_url(re.compile("runs.open=a$"))
     expect_names(page, "a 3", "all_train", "all_val", "hp", "b 3")
 

@@ -145,7 +145,7 @@ function buildTable(card: Card, { table }: Parts): void {
   const rows = ranked(card.meta.runs, card.meta.view).map((run) => {
     const who = make("th", { scope: "row" }, runLabel(run));
     if (run.said) {
-      who.append(make("span", { className: isCurve(run) ? "said" : "predicted wrong", title: run.said }, run.said));
+      who.append(make("span", { className: isCurve(run) ? "said" : "said wrong", title: run.said }, run.said));
     }
     if (!isCurve(run)) return make("tr", {}, who, make("td", { colSpan: heads.length - 1, className: "wrong" }, ""));
     const baseline = run.baseline === null ? "no samples" : `baseline (share of positives) ${ratio(run.baseline)}`;

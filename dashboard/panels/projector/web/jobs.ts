@@ -91,7 +91,7 @@ export class Job {
       } catch (error) {
         if (isAbort(error) || turn !== this.turn) return;
         const message = messageOf(error);
-        if (!/does not answer/.test(message)) return this.fail(message);
+        if (!/does not respond/.test(message)) return this.fail(message);
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
         continue;
       }
