@@ -1,4 +1,4 @@
-"""Imports run one way: dashboard -> profiler -> summary, and never in a circle."""
+"""Imports run one way: dashboard -> debug -> profiler -> summary, and never in a circle."""
 
 import ast
 import subprocess
@@ -15,7 +15,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
     "summary": {"summary", "plugins"},
     "profiler": {"profiler", "summary", "plugins"},
-    "dashboard": {"dashboard", "profiler", "summary", "plugins"},
+    "debug": {"debug", "profiler", "summary", "plugins"},
+    "dashboard": {"dashboard", "debug", "profiler", "summary", "plugins"},
 }
 ROOMS = set(MAY_IMPORT)
 FOR_PANELS = {
