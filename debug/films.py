@@ -86,7 +86,7 @@ class FrameSink:
 
 
 class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("weights.gif"):
-    """Write what `show` is given into a film: ``.gif``, or ``.mp4`` and ``.webm`` with ``pip install av``.
+    """Write what `show` is given into a film: ``.gif``, or ``.mp4`` and ``.webm`` with ``stepscope[video]``.
 
     Args:
         path: the file; its ending says what it is.
@@ -233,7 +233,9 @@ class _Video:
         try:
             import av
         except ModuleNotFoundError as error:
-            raise UserError(f"{path.suffix} needs PyAV. Run: pip install av, or write a .gif.") from error
+            raise UserError(
+                f"a film in {path.suffix} needs PyAV. Run: pip install 'stepscope[video]', or write a .gif."
+            ) from error
         self._av: Any = av
         self._path = path
         self._rate = rate

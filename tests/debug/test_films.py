@@ -3,6 +3,7 @@
 import logging
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -31,6 +32,18 @@ def test_a_film_has_a_picture_of_every_chosen_step(tmp_path: Path) -> None:
     with Image.open(tmp_path / "weights.gif") as opened:
         assert (opened.n_frames, opened.info["duration"]) == (3, 200)  # type: ignore[attr-defined]
     assert not live.active
+
+
+@pytest.mark.parametrize("ending", [".mp4", ".webm"])
+def test_a_video_has_a_picture_of_every_step(tmp_path: Path, ending: str) -> None:
+    live = LiveTensors()
+    with film(tmp_path / f"weights{ending}", rate=5, live=live):
+        steps(live, 6)
+    with av.open(str(tmp_path / f"weights{ending}")) as opened:
+        pictures = [shown.to_ndarray(format="rgb24") for shown in opened.decode(video=0)]
+        assert opened.streams.video[0].average_rate == 5
+    assert len(pictures) == 6
+    assert pictures[0].shape[0] % 2 == pictures[0].shape[1] % 2 == 0
 
 
 def test_a_film_of_names_that_never_come_is_no_file(tmp_path: Path) -> None:
