@@ -38,7 +38,7 @@ from stepscope.dashboard.server.plugin_errors import PluginErrors
 from stepscope.dashboard.server.work import RequestAtHand, light
 from stepscope.dashboard.tensorboard import core, other_kinds, runs
 from stepscope.dashboard.tensorboard.registry import PLUGINS
-from stepscope.dashboard.traces import capture, drop_route
+from stepscope.dashboard.traces import capture, drop_route, live_tensors
 from stepscope.dashboard.traces.capture import CaptureRules
 from stepscope.plugins import GROUPS, found
 from stepscope.profiler.client import Address
@@ -110,7 +110,9 @@ def build_app(
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     for make_router in DATA_ROUTES:
         server.include_router(make_router(live))
-    server.include_router(capture.router(live, CaptureRules.of(access.bound_host, captures)))
+    rules = CaptureRules.of(access.bound_host, captures)
+    server.include_router(capture.router(live, rules))
+    server.include_router(live_tensors.router(rules))
     for panel in panels:
         routes = panel.router(live)
         if routes is not None:
