@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from stepscope.dashboard.traces.messages import LiveFrame, LiveSection, LiveTensor, NoLiveFrame
 from stepscope.debug import showing
+from stepscope.debug.live import LiveTensors
 from stepscope.profiler import server as profiler_server
 from stepscope.profiler.capture_http import OTHER_ROUTES
 from tests.dashboard.test_capture_routes import TOKEN, still
@@ -100,7 +101,7 @@ def test_a_page_is_told_why_there_is_nothing(tmp_path: Path, program: str, monke
 
 
 def test_the_program_and_the_page_mean_the_same_frame() -> None:
-    live = showing.LiveTensors()
+    live = LiveTensors()
     empty = live.answer(b'{"wait_ms": 0}')
     assert set(empty) == set(NoLiveFrame.__annotations__)
     live._next_at = 0
