@@ -86,9 +86,13 @@ class CodeFiles:
             frame_ids = ()
         return self.stacks.number(tuple(map(self.frame_ids.number, list(frame_ids)[-LONGEST_STACK:])))
 
+    def ids_of_stack(self, number: int) -> list[str]:
+        """Return the ids of the frames of a stack, outermost first, also of those that are not there."""
+        return [self.frame_ids.values[frame] for frame in self.stacks.values[number]]
+
     def stack(self, number: int) -> list[tuple[str, str, RawFrame]]:
         """Return the frames of a stack that are there, outermost first."""
-        frames = (self.frame(self.frame_ids.values[frame]) for frame in self.stacks.values[number])
+        frames = map(self.frame, self.ids_of_stack(number))
         return [frame for frame in frames if frame is not None]
 
     def missing_frames(self) -> int:

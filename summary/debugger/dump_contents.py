@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from stepscope.summary.contents import FileHealth
 from stepscope.summary.debugger.code_files import CodeFiles
 from stepscope.summary.debugger.events import ExecutionColumns, GraphPlace, Places, TraceColumns
-from stepscope.summary.debugger.graphs import Graphs, Operation
+from stepscope.summary.debugger.graphs import Graphs
 from stepscope.summary.debugger.record_file import OpenAt, read_records
-from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.names import readable_name
 from stepscope.summary.proto.debug_event_pb2 import (
     DebugEvent,
     DebugMetadata,
     Execution,
     GraphExecutionTrace,
-    GraphOpCreation,
 )
 
 _READ_AT_ONCE = 1_000
@@ -63,6 +61,15 @@ class DumpContents:
     def trace_count(self) -> int:
         """How many values came by inside of graphs."""
         return sum(len(columns) for columns in self.trace_columns)
+
+    @property
+    def bytes(self) -> int:
+        """An estimate of the memory that it holds."""
+        columns = (*self.trace_columns, self.execution_columns)
+        held = sum(
+            column.nbytes for each in columns for column in vars(each).values() if isinstance(column, np.ndarray)
+        )
+        return held + 500 * self.graphs.operations + 100 * self.graphs.ends + 300 * len(self.places)
 
     @property
     def problems(self) -> Sequence[str]:
@@ -130,19 +137,6 @@ class DumpContents:
         """Return what kind of operation an operation of a graph is; empty where its creation is not in the dump."""
         found = self.graphs.operation(place.graph_id, place.operation)
         return found.op_type if found is not None else ""
-
-    def creation(self, operation: Operation) -> GraphOpCreation:
-        """Return all that the dump has of an operation of a graph.
-
-        Raises:
-            PayloadError: the record cannot be read any more.
-        """
-        name = next(file.path for file in self.health if file.path.endswith(".graphs"))
-        (data,) = read_records(self.open_at, name, [operation.offset], [operation.length])
-        event = _event(data, operation.wall_time)
-        if event is None:
-            raise PayloadError(f"the record at offset {operation.offset} of {name} has changed since it was read first")
-        return event.graph_op_creation
 
 
 def _event(data: bytes | None, wall_time: float) -> DebugEvent | None:

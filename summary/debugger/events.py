@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from stepscope.summary.debugger.code_files import CodeFiles
 from stepscope.summary.debugger.columns import GrowingColumn, Numbered
 from stepscope.summary.debugger.figures import (
+    BadElements,
+    bad_in_debug_tensor,
+    bad_in_value,
     debug_tensor,
     dtype_name,
-    is_bad_debug_tensor,
-    is_bad_value,
     type_and_shape,
 )
 from stepscope.summary.names import LONGEST_NAME
@@ -26,7 +27,18 @@ MOST_EVENTS: Final = 20_000_000
 """Of a file; some 30 bytes of memory each."""
 MOST_PLACES: Final = 200_000
 """Also of different names of operations, and of different lists of devices."""
+BAD_KEPT: Final = 1_000
+"""Of a file, the first values with elements that are not finite whose counts are kept; TensorBoard lists as many."""
 _MOST_OUTPUTS: Final = 10_000
+
+
+class BadValue(NamedTuple):
+    """A value with elements that are not finite."""
+
+    row: int
+    """Of the execution or the trace."""
+    slot: int
+    elements: BadElements
 
 
 class EagerPlace(NamedTuple):
@@ -89,6 +101,8 @@ class TraceColumns:
     places: NDArray[np.int32]
     bad: NDArray[np.bool_]
     """Whether the value had an element that is not finite, as far as the mode tells."""
+    first_bad: tuple[BadValue, ...]
+    """The first `BAD_KEPT` of them."""
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -105,6 +119,7 @@ class TraceFile:
         self._wall_times: Final = GrowingColumn(np.float64)
         self._numbers: Final = GrowingColumn(np.int32)
         self._bad: Final = GrowingColumn(np.bool_)
+        self._first_bad: Final[list[BadValue]] = []
 
     def add(self, offset: int, length: int, wall_time: float, trace: tfdbg.GraphExecutionTrace) -> str | None:
         """Take a trace whose record lies at an offset; returns what is wrong with it."""
@@ -120,7 +135,9 @@ class TraceFile:
         self._lengths.append(length)
         self._wall_times.append(wall_time)
         self._numbers.append(number)
-        self._bad.append(bad)
+        self._bad.append(bad is not None)
+        if bad is not None and len(self._first_bad) < BAD_KEPT:
+            self._first_bad.append(BadValue(len(self._bad) - 1, trace.output_slot, bad))
         return None
 
     def columns(self) -> TraceColumns:
@@ -132,6 +149,7 @@ class TraceFile:
             self._wall_times.view(),
             self._numbers.view(),
             self._bad.view(),
+            tuple(self._first_bad),
         )
 
 
@@ -154,6 +172,8 @@ class ExecutionColumns:
     """Of each output."""
     bad: NDArray[np.bool_]
     """Of each output, as `TraceColumns.bad`."""
+    first_bad: tuple[BadValue, ...]
+    """As `TraceColumns.first_bad`."""
     op_type_names: list[str]
     device_ids: list[tuple[int, ...]]
 
@@ -180,6 +200,7 @@ class ExecutionFile:
         self._output_ends: Final = GrowingColumn(np.int64)
         self._output_places: Final = GrowingColumn(np.int32)
         self._bad: Final = GrowingColumn(np.bool_)
+        self._first_bad: Final[list[BadValue]] = []
         self._op_type_names: Final[Numbered[str]] = Numbered()
         self._device_ids: Final[Numbered[tuple[int, ...]]] = Numbered()
 
@@ -202,10 +223,12 @@ class ExecutionFile:
         self._devices.append(self._device_ids.number(tuple(execution.output_tensor_device_ids)))
         for slot in range(outputs):
             tensor = execution.tensor_protos[slot] if slot < len(execution.tensor_protos) else None
-            measured, bad = _measured(mode, tensor) if tensor is not None else (None, False)
+            measured, bad = _measured(mode, tensor) if tensor is not None else (None, None)
             place = EagerPlace(execution.op_type, stack, slot)
             self._output_places.append(self._places.number(place, mode, tensor, measured))
-            self._bad.append(bad)
+            self._bad.append(bad is not None)
+            if bad is not None and len(self._first_bad) < BAD_KEPT:
+                self._first_bad.append(BadValue(len(self._offsets) - 1, slot, bad))
         self._output_ends.append(len(self._bad))
         return None
 
@@ -221,16 +244,17 @@ class ExecutionFile:
             self._output_ends.view(),
             self._output_places.view(),
             self._bad.view(),
+            tuple(self._first_bad),
             self._op_type_names.values,
             self._device_ids.values,
         )
 
 
-def _measured(mode: int, tensor: TensorProto) -> tuple[list[Any] | None, bool]:
-    """Return what a debug tensor holds, and whether the value was bad."""
+def _measured(mode: int, tensor: TensorProto) -> tuple[list[Any] | None, BadElements | None]:
+    """Return what a debug tensor holds, and what of the value was not finite."""
     if mode == tfdbg.FULL_TENSOR:
-        return None, is_bad_value(tensor)
+        return None, bad_in_value(tensor)
     if mode == tfdbg.NO_TENSOR:
-        return None, False
+        return None, None
     measured = debug_tensor(tensor)
-    return measured, is_bad_debug_tensor(mode, measured)
+    return measured, bad_in_debug_tensor(mode, measured)

@@ -6,7 +6,7 @@ The layouts of its "debug tensors" are those of TensorFlow's
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,17 @@ from stepscope.summary.kinds.tensor_proto import numbers, real_or_complex_number
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.proto import types_pb2
 from stepscope.summary.proto.tensor_pb2 import TensorProto
+
+
+class BadElements(NamedTuple):
+    """How many elements of a value are not finite; None where it is known only that some are."""
+
+    size: float | None = None
+    """All elements."""
+    negative_infinity: float | None = None
+    positive_infinity: float | None = None
+    nan: float | None = None
+
 
 LONGEST_DEBUG_TENSOR: Final = 64
 """Numbers; the longest layout has 22."""
@@ -55,6 +66,8 @@ _LENGTHS: Final[Mapping[int, int]] = {
     tfdbg.FULL_NUMERICS: 22,
     tfdbg.REDUCE_INF_NAN_THREE_SLOTS: 3,
 }
+_TELL_NO_COUNTS: Final[Mapping[int, int]] = {tfdbg.CURT_HEALTH: 1, tfdbg.REDUCE_INF_NAN_THREE_SLOTS: 0}
+"""Modes whose numbers from a place on are not 0 where some element is not finite."""
 _DENORMAL: Final = 14
 _DTYPE_AT: Final[Mapping[int, int]] = {tfdbg.FULL_HEALTH: 2, tfdbg.SHAPE: 1, tfdbg.FULL_NUMERICS: 2}
 _RANK_AT: Final[Mapping[int, int]] = {tfdbg.SHAPE: 2, tfdbg.FULL_NUMERICS: 3}
@@ -83,27 +96,34 @@ def debug_tensor(tensor: TensorProto) -> list[Any] | None:
     return found if isinstance(found, list) else [found]
 
 
-def is_bad_debug_tensor(mode: int, measured: Sequence[Any] | None) -> bool:
-    """Return whether a debug tensor tells of an element that is not finite."""
+def bad_in_debug_tensor(mode: int, measured: Sequence[Any] | None) -> BadElements | None:
+    """Return what a debug tensor tells of elements that are not finite; None where all are, or it does not tell."""
     if measured is None or not _fits(mode, measured):
-        return False
-    if mode == tfdbg.CURT_HEALTH:
-        return bool(measured[1])
-    if mode == tfdbg.REDUCE_INF_NAN_THREE_SLOTS:
-        return any(number != 0 for number in measured)
+        return None
+    if mode in _TELL_NO_COUNTS:
+        return BadElements() if any(measured[_TELL_NO_COUNTS[mode] :]) else None
     layout = _LAYOUTS[mode]
-    return mode != tfdbg.SHAPE and any(
-        measured[layout[figure]] > 0 for figure in ("negative_infinity", "positive_infinity", "nan")
+    if "nan" not in layout:
+        return None
+    found = BadElements(
+        measured[layout["size"]],
+        measured[layout["negative_infinity"]],
+        measured[layout["positive_infinity"]],
+        measured[layout["nan"]],
     )
+    return found if any(count > 0 for count in found[1:] if count is not None) else None
 
 
-def is_bad_value(tensor: TensorProto) -> bool:
-    """Return whether a whole tensor has an element that is not finite; False where it cannot be decoded."""
+def bad_in_value(tensor: TensorProto) -> BadElements | None:
+    """Return how many elements of a whole tensor are not finite; None where all are, or it cannot be decoded."""
     try:
         values = real_or_complex_numbers(tensor)
     except PayloadError:
-        return False
-    return values.dtype.kind in "fc" and not bool(np.isfinite(values).all())
+        return None
+    if values.dtype.kind not in "fc" or bool(np.isfinite(values).all()):
+        return None
+    nan, positive, negative = _not_finite(values[~np.isfinite(values)])
+    return BadElements(values.size, negative, positive, nan)
 
 
 def figures_of_debug_tensor(mode: int, measured: Sequence[Any] | None) -> NDArray[np.float64]:
@@ -162,11 +182,8 @@ def figures_of_values(values: NDArray[Any], dtype: str = "") -> NDArray[np.float
     if flat.dtype.kind in "fc":
         is_finite = np.isfinite(flat)
         if not is_finite.all():
-            others = flat[~is_finite]
-            found[COLUMN["nan"]] = np.count_nonzero(np.isnan(others))
-            infinite = others[~np.isnan(others)].real
-            found[COLUMN["positive_infinity"]] = np.count_nonzero(infinite > 0)
-            found[COLUMN["negative_infinity"]] = len(infinite) - np.count_nonzero(infinite > 0)
+            columns = [COLUMN["nan"], COLUMN["positive_infinity"], COLUMN["negative_infinity"]]
+            found[columns] = _not_finite(flat[~is_finite])
             finite = flat[is_finite]
     for figure in ("nan", "positive_infinity", "negative_infinity"):
         found[COLUMN[figure]] = np.nan_to_num(found[COLUMN[figure]])
@@ -185,6 +202,19 @@ def figures_of_values(values: NDArray[Any], dtype: str = "") -> NDArray[np.float
         found[COLUMN["underflow"]] = np.count_nonzero(subnormal) / len(flat)
         found[COLUMN["overflow"]] = np.count_nonzero(absolute >= largest / 2) / len(flat)
     return found
+
+
+def _not_finite(values: NDArray[Any]) -> tuple[int, int, int]:
+    """Return how many of some values that are not finite are NaN, and plus and minus infinity.
+
+    Of complex numbers, those with a part that is NaN are NaN, and others go by the sign of the real part, if that is
+    infinite, else by that of the imaginary part.
+    """
+    nan = int(np.count_nonzero(np.isnan(values)))
+    infinite = values[~np.isnan(values)]
+    sign = np.where(np.isinf(infinite.real), infinite.real, infinite.imag)
+    positive = int(np.count_nonzero(sign > 0))
+    return nan, positive, len(infinite) - positive
 
 
 def _measure_finite(found: NDArray[np.float64], finite: NDArray[Any]) -> None:

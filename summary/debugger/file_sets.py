@@ -1,34 +1,20 @@
-"""Which files of a folder are one dump of TensorFlow's debugger.
-
-A *file set* is what one host writes: six files of one prefix, ``tfdbg_events.<seconds>.<host>``
-(``tensorflow/core/util/debug_events_writer.cc``). The sets of all hosts of a run have its id in their metadata.
+"""Which files of a folder are one dump of TensorFlow's debugger: the sets of all hosts of a run, which have its id in
+their metadata.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final
 
 from google.protobuf.message import DecodeError
 
+from stepscope.summary.debugger.file_names import SUFFIXES, Suffix, set_of_file
 from stepscope.summary.debugger.record_file import OpenAt, RecordFile
 from stepscope.summary.names import readable_name
 from stepscope.summary.proto.debug_event_pb2 import DebugEvent, DebugMetadata
 
-PREFIX: Final = "tfdbg_events."
-PATTERN: Final = "tfdbg_events.*"
-"""Of the names of all files of dumps."""
 FILE_VERSION: Final = "debug.Event:1"
 _FILE_VERSIONS: Final = "debug.Event:"
-
-Suffix = Literal["metadata", "source_files", "stack_frames", "graphs", "execution", "graph_execution_traces"]
-SUFFIXES: Final[tuple[Suffix, ...]] = get_args(Suffix)
-
-
-def set_of_file(name: str) -> tuple[str, Suffix] | None:
-    """Return the prefix of a file's set and which file of it this is; None for a file of no dump."""
-    prefix, _, suffix = name.rpartition(".")
-    found = next((known for known in SUFFIXES if known == suffix), None)
-    return (prefix, found) if found is not None and prefix.startswith(PREFIX) and len(prefix) > len(PREFIX) else None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The graphs of a dump: how they are nested, and their operations with inputs and consumers."""
 
 from dataclasses import dataclass, field
+from sys import intern
 from typing import Final, NamedTuple
 
 from stepscope.summary.names import LONGEST_NAME
@@ -8,6 +9,8 @@ from stepscope.summary.proto.debug_event_pb2 import DebuggedDevice, DebuggedGrap
 
 MOST_GRAPHS: Final = 200_000
 MOST_OPERATIONS: Final = 2_000_000
+MOST_ENDS: Final = 10_000_000
+"""Inputs and outputs of all operations."""
 DEEPEST: Final = 1_000
 """Graphs inside each other that are followed."""
 
@@ -19,13 +22,12 @@ class Operation(NamedTuple):
     op_type: str
     inputs: tuple[str, ...]
     """"name:slot" of each."""
-    outputs: int
+    output_ids: tuple[int, ...]
+    """A number for each output, which no other tensor of the dump has."""
     stack: int
     """The number of the stack that made it."""
+    host: str
     wall_time: float
-    offset: int
-    """Where the data of its record lies."""
-    length: int
 
 
 class Consumer(NamedTuple):
@@ -57,6 +59,8 @@ class Graphs:
         self._graphs: dict[str, Graph] = {}
         self.devices: Final[dict[int, str]] = {}
         self.operations = 0
+        self.ends = 0
+        """Inputs and outputs of all operations."""
 
     def __len__(self) -> int:
         return len(self._graphs)
@@ -103,21 +107,27 @@ class Graphs:
         self.devices[device.device_id] = device.device_name[:LONGEST_NAME]
         return None
 
-    def add_operation(
-        self, offset: int, length: int, wall_time: float, creation: GraphOpCreation, stack: int
-    ) -> str | None:
-        """Take an operation whose record lies at an offset; returns what is wrong with it."""
+    def add_operation(self, wall_time: float, creation: GraphOpCreation, stack: int) -> str | None:
+        """Take an operation; returns what is wrong with it."""
         if len(creation.op_name) > LONGEST_NAME or len(creation.graph_id) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
+        self.ends += len(creation.input_names) + len(creation.output_tensor_ids)
+        if self.ends > MOST_ENDS:
+            return f"the operations have more than {MOST_ENDS:,} inputs and outputs"
         if self.operations >= MOST_OPERATIONS or len(self._graphs) >= MOST_GRAPHS:
             return f"there are more than {MOST_OPERATIONS:,} operations, or {MOST_GRAPHS:,} graphs"
         graph = self._graphs.setdefault(creation.graph_id, Graph(creation.graph_id))
         if creation.op_name in graph.operations:
             return "the graph has another operation of the same name"
         inputs = tuple(name[:LONGEST_NAME] for name in creation.input_names)
-        outputs = len(creation.output_tensor_ids)
         graph.operations[creation.op_name] = Operation(
-            creation.op_name, creation.op_type[:LONGEST_NAME], inputs, outputs, stack, wall_time, offset, length
+            creation.op_name,
+            intern(creation.op_type[:LONGEST_NAME]),
+            inputs,
+            tuple(creation.output_tensor_ids),
+            stack,
+            intern(creation.code_location.host_name[:LONGEST_NAME]),
+            wall_time,
         )
         self.operations += 1
         for input_slot, tensor in enumerate(inputs):

@@ -7,7 +7,8 @@ from google.protobuf.message import DecodeError
 
 from stepscope.summary.debugger.code_files import CodeFiles
 from stepscope.summary.debugger.events import ExecutionFile, Places, TraceFile
-from stepscope.summary.debugger.file_sets import ChosenSets, Suffix
+from stepscope.summary.debugger.file_names import Suffix
+from stepscope.summary.debugger.file_sets import ChosenSets
 from stepscope.summary.debugger.graphs import Graphs
 from stepscope.summary.debugger.record_file import OpenAt, RecordFile, ReplacedError
 from stepscope.summary.names import readable_name
@@ -74,7 +75,7 @@ class Growth:
             case "graphs", "graph_op_creation":
                 creation = event.graph_op_creation
                 stack = self.code.stack_number(creation.code_location.stack_frame_ids)
-                return self.graphs.add_operation(offset, length, event.wall_time, creation, stack)
+                return self.graphs.add_operation(event.wall_time, creation, stack)
             case "graphs", "debugged_graph":
                 return self.graphs.add_graph(event.debugged_graph)
             case "graphs", "debugged_device":

@@ -6,14 +6,11 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
 from stepscope.summary.contents import Companion
-from stepscope.summary.debugger.file_sets import PATTERN, set_of_file
+from stepscope.summary.debugger.file_names import set_of_file
 from stepscope.summary.debugger.tfdbg import Following
 from stepscope.summary.logdir_source import source_of
 from stepscope.summary.snapshot import Snapshot
 from stepscope.summary.source import Source
-
-DUMP_PATTERNS: Final = (PATTERN,)
-"""Of the files that a `stepscope.summary.logdir.Logdir` has to list as companions."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class DumpSource:
 
 
 def dump_sources(snapshot: Snapshot) -> tuple[DumpSource, ...]:
-    """Return the dumps of a snapshot in the order of its runs; those of folders without event files last, by name."""
+    """Return the dumps of a snapshot in the order of its runs."""
     found: dict[tuple[str, PurePosixPath], list[Companion]] = {}
     for companion in snapshot.companions:
         if set_of_file(companion.relative_path.name) is not None:

@@ -16,7 +16,8 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
 from stepscope.summary.debugger.dump_contents import DumpContents
-from stepscope.summary.debugger.file_sets import choose, file_sets, missing_files, set_of_file
+from stepscope.summary.debugger.file_names import set_of_file
+from stepscope.summary.debugger.file_sets import choose, file_sets, missing_files
 from stepscope.summary.debugger.growth import Growth
 from stepscope.summary.debugger.model import DebugData
 from stepscope.summary.debugger.record_file import OpenAt, ReplacedError
@@ -79,6 +80,12 @@ class Following:
         self._growth: Growth | None = None
         self._replaced: list[str] = []
         self._latest: tuple[Sizes, TfdbgDump] | None = None
+
+    @property
+    def latest(self) -> TfdbgDump | None:
+        """The dump as it was read last; None where it was not read yet."""
+        latest = self._latest
+        return None if latest is None else latest[1]
 
     def update(self, sizes: Sizes | None = None) -> TfdbgDump:
         """Read what is new and return the dump; raises as `TfdbgDump.refreshed`."""

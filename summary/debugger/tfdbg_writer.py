@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.debugger.figures import SHAPE_DIMENSIONS, figures_of_values
-from stepscope.summary.debugger.file_sets import FILE_VERSION, PREFIX, SUFFIXES, Suffix
+from stepscope.summary.debugger.file_names import PREFIX, SUFFIXES, Suffix
+from stepscope.summary.debugger.file_sets import FILE_VERSION
 from stepscope.summary.debugger.model import COLUMN, Frame, SourceFile
 from stepscope.summary.kinds.tensor_proto import bfloat16_tensor, numbers_tensor
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
