@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from stepscope.summary.debugger.tfdbg import open_dump
+from stepscope.summary.debugger.tfdbg_export import write_tfdbg
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.dashboard.media import client_of
 from tests.summary.debugger.dumps import MODES, write_dump
@@ -29,17 +31,17 @@ def train() -> None:
     tf.reshape(tf.range(8.0), [2, 1, 2, 1, 2, 1, 1])
     tf.strings.join(["a", "b"])
 
-    @tf.function
-    def inner(x: Any) -> Any:
+    def divided(x: Any) -> Any:
         return tf.math.log(x) / tf.constant([0.0, 1.0])
 
-    @tf.function
+    inner = tf.function(divided)
+
     def outer(x: Any) -> Any:
         for _ in tf.range(2):
             x = inner(x)
         return tf.reduce_sum(x), x > 0
 
-    outer(tf.constant([1.0, 0.0]))
+    tf.function(outer)(tf.constant([1.0, 0.0]))
 
 
 def assert_same_answers(folder: Path) -> Any:
@@ -69,8 +71,7 @@ def assert_same_answers(folder: Path) -> Any:
     assert ours("source_files/list") == same(files)
     for index in range(len(files)):
         assert ours("source_files/file", index=index) == same(theirs.SourceLines(RUN, index))
-    for each in executions["executions"]:
-        ids = same(each["stack_frame_ids"])
+    for ids in filter(None, (same(each["stack_frame_ids"]) for each in executions["executions"])):
         found = ours("stack_frames/stack_frames", stack_frame_ids=",".join(ids))
         assert found == same(theirs.StackFrames(RUN, ids))
     for each in {trace["graph_id"]: trace for trace in traces["graph_executions"]}.values():
@@ -107,3 +108,11 @@ def test_what_is_written_here(tmp_path: Path, mode: tfdbg.TensorDebugMode) -> No
     assert theirs.GraphExecutionDigests(RUN, 0, -1)["num_digests"] == 4
     expected = {tfdbg.NO_TENSOR: 0, tfdbg.SHAPE: 0}.get(mode, 2)
     assert theirs.Alerts(RUN, 0, -1)["num_alerts"] == expected
+
+
+def test_a_recording_that_is_written_as_a_dump(tmp_path: Path) -> None:
+    write_dump(tmp_path / "first", tfdbg.FULL_TENSOR)
+    write_tfdbg(open_dump(tmp_path / "first").data(), tmp_path / "second")
+    theirs = assert_same_answers(tmp_path / "second")
+    assert theirs.ExecutionDigests(RUN, 0, -1)["num_digests"] == 2
+    assert theirs.Alerts(RUN, 0, -1)["num_alerts"] == 2

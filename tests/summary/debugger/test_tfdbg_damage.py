@@ -83,7 +83,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
 def test_a_file_that_is_cut_anywhere_is_read_up_to_there(whole: Files, suffix: Suffix) -> None:
     name = f"{PREFIX}.{suffix}"
     expected = opened(whole).data()
-    ends = []
+    ends: list[int] = []
     for length in range(len(whole[name])):
         dump = opened(whole | {name: whole[name][:length]})
         look_at_everything(dump)
