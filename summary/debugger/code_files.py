@@ -10,8 +10,10 @@ from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.proto.debug_event_pb2 import DebugEvent, SourceFile, StackFrameWithId
 
 MOST_FILES: Final = 100_000
-MOST_FRAMES: Final = 1_000_000
+MOST_FRAMES: Final = 200_000
 MOST_STACKS: Final = 200_000
+MOST_BYTES: Final = 200 << 20
+"""Of memory, as estimated, for the names of files, frames and stacks."""
 LONGEST_STACK: Final = 1_000
 """Frames of a stack that are kept, the innermost."""
 _FILES_KEPT: Final = 64
@@ -49,6 +51,8 @@ class CodeFiles:
         """Of all frames that some stack refers to, also of those that are not there."""
         self.stacks: Final[Numbered[tuple[int, ...]]] = Numbered()
         """By the numbers of their frames, outermost first."""
+        self.bytes = 0
+        """Of memory, as estimated."""
         self._lines = lru_cache(_FILES_KEPT)(self._read_lines)
 
     def add_source_file(self, offset: int, length: int, file: SourceFile) -> str | None:
@@ -58,8 +62,9 @@ class CodeFiles:
         if known is not None:
             self._places[known] = offset, length
             return None
-        if len(self.files) >= MOST_FILES:
-            return f"there are more than {MOST_FILES:,} source files"
+        if len(self.files) >= MOST_FILES or self.bytes >= MOST_BYTES:
+            return f"there are more than {MOST_FILES:,} source files, or their names are too long"
+        self.bytes += 300 + len(file.host_name) + len(file.file_path)
         self._by_path[path] = len(self.files)
         self._places.append((offset, length))
         self.files.append(path)
@@ -67,9 +72,10 @@ class CodeFiles:
 
     def add_frame(self, frame: StackFrameWithId) -> str | None:
         """Take a frame; returns what is wrong with it."""
-        if len(self._frames) >= MOST_FRAMES:
-            return f"there are more than {MOST_FRAMES:,} frames of stacks"
         where = frame.file_line_col
+        if len(self._frames) >= MOST_FRAMES or self.bytes >= MOST_BYTES:
+            return f"there are more than {MOST_FRAMES:,} frames of stacks, or their texts are too long"
+        self.bytes += 500 + len(frame.id) + len(where.func) + len(where.code)
         self._frames[frame.id] = RawFrame(where.file_index, where.line, where.func, where.code)
         return None
 
@@ -82,9 +88,14 @@ class CodeFiles:
 
     def stack_number(self, frame_ids: Iterable[str]) -> int:
         """Return the number of a stack, which is entered if it is new; where there are too many, of an empty one."""
-        if len(self.stacks) >= MOST_STACKS or len(self.frame_ids) >= 2 * MOST_FRAMES:
-            frame_ids = ()
-        return self.stacks.number(tuple(map(self.frame_ids.number, list(frame_ids)[-LONGEST_STACK:])))
+        if len(self.stacks) >= MOST_STACKS or self.bytes >= MOST_BYTES:
+            return self.stacks.number(())
+        before = len(self.frame_ids), len(self.stacks)
+        innermost = list(frame_ids)[-LONGEST_STACK:]
+        found = self.stacks.number(tuple(map(self.frame_ids.number, innermost)))
+        self.bytes += sum(300 + len(frame_id) for frame_id in self.frame_ids.values[before[0] :])
+        self.bytes += (200 + 8 * len(innermost)) * (len(self.stacks) - before[1])
+        return found
 
     def ids_of_stack(self, number: int) -> list[str]:
         """Return the ids of the frames of a stack, outermost first, also of those that are not there."""

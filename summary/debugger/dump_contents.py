@@ -69,7 +69,7 @@ class DumpContents:
         held = sum(
             column.nbytes for each in columns for column in vars(each).values() if isinstance(column, np.ndarray)
         )
-        return held + 500 * self.graphs.operations + 100 * self.graphs.ends + 300 * len(self.places)
+        return held + self.graphs.bytes + self.places.bytes + self.code.bytes
 
     @property
     def problems(self) -> Sequence[str]:

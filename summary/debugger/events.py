@@ -3,6 +3,7 @@
 What a record holds beyond that is decoded when somebody looks.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -19,17 +20,23 @@ from stepscope.summary.debugger.figures import (
     dtype_name,
     type_and_shape,
 )
+from stepscope.summary.debugger.record_file import EnoughError
 from stepscope.summary.names import LONGEST_NAME
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 
-MOST_EVENTS: Final = 20_000_000
-"""Of a file; some 30 bytes of memory each."""
+MOST_EVENTS: Final = 5_000_000
+"""Of a file, traces or executions and their outputs; some 30 bytes of memory each."""
 MOST_PLACES: Final = 200_000
 """Also of different names of operations, and of different lists of devices."""
+MOST_PLACES_BYTES: Final = 100 << 20
+"""Of memory, as estimated."""
 BAD_KEPT: Final = 1_000
 """Of a file, the first values with elements that are not finite whose counts are kept; TensorBoard lists as many."""
 _MOST_OUTPUTS: Final = 10_000
+_TOO_MANY_PLACES: Final = (
+    f"there are more than {MOST_PLACES:,} places where values came by, or their names are too long"
+)
 
 
 class BadValue(NamedTuple):
@@ -63,9 +70,16 @@ class Places:
     def __init__(self) -> None:
         self._numbered: Final[Numbered[EagerPlace | GraphPlace]] = Numbered()
         self.first: Final[list[tuple[str, tuple[int, ...] | None]]] = []
+        self.bytes = 0
+        """Of memory, as estimated."""
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def have_room_for(self, places: Iterable[EagerPlace | GraphPlace]) -> bool:
+        """Return whether these are entered, or can be."""
+        full = len(self) >= MOST_PLACES or self.bytes >= MOST_PLACES_BYTES
+        return not full or all(self.find(place) is not None for place in places)
 
     def __getitem__(self, number: int) -> EagerPlace | GraphPlace:
         return self._numbered.values[number]
@@ -78,6 +92,7 @@ class Places:
         """Return the place's number, which is entered if it is new."""
         found = self._numbered.number(place)
         if found == len(self.first):
+            self.bytes += 400 + sum(len(part) for part in place if isinstance(part, str))
             self.first.append(_type_and_shape(mode, tensor, measured))
         return found
 
@@ -125,11 +140,13 @@ class TraceFile:
         """Take a trace whose record lies at an offset; returns what is wrong with it."""
         if len(trace.op_name) > LONGEST_NAME or len(trace.tfdbg_context_id) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
-        if len(self._offsets) >= MOST_EVENTS or len(self._places) >= MOST_PLACES:
-            return f"there are more than {MOST_EVENTS:,} traces, or {MOST_PLACES:,} places where values came by"
+        if len(self._offsets) >= MOST_EVENTS:
+            raise EnoughError(f"there are more than {MOST_EVENTS:,} traces, of which the first are read")
+        place = GraphPlace(trace.tfdbg_context_id, trace.op_name, trace.output_slot)
+        if not self._places.have_room_for([place]):
+            return _TOO_MANY_PLACES
         mode = trace.tensor_debug_mode
         measured, bad = _measured(mode, trace.tensor_proto)
-        place = GraphPlace(trace.tfdbg_context_id, trace.op_name, trace.output_slot)
         number = self._places.number(place, mode, trace.tensor_proto, measured)
         self._offsets.append(offset)
         self._lengths.append(length)
@@ -211,20 +228,22 @@ class ExecutionFile:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
         if max(outputs, len(execution.output_tensor_device_ids)) > _MOST_OUTPUTS:
             return f"an execution has {outputs:,} outputs"
-        names = max(len(self._places), len(self._op_type_names), len(self._device_ids))
-        if len(self._offsets) >= MOST_EVENTS or len(self._bad) >= MOST_EVENTS or names >= MOST_PLACES:
-            return f"there are more than {MOST_EVENTS:,} executions, or {MOST_PLACES:,} places where values came by"
+        if max(len(self._offsets), len(self._bad)) >= MOST_EVENTS:
+            raise EnoughError(f"there are more than {MOST_EVENTS:,} executions or outputs, of which the first are read")
         stack = self._code.stack_number(execution.code_location.stack_frame_ids)
+        places = [EagerPlace(execution.op_type, stack, slot) for slot in range(outputs)]
+        names = max(len(self._op_type_names), len(self._device_ids))
+        if names >= MOST_PLACES or not self._places.have_room_for(places):
+            return _TOO_MANY_PLACES
         mode = execution.tensor_debug_mode
         self._offsets.append(offset)
         self._lengths.append(length)
         self._wall_times.append(wall_time)
         self._op_types.append(self._op_type_names.number(execution.op_type))
         self._devices.append(self._device_ids.number(tuple(execution.output_tensor_device_ids)))
-        for slot in range(outputs):
+        for slot, place in enumerate(places):
             tensor = execution.tensor_protos[slot] if slot < len(execution.tensor_protos) else None
             measured, bad = _measured(mode, tensor) if tensor is not None else (None, None)
-            place = EagerPlace(execution.op_type, stack, slot)
             self._output_places.append(self._places.number(place, mode, tensor, measured))
             self._bad.append(bad is not None)
             if bad is not None and len(self._first_bad) < BAD_KEPT:

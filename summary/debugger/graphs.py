@@ -7,10 +7,9 @@ from typing import Final, NamedTuple
 from stepscope.summary.names import LONGEST_NAME
 from stepscope.summary.proto.debug_event_pb2 import DebuggedDevice, DebuggedGraph, GraphOpCreation
 
-MOST_GRAPHS: Final = 200_000
-MOST_OPERATIONS: Final = 2_000_000
-MOST_ENDS: Final = 10_000_000
-"""Inputs and outputs of all operations."""
+MOST_GRAPHS: Final = 100_000
+MOST_BYTES: Final = 400 << 20
+"""Of memory, as estimated, for all operations: about 400,000."""
 DEEPEST: Final = 1_000
 """Graphs inside each other that are followed."""
 
@@ -59,8 +58,8 @@ class Graphs:
         self._graphs: dict[str, Graph] = {}
         self.devices: Final[dict[int, str]] = {}
         self.operations = 0
-        self.ends = 0
-        """Inputs and outputs of all operations."""
+        self.bytes = 0
+        """Of memory, as estimated."""
 
     def __len__(self) -> int:
         return len(self._graphs)
@@ -111,11 +110,10 @@ class Graphs:
         """Take an operation; returns what is wrong with it."""
         if len(creation.op_name) > LONGEST_NAME or len(creation.graph_id) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
-        self.ends += len(creation.input_names) + len(creation.output_tensor_ids)
-        if self.ends > MOST_ENDS:
-            return f"the operations have more than {MOST_ENDS:,} inputs and outputs"
-        if self.operations >= MOST_OPERATIONS or len(self._graphs) >= MOST_GRAPHS:
-            return f"there are more than {MOST_OPERATIONS:,} operations, or {MOST_GRAPHS:,} graphs"
+        if self.bytes >= MOST_BYTES or len(self._graphs) >= MOST_GRAPHS:
+            return (
+                f"there are more than {MOST_GRAPHS:,} graphs, or operations than {MOST_BYTES >> 20} MiB have room for"
+            )
         graph = self._graphs.setdefault(creation.graph_id, Graph(creation.graph_id))
         if creation.op_name in graph.operations:
             return "the graph has another operation of the same name"
@@ -130,6 +128,8 @@ class Graphs:
             wall_time,
         )
         self.operations += 1
+        self.bytes += 600 + len(creation.op_name) + sum(map(len, inputs)) + 300 * len(inputs)
+        self.bytes += 40 * len(creation.output_tensor_ids)
         for input_slot, tensor in enumerate(inputs):
             source, slot = operation_and_slot(tensor)
             graph.consumers.setdefault(source, []).append(Consumer(slot, creation.op_name, input_slot))

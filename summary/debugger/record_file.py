@@ -24,8 +24,14 @@ _LENGTH: Final = struct.Struct("<Q")
 OpenAt = Callable[[str, int], BinaryIO]
 """Opens the file of a name at an offset; raises OSError."""
 Take = Callable[[int, bytes], str | None]
-"""Takes the data of a record, which begins at an offset of the file; returns what is wrong with it, if anything."""
-_Step = Literal["went on", "needs more", "lost"]
+"""Takes the data of a record, which begins at an offset of the file; returns what is wrong with it, if anything.
+
+Raises `EnoughError` to have the rest of the file left out."""
+_Step = Literal["needs more", "lost", "enough"]
+
+
+class EnoughError(Exception):
+    """Raised by `Take`: no more of the file is to be read; the message says why."""
 
 
 class ReplacedError(Exception):
@@ -68,6 +74,8 @@ class RecordFile:
         self._head = b""
         self._tail = b""
         self._needed = 0
+        self._enough = ""
+        """Why no more is read."""
 
     def health(self, run: str) -> FileHealth:
         """Return what was read of it, and what was not."""
@@ -94,6 +102,9 @@ class RecordFile:
         if size < self.position:
             raise ReplacedError(f"it shrank from {self.position:,} bytes, which were read, to {size:,}")
         self.size = size
+        if self._enough:
+            self._tail_damage = Damage(self.position, size - self.position, self._enough)
+            return
         if size == self.position:
             self.waiting, self._tail_damage = False, None
             return
@@ -140,6 +151,8 @@ class RecordFile:
             if step == "lost":
                 lost_at = position
                 position += 1
+            elif step == "enough":
+                break
             elif self._needed > LARGEST_READ:
                 if position + self._needed > size:
                     break
@@ -153,7 +166,9 @@ class RecordFile:
         if lost_at is not None:
             reason = f"{DAMAGE_REASONS[DamageReason.HEADER]}, and no record follows"
             self._tail_damage = Damage(lost_at, size - lost_at, reason)
-        self.waiting = lost_at is None and self.position < size
+        if self._enough:
+            self._tail_damage = Damage(self.position, size - self.position, self._enough)
+        self.waiting = self._tail_damage is None and self.position < size
 
     def _take_all(self, buffer: bytes, at: int, base: int, take: Take) -> tuple[int, _Step]:
         """Take the records of a window from ``at`` on; returns where that ends, and why."""
@@ -174,7 +189,11 @@ class RecordFile:
                 return at, "needs more"
             reason: str | None = DAMAGE_REASONS[DamageReason.DATA]
             if is_followed_by_crc(buffer, begin, stop):
-                reason = take(base + begin, buffer[begin:stop])
+                try:
+                    reason = take(base + begin, buffer[begin:stop])
+                except EnoughError as error:
+                    self._enough = str(error)
+                    return at, "enough"
                 self.records += reason is None
             if reason is not None:
                 self._add_damage(base + at, stop + FOOTER_BYTES - at, reason)

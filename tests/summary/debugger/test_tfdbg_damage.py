@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stepscope.dashboard.tensorboard import debugger_answers as answers
 from stepscope.dashboard.tensorboard.debugger_answers import NotThereError
-from stepscope.summary.debugger import record_file
+from stepscope.summary.debugger import code_files, events, graphs, record_file
 from stepscope.summary.debugger.file_names import SUFFIXES, Suffix
 from stepscope.summary.debugger.tfdbg import Following, NoDumpError, TfdbgDump, open_dump
 from stepscope.summary.kinds.base import PayloadError
@@ -160,6 +160,46 @@ def test_a_record_that_is_too_large_is_skipped_and_named(whole: Files, monkeypat
     ]
 
 
+def test_more_events_than_there_is_room_for_are_left_out_and_named(
+    whole: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MOST_EVENTS", 3)
+    name = f"{PREFIX}.graph_execution_traces"
+    length = len(whole[name])
+    files = dict(whole)
+    dump = opened(files)
+    look_at_everything(dump)
+    begin = dump.health[-1].damages[0].offset
+    assert (dump.trace_count, dump.execution_count) == (3, 2)
+    reason = "there are more than 3 traces, of which the first are read."
+    assert list(dump.data().problems) == [
+        f"{name}: {length - begin:,} bytes at offset {begin:,} were skipped: {reason}"
+    ]
+    files[name] += whole[name]
+    grown = dump.refreshed()
+    assert grown.trace_count == 3
+    assert grown.health[-1].skipped_bytes == 2 * length - begin
+
+
+def test_stacks_beyond_what_there_is_room_for_are_empty(whole: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code_files, "MOST_BYTES", 1)
+    dump = opened(whole)
+    look_at_everything(dump)
+    assert {len(dump.data().stack(tensor.stack or 0)) for tensor in dump.data().tensors} == {0}
+    assert any("their names are too long" in sentence for sentence in dump.data().problems)
+
+
+def test_operations_and_places_beyond_what_there_is_room_for_are_counted(
+    whole: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphs, "MOST_BYTES", 1)
+    monkeypatch.setattr(events, "MOST_PLACES_BYTES", 1)
+    dump = opened(whole)
+    look_at_everything(dump)
+    assert (dump.graphs.operations, len(dump.places), dump.data().observation_count) == (1, 1, 2)
+    assert sum(file.damage_count for file in dump.health) == 6
+
+
 def test_graphs_inside_each_other_in_a_circle_are_cut_open(whole: Files) -> None:
     name = f"{PREFIX}.graphs"
     event = tfdbg.DebugEvent(debugged_graph=tfdbg.DebuggedGraph(graph_id="outer", outer_context_id="inner"))
@@ -210,7 +250,7 @@ tensors = st.builds(
 )
 places = st.builds(tfdbg.CodeLocation, host_name=texts, stack_frame_ids=st.lists(texts, max_size=3))
 modes = st.sampled_from([0, *MODES, 6, 8])
-events = st.one_of(
+hostile_events = st.one_of(
     st.builds(
         lambda execution: {"execution": execution},
         st.builds(
@@ -268,7 +308,7 @@ events = st.one_of(
 
 
 @settings(max_examples=300)
-@given(st.lists(st.tuples(st.sampled_from(SUFFIXES), times, events), max_size=12), st.booleans())
+@given(st.lists(st.tuples(st.sampled_from(SUFFIXES), times, hostile_events), max_size=12), st.booleans())
 def test_whatever_whole_records_hold_never_stops_the_reader(
     whole: Files, hostile: list[tuple[Suffix, float, dict[str, object]]], beside: bool
 ) -> None:
