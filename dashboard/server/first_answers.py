@@ -189,7 +189,7 @@ def installation_key(prefix: str, environment: Mapping[str, str] = os.environ, p
     for place in sys.path:
         with contextlib.suppress(OSError), os.scandir(place or os.curdir) as entries:
             parts += sorted(_named(entry) for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
-    for folder in ("dashboard", "profiler", "summary"):
+    for folder in ("dashboard", "debug", "profiler", "summary"):
         parts += sorted(_modules(str(package / folder)))
     return _digest(part.encode("utf-8", "surrogateescape") for part in parts).hex()
 
