@@ -83,3 +83,28 @@ def test_the_page_is_served_under_a_path(serve: Callable[..., Dashboard], page: 
     assert cookie["path"] == "/team/notes/"
     # A proxy may take the path off.
     assert page.request.get(f"{url}/healthz").json() == {"status": "ok"}
+
+
+def test_a_closed_list_of_traces_shows_what_tells_its_choice_from_the_others(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    job = "llama-7b-pretraining_bs1024_ctx4096_warmup2000_cosine_node00"
+    for rank in range(2):
+        (logdir / f"{job}_rank{rank}.pt.trace.json").write_text(TRACE)
+    page.goto(f"{serve(logdir).url}?tab=timeline&timeline.trace=.|file|{job}_rank1.pt.trace.json")
+    field = page.locator(".timeline-choice .mantine-Select-wrapper")
+    expect(field).to_have_attribute("data-short", re.compile("rank1"))
+    seen = field.get_attribute("data-short")
+    assert seen is not None and len(seen) < len(job)
+    input_ = field.locator("input")
+    whole = f"logs · {job}_rank1.pt.trace.json · {len(TRACE)} B"
+    expect(input_).to_have_value(whole)
+    expect(input_).to_have_attribute("title", whole)
+    other = page.get_by_role("option", name=f"{job}_rank0")
+    input_.click()
+    # In the open list names are whole.
+    box = other.bounding_box()
+    assert box is not None and box["x"] + box["width"] <= 1280
+    other.click()
+    page.locator(".timeline-canvas").focus()
+    expect(field).to_have_attribute("data-short", re.compile("rank0"))
