@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.debugger.listing import dump_sources
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.logdir import Logdir, open_logdir, run_of_companion
@@ -21,6 +22,8 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 from stepscope.summary.proto.types_pb2 import DT_STRING
 from stepscope.summary.records import frame
 from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.writer import SummaryWriter
+from tests.summary.debugger.dumps import START, write_dump
 
 
 def write(path: Path, *events: Event, mode: str = "ab") -> None:
@@ -312,6 +315,24 @@ def test_an_unreadable_file_is_reported_and_others_are_read(tmp_path: Path) -> N
     snapshot = open_logdir(tmp_path)
     assert list(snapshot.runs) == ["b"]
     assert [h.error for h in snapshot.health] == ["Permission denied", ""]
+
+
+def test_a_dump_of_tensorflows_debugger_is_a_run_without_series(tmp_path: Path) -> None:
+    with SummaryWriter(str(tmp_path / "with_events")) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    write_dump(tmp_path / "with_events")
+    write_dump(tmp_path / "alone")
+    (tmp_path / "tfdbg_events.notes.txt").touch()
+    logdir = Logdir(tmp_path)
+    snapshot = logdir.update()
+    assert {name: list(run.series) for name, run in snapshot.runs.items()} == {"alone": [], "with_events": ["loss"]}
+    assert snapshot.runs["alone"].first_wall_time == START
+    assert {companion.run for companion in snapshot.companions} == {"with_events", "alone"}
+    assert [source.id for source in dump_sources(snapshot)] == ["alone|tfdbg", "with_events|tfdbg"]
+    assert [source.following().update().trace_count for source in dump_sources(snapshot)] == [4, 4]
+    for path in (tmp_path / "alone").iterdir():
+        path.unlink()
+    assert list(logdir.update().runs) == ["with_events"]
 
 
 def test_companions_belong_to_the_run_they_lie_in(tmp_path: Path) -> None:
