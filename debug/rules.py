@@ -111,13 +111,15 @@ def makes_masks(tensor: WatchedTensor) -> bool:
 def _not_finite(found: Round) -> Mask:
     only_negative = found.figure("nan") + found.figure("positive_infinity") == 0
     masks = np.array([makes_masks(tensor) for tensor in found.watched], bool)
-    return _bad(found) & ~(only_negative & masks)
+    broken: Mask = _bad(found) & ~(only_negative & masks)
+    return broken
 
 
 def _exploding(found: Round) -> Mask:
     few_bits = np.array([_bits(tensor.dtype) <= 16 for tensor in found.watched], bool)
     grown = found.figure("absolute_mean") > 1000 * found.baseline
-    return (grown & (found.baseline > 0)) | (few_bits & (found.figure("overflow") > 0))
+    broken: Mask = (grown & (found.baseline > 0)) | (few_bits & (found.figure("overflow") > 0))
+    return broken
 
 
 def _bits(dtype: str) -> int:
@@ -145,7 +147,8 @@ def _saturated(found: Round) -> Mask:
 
 
 def _all_zero(found: Round) -> Mask:
-    return (found.figure("size") > 0) & (found.figure("zeros") == found.figure("size"))
+    broken: Mask = (found.figure("size") > 0) & (found.figure("zeros") == found.figure("size"))
+    return broken
 
 
 def _unchanged(found: Round) -> Mask:
