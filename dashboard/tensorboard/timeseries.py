@@ -12,7 +12,8 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
 from stepscope.dashboard.page.safe_html import markdown_html
-from stepscope.dashboard.server.bodies import LARGEST_BODY, Body, form_fields, values_of
+from stepscope.dashboard.server.bodies import Body, form_fields, values_of
+from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import json_number
 from stepscope.dashboard.server.pictures import picture_answer, read_picture

@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
-from stepscope.dashboard.cli.serve import make_live, make_server
+from stepscope.dashboard.cli.serving import make_live, make_server
 from stepscope.dashboard.embeddings.file_listing import MOST_SERIES
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
-from stepscope.dashboard.server.bodies import LARGEST_BODY
+from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.follow import Follower
 from stepscope.summary.logdir import Logdir

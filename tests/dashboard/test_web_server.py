@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 
-from stepscope.dashboard.cli.serve import make_server
+from stepscope.dashboard.cli.serving import make_server
 from stepscope.dashboard.server import web_server
 from stepscope.dashboard.server.web_server import ends_as_interrupted
 from stepscope.summary.logdir import open_logdir
