@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from stepscope.summary.debugger.model import WatchedTensor
+from stepscope.summary.debugger.model import Frame, WatchedTensor
 from stepscope.summary.proto.debug_pb2 import DebugCatalog, DebugFrame, DebugSource, DebugStack, DebugTensor
 
 MOST_TENSORS: Final = 100_000
@@ -44,6 +44,7 @@ class Catalog:
         self._numbers: Final[dict[Hashable, int | None]] = {}
         self._names: Final[dict[tuple[str, str], int]] = {}
         self._stacks: Final[dict[Lines, int]] = {}
+        self._stack_frames: Final[list[tuple[Frame, ...]]] = []
         self._frames: Final[dict[tuple[str, int, str], int]] = {}
         self._paths: Final[dict[str, str]] = {}
         self._source_bytes = 0
@@ -93,6 +94,10 @@ class Catalog:
             frame = frame.f_back
         return tuple(reversed(found))
 
+    def frames(self, stack: int) -> tuple[Frame, ...]:
+        """Return the lines of a stack by its number, outermost call first."""
+        return self._stack_frames[stack]
+
     def _add(self, number: int, described: WatchedTensor, lines: Lines) -> None:
         key = (described.name, described.phase)
         count = self._names[key] = self._names.get(key, 0) + 1
@@ -134,16 +139,21 @@ class Catalog:
     def _stack_number(self, lines: Lines) -> int:
         if lines not in self._stacks:
             number = self._stacks[lines] = len(self._stacks)
+            self._stack_frames.append(tuple(self._frame(line) for line in lines))
             self._new.stacks.append(DebugStack(number=number, frames=[self._frame_number(line) for line in lines]))
         return self._stacks[lines]
 
+    def _frame(self, line: tuple[str, int, str]) -> Frame:
+        path, at, function = line
+        return Frame(self._shown_path(path), at, function, linecache.getline(path, at).rstrip("\n"))
+
     def _frame_number(self, line: tuple[str, int, str]) -> int:
         if line not in self._frames:
-            path, at, function = line
             number = self._frames[line] = len(self._frames)
-            code = linecache.getline(path, at).rstrip("\n")
-            shown = self._shown_path(path)
-            self._new.frames.append(DebugFrame(number=number, path=shown, line=at, function=function, code=code))
+            frame = self._frame(line)
+            self._new.frames.append(
+                DebugFrame(number=number, path=frame.path, line=frame.line, function=frame.function, code=frame.code)
+            )
         return self._frames[line]
 
     def _shown_path(self, path: str) -> str:

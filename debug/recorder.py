@@ -174,23 +174,19 @@ class Recorder:
         """Return a tensor's number; see `Catalog.number`."""
         return self.catalog.number(key, describe)
 
-    def record(self, step: int, numbers: Sequence[int], measured: Measured, *, again: bool = False) -> list[Alert]:
+    def record(self, step: int, numbers: Sequence[int], measured: Measured) -> list[Alert]:
         """Judge what was observed in a step, and write it if its turn has come or something is wrong.
 
         Args:
             step: the training step.
             numbers: the tensors, in the order in which they were measured.
             measured: their figures.
-            again: the step was recorded before, in less detail; it is written and not judged.
 
         Raises:
             AlertError: something is wrong, and the recorder is to raise; all is written before.
         """
         found = _Kept(step, self._clock(), list(numbers), measured).observations()
         self._first_step = min(self._first_step, step)
-        if again:
-            self._bad_budget = self._write(CAUGHT_TAG, found, self._bad_budget)
-            return []
         alerts = [*self._judge_ring(), *self._judgement.advance(self.catalog.tensors, found)]
         if self._is_due(step):
             self._budget = self._write(STEPS_TAG, found, self._budget)
@@ -199,6 +195,12 @@ class Recorder:
             self._bad_budget = self._write(STEPS_TAG, found, self._bad_budget)
         self._alarm(alerts)
         return alerts
+
+    def record_again(self, step: int, numbers: Sequence[int], measured: Measured) -> Observations:
+        """Write what was observed in a step that was run again in full detail, and return it; it is not judged."""
+        found = _Kept(step, self._clock(), list(numbers), measured).observations()
+        self._bad_budget = self._write(CAUGHT_TAG, found, self._bad_budget)
+        return found
 
     def keep(self, step: int, numbers: Sequence[int], measured: Measured) -> None:
         """Keep a step that is not recorded in the ring.

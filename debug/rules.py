@@ -95,8 +95,13 @@ def _bad(found: Round) -> Mask:
 
 
 def is_operation(tensor: WatchedTensor) -> bool:
-    """Return whether it is the output of a single operation of PyTorch, rather than of a module."""
-    return tensor.op_type.startswith(("aten.", "prims."))
+    """Return whether it is the output of a single operation, such as "aten.log", rather than of a module."""
+    return "." in tensor.op_type
+
+
+def base_name(tensor: WatchedTensor) -> str:
+    """Return what an operation or a module is called without the library's name, such as "log" or "relu"."""
+    return tensor.op_type.lower().partition(".")[2].rstrip("_") or tensor.op_type.lower()
 
 
 _MASKING: Final = ("masked_fill", "full", "where", "fill", "scalar_tensor", "tril", "triu", "lift", "_to_copy", "copy")
@@ -104,8 +109,7 @@ _MASKING: Final = ("masked_fill", "full", "where", "fill", "scalar_tensor", "tri
 
 def makes_masks(tensor: WatchedTensor) -> bool:
     """Return whether -Inf in its values is as a rule meant so: attention masks are made by such operations."""
-    base = tensor.op_type.removeprefix("aten.").split(".")[0].rstrip("_")
-    return is_operation(tensor) and base in _MASKING
+    return is_operation(tensor) and base_name(tensor) in _MASKING
 
 
 def _not_finite(found: Round) -> Mask:
@@ -129,12 +133,11 @@ def _bits(dtype: str) -> int:
 
 
 def _relu_like(tensor: WatchedTensor) -> bool:
-    kind = tensor.op_type.lower().removeprefix("aten.").split(".")[0].rstrip("_")
-    return tensor.phase == "forward" and kind in ("relu", "relu6", "threshold", "hardtanh", "hardswish")
+    return tensor.phase == "forward" and base_name(tensor) in ("relu", "relu6", "threshold", "hardtanh", "hardswish")
 
 
 def _squashing(tensor: WatchedTensor) -> str:
-    kind = tensor.op_type.lower().removeprefix("aten.").split(".")[0].rstrip("_")
+    kind = base_name(tensor)
     return kind if tensor.phase == "forward" and kind in ("sigmoid", "tanh") else ""
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Self
 
 import numpy as np
 
+from stepscope.debug.catching import Repeatable
 from stepscope.debug.recorder import DEFAULT_BUDGET, Reaction, Recorder
 from stepscope.debug.rules import ALL, Rule, named
 from stepscope.debug.scalar_rules import LABELS_FOLDER
@@ -128,13 +129,15 @@ class Watcher(ABC):
     """
 
     def __init__(self, recorder: Recorder, settings: Settings, *, owns_writer: bool) -> None:
-        self._recorder: Final = recorder
+        self.recorder: Final = recorder
         self._settings: Final = settings
         self._owns_writer: Final = owns_writer
         self._chosen: Final = Chosen(settings.include, settings.exclude)
         self._step = settings.first_step
         self._is_open = True
         self._labels: dict[str, int] = {}
+        self.repeatable: Callable[[], Repeatable] | None = None
+        """Gives what runs the last step again, where that can be done."""
 
     @property
     def step_number(self) -> int:
@@ -142,14 +145,19 @@ class Watcher(ABC):
         return self._step
 
     @property
+    def is_open(self) -> bool:
+        """Whether it watches still."""
+        return self._is_open
+
+    @property
     def should_stop(self) -> bool:
         """Whether a rule was broken that is to stop the training (``on_alert="stop"``): the loop looks at it."""
-        return self._recorder.should_stop
+        return self.recorder.should_stop
 
     @property
     def alerts(self) -> tuple[Alert, ...]:
         """What the rules found so far."""
-        return tuple(self._recorder.alerts)
+        return tuple(self.recorder.alerts)
 
     def log(self, scalars: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Write scalars of the running step, by tag, for the curves and for the rules about losses.
@@ -160,7 +168,7 @@ class Watcher(ABC):
         """
         given = {**(scalars or {}), **more}
         numbers = {checked_tag(tag): checked_number(value, f"the scalar {tag!r}") for tag, value in given.items()}
-        self._recorder.log(self._step, numbers)
+        self.recorder.log(self._step, numbers)
 
     def labels(self, labels: Any, names: Sequence[str] | None = None) -> None:
         """Count the classes of a batch; they are written as the scalars ``labels/<class>``, for the rule
@@ -181,8 +189,8 @@ class Watcher(ABC):
 
     def dump(self) -> int:
         """Write the steps in the ring; returns how many."""
-        count = self._recorder.dump()
-        self._recorder.flush()
+        count = self.recorder.dump()
+        self.recorder.flush()
         return count
 
     @abstractmethod
@@ -199,9 +207,9 @@ class Watcher(ABC):
             return
         self._is_open = False
         self._let_go()
-        self._recorder.flush()
+        self.recorder.flush()
         if self._owns_writer:
-            self._recorder.writer.close()
+            self.recorder.writer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -210,7 +218,7 @@ class Watcher(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self._recorder.dump()
+            self.recorder.dump()
         self.close()
 
     def _is_recorded(self, step: int) -> bool:
@@ -220,6 +228,6 @@ class Watcher(ABC):
         """Write a histogram of a value, or the value, as the settings say."""
         detail = self._settings.tensors
         if detail == "histogram":
-            self._recorder.writer.add_histogram(histogram_tag(phase, name), array, self._step)
+            self.recorder.writer.add_histogram(histogram_tag(phase, name), array, self._step)
         elif detail == "full":
-            self._recorder.writer.add_tensor(value_tag(phase, name), array, self._step)
+            self.recorder.writer.add_tensor(value_tag(phase, name), array, self._step)

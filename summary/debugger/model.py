@@ -103,6 +103,12 @@ class Observations:
     figures: NDArray[np.float64]
     """[n, len(FIGURES)]; NaN where a figure was not measured."""
 
+    @classmethod
+    def none(cls) -> "Observations":
+        """Return no observations."""
+        empty = np.empty(0)
+        return cls(empty.astype(np.int32), empty.astype(np.int64), empty, np.empty((0, len(FIGURES))))
+
     def __len__(self) -> int:
         return len(self.tensors)
 

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from stepscope import SummaryWriter, debug, open_logdir
+from stepscope.debug.showing import LIVE
 from stepscope.summary.debugger.recordings import RecordedData, read_recording
 
 Train = Callable[[Any, int], None]
@@ -169,7 +170,10 @@ def test_histograms_and_whole_values(tmp_path: Path) -> None:
     assert read_recording(runs["histogram"]).value(row) is None
 
 
-def test_nothing_is_on_the_model_between_recorded_steps_or_afterwards(tmp_path: Path) -> None:
+def test_nothing_is_on_the_model_between_recorded_steps_or_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LIVE, "active", False)
     model = Network()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
