@@ -34,7 +34,7 @@ _LEAST_CACHED: Final = 1 << 18
 """Bytes of a file below which reading it again costs no more than a look into the cache."""
 _MANY_OBJECTS: Final = 100_000
 _CACHED_GROWTH: Final = 0.25
-"""A file is cached anew when it has grown by this share."""
+"""A file is cached again when it has grown by this share."""
 
 
 class Logdir:

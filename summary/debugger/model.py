@@ -106,6 +106,12 @@ class Observations:
     """Whether the value is known to have an element that is not finite, where that may be known without how many and of
     which kind: all that TensorFlow's CURT_HEALTH tells. None where the figures tell all."""
 
+    @classmethod
+    def none(cls) -> "Observations":
+        """Return no observations."""
+        empty = np.empty(0)
+        return cls(empty.astype(np.int32), empty.astype(np.int64), empty, np.empty((0, len(FIGURES))))
+
     def __len__(self) -> int:
         return len(self.tensors)
 

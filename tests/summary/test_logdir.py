@@ -162,7 +162,7 @@ def test_a_payload_whose_bytes_changed_is_an_error_and_no_value(tmp_path: Path) 
 
 
 def test_a_payload_of_another_point_in_the_same_place_is_an_error(tmp_path: Path) -> None:
-    # A run that was written anew put a record of the same length, with a valid CRC, where the old one had been, and
+    # A run that was written again put a record of the same length, with a valid CRC, where the old one had been, and
     # readers of the old snapshot were shown its text.
     file = tmp_path / "events.out.tfevents.1"
     write(file, text(1, "zero"))
@@ -451,7 +451,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 def test_a_folder_that_cannot_be_listed_for_a_moment_keeps_its_runs(
     tmp_path: Path, refused: dict[str, int], folder: str, number: int
 ) -> None:
-    # All runs vanished, and were read anew when they came back.
+    # All runs vanished, and were read again when they came back.
     logs = tmp_path / "logs"
     write(logs / "run" / "deep" / "events.out.tfevents.1", scalar(0, 1.0))
     logdir = Logdir(logs)
