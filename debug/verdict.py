@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.debug.rules import base_name, called, is_operation, makes_masks, stretches
 from stepscope.summary.debugger.model import COLUMN, FIGURES, DebugData, Frame, Observations, WatchedTensor
+from stepscope.summary.debugger.own_frames import own_frame
 
 Part = Literal["producer", "propagator", "unknown"]
 """A producer made a bad value of finite inputs, a propagator was given bad ones; unknown where not all of the inputs
@@ -49,7 +50,7 @@ class Verdict:
     inputs: tuple[Input, ...]
     """Those that were watched."""
     frame: Frame | None
-    """The innermost line of code that is known."""
+    """The innermost line of the program's own code; of all code that is known where none is its own."""
     sentence: str
     """All of it in words."""
 
@@ -157,8 +158,7 @@ def _verdict(data: DebugData, first: int, step: Observations, row: int) -> Verdi
         part: Part = "propagator"
     else:
         part = "producer" if inputs and len(inputs) == len(tensor.inputs) else "unknown"
-    frames = data.stack(tensor.stack) if tensor.stack is not None else ()
-    frame = frames[-1] if frames else None
+    frame = own_frame(data.stack(tensor.stack)) if tensor.stack is not None else None
     number_of_step = int(step.steps[row])
     sentence = _sentence(data, tensor, number_of_step, figures, part, inputs, frame)
     return Verdict(first + row, number, number_of_step, part, figures, inputs, frame, sentence)
@@ -184,6 +184,7 @@ def _sentence(
 ) -> str:
     names = (("nan", "NaN"), ("positive_infinity", "+Inf"), ("negative_infinity", "-Inf"))
     counts = " and ".join(f"{figures[figure]:,.0f} {name}" for figure, name in names if figures[figure] > 0)
+    counts = counts or "elements that are not finite"
     of = f" of {figures['size']:,.0f} elements" if figures["size"] >= 0 else ""
     where = f", {_place(frame)}" if frame is not None else ""
     dtype = f" ({tensor.dtype})" if tensor.dtype else ""
@@ -204,6 +205,8 @@ def _cause(data: DebugData, tensor: WatchedTensor, part: Part, inputs: tuple[Inp
             if any(is_operation(other) for other in data.tensors):
                 return "It came from outside: look at the batch."
             return "It came from outside, or from an operation between modules: look at the batch, or use catch()."
+        case "eager" | "graph" if not inputs:
+            return "What it was made of is not in the dump."
         case _ if inputs:
             return (
                 f"Not all of its inputs were watched; these were finite: {'; '.join(_range(data, i) for i in inputs)}."
@@ -214,6 +217,8 @@ def _cause(data: DebugData, tensor: WatchedTensor, part: Part, inputs: tuple[Inp
 
 def _range(data: DebugData, found: Input) -> str:
     low, high = found.figures["minimum"], found.figures["maximum"]
+    if np.isnan(low):
+        return called(data.tensors[found.tensor])
     return f"{called(data.tensors[found.tensor])} from {low:.4g} to {high:.4g}"
 
 

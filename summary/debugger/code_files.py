@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from stepscope.summary.debugger.columns import Numbered
+from stepscope.summary.debugger.own_frames import is_library
 from stepscope.summary.debugger.record_file import OpenAt, read_records
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.proto.debug_event_pb2 import DebugEvent, SourceFile, StackFrameWithId
@@ -17,7 +18,6 @@ MOST_BYTES: Final = 200 << 20
 LONGEST_STACK: Final = 1_000
 """Frames of a stack that are kept, the innermost."""
 _FILES_KEPT: Final = 64
-_INSTALLED: Final = ("/site-packages/", "/dist-packages/", "\\site-packages\\")
 _DEBUGGERS_OWN: Final = "tensorflow/python/debug/"
 
 
@@ -130,10 +130,6 @@ def own_frame(stack: list[tuple[str, str, RawFrame]]) -> tuple[str, str, RawFram
 
     The innermost of all is the same for every operation: the debugger's, where it takes the stack.
     """
-    for frame in reversed(stack):
-        if not any(part in frame[1] for part in _INSTALLED):
-            return frame
-    for frame in reversed(stack):
-        if _DEBUGGERS_OWN not in frame[1]:
-            return frame
-    return stack[-1] if stack else None
+    own = (frame for frame in reversed(stack) if not is_library(frame[1]))
+    outside = (frame for frame in reversed(stack) if _DEBUGGERS_OWN not in frame[1])
+    return next(own, None) or next(outside, None) or (stack[-1] if stack else None)

@@ -31,6 +31,8 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 from stepscope.summary.records import frame
 from stepscope.summary.storage import AppendFile, folder_at
 
+FULL_HEALTH: Final = tfdbg.FULL_HEALTH
+"""The mode that tells most of what figures are; others are in `stepscope.summary.proto.debug_event_pb2`."""
 EAGER: Final = -1
 """The tensor id in debug tensors of what Python called."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stepscope.debug.verdict import first_bad
 from stepscope.summary.debugger.model import COLUMN, Figure, Frame, SourceFile, WatchedTensor
 from stepscope.summary.debugger.tfdbg import NoDumpError, open_dump
 from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
@@ -178,3 +179,25 @@ def test_what_went_bad_first_in_a_real_training(peer: Callable[[str], Path], mod
     own = [frame for frame in data.stack(tensor.stack) if frame.path == "/home/user/train.py"]
     assert "tf.exp" in own[-1].code
     assert list(data.problems) == []
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize(
+    ("mode", "what", "of"),
+    [
+        ("CURT_HEALTH", "forward/Exp:0 is the first with elements that are not finite", "forward/mul:0"),
+        ("FULL_HEALTH", "forward/Exp:0 (float32) is the first with 3 +Inf of 192 elements", "forward/mul:0"),
+        (
+            "FULL_TENSOR",
+            "forward/Exp:0 (float32) is the first with 3 +Inf of 192 elements",
+            "forward/mul:0 from -126.3 to 110.7",
+        ),
+    ],
+)
+def test_the_verdict_on_a_real_training_in_words(peer: Callable[[str], Path], mode: str, what: str, of: str) -> None:
+    verdict = first_bad(open_dump(peer(f"debugger/{mode}")).data())
+    assert verdict is not None
+    assert verdict.frame is not None
+    line = f"/home/user/train.py:{verdict.frame.line} in forward: {verdict.frame.code.strip()}"
+    assert "tf.exp(" in line
+    assert verdict.sentence == f"Step 1: {what}, at {line}. It made them: its inputs were finite ({of})."
