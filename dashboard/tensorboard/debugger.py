@@ -1,6 +1,7 @@
 """``/data/plugin/debugger-v2``: TensorBoard's routes."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Annotated, Any, Final
 
 import orjson
@@ -80,7 +81,12 @@ def stretch(begin: int, end: int, count: int) -> tuple[int, int]:
 
 
 def stretch_answer(begin: int, end: int, name: str, elements: Iterator[Any], **numbers: int) -> Response:
-    """Return a stretch of a list under a name, each element made when it is sent."""
+    """Return a stretch of a list under a name, each element but the first made when it is sent.
+
+    Raises:
+        PayloadError: the first cannot be read any more.
+    """
+    elements = chain(list(islice(elements, 1)), elements)
     members = [(key, [orjson.dumps(number)]) for key, number in {"begin": begin, "end": end, **numbers}.items()]
     return json_answer(named([*members, (name, listed(elements))]))
 
