@@ -22,23 +22,33 @@ class DumpCache(OpenedCache[DumpSource, TfdbgDump]):
     def __init__(self) -> None:
         super().__init__(self._read, DumpUnavailableError, most=MOST_OPENED, max_bytes=MOST_BYTES)
         self._followed: Final[OrderedDict[str, tuple[float, Following]]] = OrderedDict()
-        """What reads each, by its id, with the time of the files that were read last."""
+        """What reads each, by its folder, with the time of the files that were read last."""
         self._followed_lock: Final = Lock()
 
     def _read(self, source: DumpSource) -> TfdbgDump:
         with self._followed_lock:
-            known = self._followed.get(source.id)
+            known = self._followed.get(source.folder)
             modified, following = known if known is not None else (0.0, source.following())
+            self._followed[source.folder] = max(modified, source.modified), following
+            self._followed.move_to_end(source.folder)
+        latest = following.latest
+        if latest is not None and source.modified < modified:
             # Whoever comes late, with an older listing, gets what is read by now: files that were shorter would be
             # taken for others.
-            sizes = source.sizes if source.modified >= modified else None
-            self._followed[source.id] = max(modified, source.modified), following
-            self._followed.move_to_end(source.id)
-            while len(self._followed) > MOST_OPENED:
-                self._followed.popitem(last=False)
+            return latest
         try:
-            latest = following.latest
-            return latest if sizes is None and latest is not None else following.update(source.sizes)
+            return following.update(source.sizes)
         except (OSError, NoDumpError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise DumpUnavailableError(f"The dump of run {source.title!r} cannot be read: {reason}") from error
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Keep no more of what reads dumps than of dumps."""
+        with self._followed_lock:
+            latest = [following.latest for _, following in self._followed.values()]
+            held = [0 if dump is None else dump.bytes for dump in latest]
+            while len(held) > 1 and (len(held) > MOST_OPENED or sum(held) > MOST_BYTES):
+                self._followed.popitem(last=False)
+                del held[0]

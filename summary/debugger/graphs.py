@@ -8,8 +8,8 @@ from stepscope.summary.names import LONGEST_NAME
 from stepscope.summary.proto.debug_event_pb2 import DebuggedDevice, DebuggedGraph, GraphOpCreation
 
 MOST_GRAPHS: Final = 100_000
-MOST_BYTES: Final = 400 << 20
-"""Of memory, as estimated, for all operations: about 400,000."""
+MOST_BYTES: Final = 200 << 20
+"""Of memory, as estimated, for all operations: about 150,000."""
 DEEPEST: Final = 1_000
 """Graphs inside each other that are followed."""
 

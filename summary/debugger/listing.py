@@ -29,6 +29,11 @@ class DumpSource:
         return f"{self.run}|tfdbg"
 
     @property
+    def folder(self) -> str:
+        """The path or the address of the folder of its files."""
+        return self.files[0].path[: -len(self.files[0].relative_path.name)].rstrip("/") or os.sep
+
+    @property
     def version(self) -> tuple[tuple[str, int, int], ...]:
         """Equal for equal content."""
         return tuple((file.path, file.size, file.modified_ns) for file in self.files)
@@ -45,7 +50,7 @@ class DumpSource:
 
     def following(self) -> Following:
         """Return what reads it, from its beginning; nothing is read yet."""
-        return Following(lambda: self.sizes, _Opener(self.files), self.title)
+        return Following(lambda: self.sizes, _Opener(self.folder), self.title)
 
 
 def dump_sources(snapshot: Snapshot) -> tuple[DumpSource, ...]:
@@ -65,11 +70,10 @@ def has_dumps(snapshot: Snapshot) -> bool:
 
 
 class _Opener:
-    """Opens files of a dump by name, each where the log directory has it."""
+    """Opens files of a dump's folder by name."""
 
-    def __init__(self, files: tuple[Companion, ...]) -> None:
-        first = files[0].path
-        self._folder: Final = first[: -len(files[0].relative_path.name)].rstrip("/") or os.sep
+    def __init__(self, folder: str) -> None:
+        self._folder: Final = folder
         self._source: Source | None = None
 
     def __call__(self, name: str, offset: int) -> BinaryIO:

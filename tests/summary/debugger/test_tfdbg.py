@@ -1,5 +1,6 @@
 """Dumps of TensorFlow's debugger: small ones whole, and what real ones say of the first bad value."""
 
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 
 from stepscope.debug.verdict import first_bad
+from stepscope.summary.debugger.listing import dump_sources
 from stepscope.summary.debugger.model import COLUMN, Figure, Frame, SourceFile, WatchedTensor
 from stepscope.summary.debugger.tfdbg import NoDumpError, open_dump
 from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
+from stepscope.summary.logdir import open_logdir
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.summary.debugger.dumps import CALLED, HOST, LINES, MODES, START, STEPS, clock, write_dump, write_events
 
@@ -159,6 +162,17 @@ def test_of_two_runs_in_a_folder_the_later_is_shown_and_the_other_named(tmp_path
         "The folder has dumps of 2 runs; the one that began last is shown. "
         "Move the others into folders of their own: tfdbg_events.1700000000.a."
     ]
+
+
+def test_dumps_are_written_and_read_at_addresses() -> None:
+    address = f"memory://dumps_{uuid.uuid4().hex}"
+    with TfdbgWriter(f"{address}/first", clock=lambda: START) as writer:
+        write_events(writer, tfdbg.CONCISE_HEALTH)
+        writer.flush()
+        assert open_dump(address, "first").trace_count == 4
+    assert open_dump(f"{address}/first").data().observations(0, 6).bad.tolist() == [False] * 4 + [True] * 2
+    (source,) = dump_sources(open_logdir(address))
+    assert (source.run, source.following().update().execution_count) == ("first", 2)
 
 
 def test_a_folder_without_a_dump_is_said_so(tmp_path: Path) -> None:
