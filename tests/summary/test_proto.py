@@ -101,7 +101,9 @@ def _own_files() -> list[FileDescriptor]:
 
 
 def _own_messages() -> list[Descriptor]:
-    return list(_all_messages(m for f in _own_files() for m in f.message_types_by_name.values()))
+    """All messages but those of recordings, which are Stepscope's alone."""
+    of_others = (file for file in _own_files() if file.package != "stepscope.debug")
+    return list(_all_messages(m for f in of_others for m in f.message_types_by_name.values()))
 
 
 def _own_enums() -> list[EnumDescriptor]:
