@@ -1,4 +1,4 @@
-"""Makes ``tests/peers/pack`` anew, each tool in an environment of its own, by uv.
+"""Makes ``tests/peers/pack`` again, each tool in an environment of its own, by uv.
 
     make peer-pack [FOLDER=...]
 
