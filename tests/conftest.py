@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.plugin_distributions import EXAMPLE, pip_install
+
 # A deadline would make tests fail on a busy machine, and tests never judge times.
 settings.register_profile("stepscope", deadline=None)
 settings.load_profile("stepscope")
@@ -59,3 +61,11 @@ def peer() -> Callable[[str], Path]:
         return found
 
     return path
+
+
+@pytest.fixture(scope="session")
+def installed_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip installed ``examples/plugin``, for copies."""
+    folder = tmp_path_factory.mktemp("example")
+    pip_install(EXAMPLE, folder)
+    return folder
