@@ -179,9 +179,11 @@ def test_the_last_step_is_left_out(opened: Opened) -> None:
         assert (facts.trace.start_ns[launches] < last).all()
 
 
-def test_every_kernel_of_the_file_is_classified(peer: Callable[[str], Path], opened: Opened) -> None:
+def test_every_kernel_of_the_file_is_classified(
+    peer: Callable[[str], Path], opened: Opened, request: pytest.FixtureRequest
+) -> None:
     facts, _ = opened
-    name = next(name for name in TRACES if opened_trace(peer(f"{name}.json.gz"))[0] is facts)
+    name = request.node.callspec.params["opened"]
     events = json.loads(gzip.decompress(peer(f"{name}.json.gz").read_bytes()))["traceEvents"]
     categories = [event.get("cat") for event in events if event["ph"] == "X"]
     assert facts.slices("kernel", "communication", on_device=True).size == categories.count("kernel")
