@@ -32,8 +32,8 @@ class CaughtError(ArithmeticError):
         super().__init__(
             verdict.sentence
             if verdict is not None
-            else f"Step {step} was not finite, and it was when it was run again: it depends on more than the model, the"
-            " optimizer, random numbers and its arguments."
+            else f"Step {step} was not finite, and nothing bad was seen when it was run again: it depends on more than"
+            " the model, the optimizer, random numbers and its arguments, or these are gone, as they were donated."
         )
         self.step = step
         self.verdict = verdict
@@ -60,7 +60,10 @@ class Replay:
 class Repeatable(Protocol):
     """A training whose step can be run again; what differs from framework to framework."""
 
-    recorder: Recorder
+    @property
+    def recorder(self) -> Recorder:
+        """Where it is recorded."""
+        ...
 
     @property
     def is_open(self) -> bool:
@@ -72,7 +75,7 @@ class Repeatable(Protocol):
         """The step that is running."""
         ...
 
-    def remember(self) -> None:
+    def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Keep what the step will change."""
 
     def is_finite(self, result: Any) -> bool:
@@ -98,7 +101,7 @@ class Caught:
         self._then: Final = then
         self._save: Final = save
         self._saved_steps = 0
-        update_wrapper(self, function)
+        update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run a step.
@@ -109,7 +112,7 @@ class Caught:
         training = self._training
         if not training.is_open:
             return self._function(*args, **kwargs)
-        training.remember()
+        training.remember(args, kwargs)
         step = training.step_number
         error: Exception | None = None
         result: Any = None

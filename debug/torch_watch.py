@@ -100,8 +100,9 @@ class TorchWatcher(Watcher):
         self.on_writing: Callable[[tuple[torch.Tensor, ...]], None] | None = None
         """Is told what the next operation writes to."""
         self._options: Final = options
-        named = [(_without_wrapper(name), parameter) for name, parameter in model.named_parameters()]
-        self._parameters: Final = {parameter: name for name, parameter in named if name in self._chosen}
+        self._parameters: Final = {
+            parameter: name for name, parameter in self._named_parameters() if name in self._chosen
+        }
         self._all_parameters: Final = {id(parameter) for parameter in model.parameters()}
         self._optimizer: weakref.ref[torch.optim.Optimizer] | None = (
             None if options.optimizer is None else weakref.ref(options.optimizer)
@@ -237,6 +238,13 @@ class TorchWatcher(Watcher):
             path = _without_wrapper(f"{path}.").removesuffix(".")
             found.append((path, path or type(module).__name__, module))
         return found
+
+    def _named_parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
+        return [(_without_wrapper(name), parameter) for name, parameter in self.model.named_parameters()]
+
+    def changing(self) -> list[torch.Tensor]:
+        """Return the tensors that a step changes, besides gradients and the optimizer's."""
+        return [tensor.detach() for tensor in (*self.model.parameters(), *self.model.buffers())]
 
     def _hook(self) -> None:
         for path, name, module in self._modules():
@@ -457,7 +465,6 @@ class TorchWatcher(Watcher):
         place = (phase, name, lines)
         running.counts[place] += 1
         count = running.counts[place]
-        shown = name if count == 1 else f"{name}#{count}"
 
         def describe() -> Any:
             found = lines
@@ -465,7 +472,7 @@ class TorchWatcher(Watcher):
                 found = self.recorder.catalog.stack(sys._getframe(3)) if phase == "forward" else ()
             return (
                 described(
-                    shown,
+                    name,
                     phase,
                     module=module,
                     op_type=op_type,
@@ -500,8 +507,13 @@ class TorchWatcher(Watcher):
         return self._optimizer() is optimizer
 
     def _before_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        if self._running is not None and self._is_ours(optimizer):
+            self._observe_gradients(type(optimizer).__name__)
+
+    def _observe_gradients(self, optimizer: str) -> None:
+        """Observe gradients of parameters before an optimizer of some name uses them."""
         running = self._running
-        if running is None or not self._is_ours(optimizer):
+        if running is None:
             return
         if self._options.gradients:
             for parameter, name in self._parameters.items():
@@ -513,22 +525,25 @@ class TorchWatcher(Watcher):
             trained = [p for p in self._parameters if p.requires_grad and p.grad is not None]
             with self._measuring():
                 self._before = {p: p.detach().clone() for p in trained}
-        self._in_update = type(optimizer).__name__
+        self._in_update = optimizer
 
     def _after_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         if not self._is_ours(optimizer):
             return
-        self._in_update = ""
-        if self._running is not None:
-            before, self._before = self._before, {}
-            for parameter, old in before.items():
-                with self._measuring():
-                    update = parameter.detach() - old
-                self._observe("update", self._parameters[parameter], update)
-            if self._options.optimizer_state:
-                self._observe_state(optimizer)
+        self._observe_updates()
+        if self._running is not None and self._options.optimizer_state:
+            self._observe_state(optimizer)
         if not self._counts_steps and not self._is_caught:
             self.end()
+
+    def _observe_updates(self) -> None:
+        """Observe what was added to parameters."""
+        self._in_update = ""
+        before, self._before = self._before, {}
+        for parameter, old in before.items():
+            with self._measuring():
+                update = parameter.detach() - old
+            self._observe("update", self._parameters[parameter], update)
 
     @contextmanager
     def _measuring(self) -> Iterator[None]:

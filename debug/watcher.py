@@ -193,6 +193,18 @@ class Watcher(ABC):
         self.recorder.flush()
         return count
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a step, where a step function is watched.
+
+        Raises:
+            TypeError: a model is watched, which is trained as it is.
+        """
+        raise TypeError(f"a {type(self).__name__} is not called: train the model as it is")
+
+    def skip(self) -> None:
+        """Go on to the next step, of which nothing more is observed."""
+        self._step += 1
+
     @abstractmethod
     def step(self, **scalars: Any) -> None:
         """End the running step, whose scalars may be given as in `log`, and begin the next."""
