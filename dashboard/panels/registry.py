@@ -26,6 +26,7 @@ _ORDER: Final = (
     "timeline",
     "profile",
     "health",
+    "live_tensors",
 )
 """Adding a panel is adding its folder and a line here."""
 

@@ -95,7 +95,8 @@ def test_a_closed_list_of_traces_shows_what_tells_its_choice_from_the_others(
     field = page.locator(".timeline-choice .mantine-Select-wrapper")
     expect(field).to_have_attribute("data-short", re.compile("rank1"))
     seen = field.get_attribute("data-short")
-    assert seen is not None and len(seen) < len(job)
+    assert seen is not None
+    assert len(seen) < len(job)
     input_ = field.locator("input")
     whole = f"logs · {job}_rank1.pt.trace.json · {len(TRACE)} B"
     expect(input_).to_have_value(whole)
@@ -104,7 +105,8 @@ def test_a_closed_list_of_traces_shows_what_tells_its_choice_from_the_others(
     input_.click()
     # In the open list names are whole.
     box = other.bounding_box()
-    assert box is not None and box["x"] + box["width"] <= 1280
+    assert box is not None
+    assert box["x"] + box["width"] <= 1280
     other.click()
     page.locator(".timeline-canvas").focus()
     expect(field).to_have_attribute("data-short", re.compile("rank0"))
