@@ -15,6 +15,7 @@ import numpy as np
 from stepscope.debug.catching import Caught, CaughtError, Then
 from stepscope.debug.films import film, record_images
 from stepscope.debug.health import health
+from stepscope.debug.off import OffWatcher
 from stepscope.debug.recorder import DEFAULT_BUDGET, AlertError, Reaction
 from stepscope.debug.rules import ALL, Rule, judge
 from stepscope.debug.showing import end_step, show
@@ -66,6 +67,8 @@ def watch(
     first_step: int = 0,
     budget: int = DEFAULT_BUDGET,
     every_file: bool = False,
+    also_tfdbg: bool = False,
+    enabled: bool = True,
 ) -> Watcher:
     """Watch a model while it is trained, until the context is left or `Watcher.close` is called.
 
@@ -95,6 +98,9 @@ def watch(
         first_step: the number of the first step, for a training that was resumed.
         budget: bytes of figures that the file may get; the longer a training takes, the more rarely steps are written.
         every_file: whether stacks and sources have files of libraries too, not only those of the program.
+        also_tfdbg: whether a dump as of TensorFlow's debugger is written too, into the run's folder ``tfdbg``, which
+            TensorBoard's Debugger opens. It is not bounded by ``budget``.
+        enabled: False leaves the model alone and writes nothing, for programs in which it is a switch.
 
     Raises:
         TypeError, ValueError: an argument is not what it must be.
@@ -111,7 +117,10 @@ def watch(
         first_step=first_step,
         budget=budget,
         every_file=every_file,
+        also_tfdbg=also_tfdbg,
     )
+    if not enabled:
+        return OffWatcher(model)
     options: dict[str, Any] = {
         "optimizer": optimizer,
         "gradients": gradients,
@@ -163,13 +172,10 @@ def catch(function: Callable[..., Any], watcher: Watcher, *, then: Then = "raise
 
     Raises:
         ValueError: ``then`` is not one of these.
-        TypeError: the watcher's steps cannot be run again.
     """
     if then not in ("raise", "skip"):
         raise ValueError(f'then must be "raise" or "skip", got {then!r}')
-    if watcher.repeatable is None:
-        raise TypeError(f"a {type(watcher).__name__} cannot run steps again")
-    return Caught(function, watcher.repeatable(), then, save=save)
+    return Caught(function, watcher.repeatable() if watcher.repeatable is not None else None, then, save=save)
 
 
 def _watch_function(

@@ -499,12 +499,13 @@ class TorchWatcher(Watcher):
     # --- the optimizer ---------------------------------------------------------------------------------------------
 
     def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
-        if self._optimizer is None:
+        if self.optimizer is None:
+            # None yet, or it is gone, as where a program makes a new one for a second part.
             held = (id(p) for group in optimizer.param_groups for p in group["params"])
             if not any(number in self._all_parameters for number in held):
                 return False
             self._optimizer = weakref.ref(optimizer)
-        return self._optimizer() is optimizer
+        return self.optimizer is optimizer
 
     def _before_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         if self._running is not None and self._is_ours(optimizer):

@@ -43,6 +43,7 @@ class Settings:
     first_step: int = 0
     budget: int = DEFAULT_BUDGET
     every_file: bool = False
+    also_tfdbg: bool = False
 
     def __post_init__(self) -> None:
         """Check them.
@@ -86,6 +87,7 @@ class Settings:
             ring=self.ring,
             budget=self.budget,
             every_file=self.every_file,
+            also_tfdbg=self.also_tfdbg,
         )
         return recorder, is_ours
 
@@ -219,7 +221,7 @@ class Watcher(ABC):
             return
         self._is_open = False
         self._let_go()
-        self.recorder.flush()
+        self.recorder.close()
         if self._owns_writer:
             self.recorder.writer.close()
 
