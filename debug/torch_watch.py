@@ -71,6 +71,8 @@ class Step:
         """By tensor: its gradient, where that came by."""
         self.modules: list[str] = []
         """Those that are running, outermost first."""
+        self.has_parameters = False
+        """Whether parameters were observed."""
 
 
 @dataclass
@@ -183,10 +185,8 @@ class TorchWatcher(Watcher):
 
     def _watch(self, step: Step) -> None:
         self._running = step
-        for parameter, name in self._parameters.items():
-            number = self._observe("parameter", name, parameter)
-            if number is not None:
-                step.made[parameter] = number
+        if step.detailed:
+            self._observe_parameters(step)
         if not self._handles:
             self._hook()
         if step.detailed:
@@ -194,6 +194,16 @@ class TorchWatcher(Watcher):
             self._mode.__enter__()
         if (step.detailed or self._options.compiled == "eager") and self._eager is None:
             self._eager = torch.compiler.set_stance("force_eager")
+
+    def _observe_parameters(self, step: Step) -> None:
+        """Observe parameters as they are when a step begins to use them."""
+        if step.has_parameters:
+            return
+        step.has_parameters = True
+        for parameter, name in self._parameters.items():
+            number = self._observe("parameter", name, parameter)
+            if number is not None:
+                step.made[parameter] = number
 
     def _let_step_go(self) -> None:
         """Observe no more of the running step."""
@@ -213,6 +223,8 @@ class TorchWatcher(Watcher):
             AlertError: a rule is broken, and the recorder is to raise.
         """
         running, step = self._running, self._step
+        if running is not None:
+            self._observe_parameters(running)
         self._let_step_go()
         self._step += 1
         if self._live.is_on:
@@ -302,6 +314,7 @@ class TorchWatcher(Watcher):
                 return
             running = self._running
             assert running is not None
+            self._observe_parameters(running)
             running.modules.append(path)
             if not chosen:
                 return
@@ -516,6 +529,7 @@ class TorchWatcher(Watcher):
         running = self._running
         if running is None:
             return
+        self._observe_parameters(running)
         if self._options.gradients:
             for parameter, name in self._parameters.items():
                 if parameter.grad is not None:
