@@ -6,12 +6,16 @@ with debug.watch(model, "runs/first", every=10):
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from stepscope.debug.catching import Caught, CaughtError, Then
 from stepscope.debug.films import film, record_images
 from stepscope.debug.health import health
+from stepscope.debug.off import OffWatcher
 from stepscope.debug.recorder import DEFAULT_BUDGET, AlertError, Reaction
 from stepscope.debug.rules import ALL, Rule, judge
 from stepscope.debug.showing import end_step, show
@@ -42,7 +46,7 @@ __all__ = [
 
 
 def watch(
-    model: "torch.nn.Module",
+    model: Any,
     where: str | os.PathLike[str] | SummaryWriter,
     *,
     every: int = 10,
@@ -59,14 +63,18 @@ def watch(
     operations: bool = False,
     evaluation: bool = False,
     compiled: "Compiled" = "outside",
+    framework: Literal["jax", "numpy"] | None = None,
     first_step: int = 0,
     budget: int = DEFAULT_BUDGET,
     every_file: bool = False,
+    also_tfdbg: bool = False,
+    enabled: bool = True,
 ) -> Watcher:
     """Watch a model while it is trained, until the context is left or `Watcher.close` is called.
 
     Args:
-        model: of PyTorch.
+        model: a `torch.nn.Module`; a `keras.Model`, on PyTorch or JAX; or a function that does a step, of arrays of JAX
+            or NumPy, which is then called through the watcher.
         where: the run's folder, or the run's writer, which then stays open.
         every: a step in so many is recorded.
         tensors: "health" writes figures of each value, "histogram" a histogram too, "full" the value itself too.
@@ -86,9 +94,13 @@ def watch(
         evaluation: whether the model is also watched where it is in evaluation mode without gradients.
         compiled: of what `torch.compile` compiled, "outside" watches what goes in and comes out; "eager" runs steps
             that are recorded without it. With ``operations`` these run without it too.
+        framework: whose arrays a step function takes; JAX's if the program imported it, unless given.
         first_step: the number of the first step, for a training that was resumed.
         budget: bytes of figures that the file may get; the longer a training takes, the more rarely steps are written.
         every_file: whether stacks and sources have files of libraries too, not only those of the program.
+        also_tfdbg: whether a dump as of TensorFlow's debugger is written too, into the run's folder ``tfdbg``, which
+            TensorBoard's Debugger opens. It is not bounded by ``budget``.
+        enabled: False leaves the model alone and writes nothing, for programs in which it is a switch.
 
     Raises:
         TypeError, ValueError: an argument is not what it must be.
@@ -105,25 +117,37 @@ def watch(
         first_step=first_step,
         budget=budget,
         every_file=every_file,
+        also_tfdbg=also_tfdbg,
     )
-    if not _is_torch_module(model):
-        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    if not enabled:
+        return OffWatcher(model)
+    options: dict[str, Any] = {
+        "optimizer": optimizer,
+        "gradients": gradients,
+        "updates": updates,
+        "optimizer_state": optimizer_state,
+        "operations": operations,
+        "evaluation": evaluation,
+        "compiled": compiled,
+    }
+    if _is_a(model, "keras", "Model"):
+        import keras  # type: ignore[import-untyped]
+
+        from stepscope.debug.keras_watch import watch_keras
+
+        source = f"stepscope.debug, Keras {keras.__version__} on {keras.backend.backend()}, {tensors}"
+        recorder, owns_writer = settings.recorder(where, source)
+        return watch_keras(model, settings, recorder, owns_writer=owns_writer, options=options)
+    if not _is_a(model, "torch.nn.modules.module", "Module"):
+        return _watch_function(model, where, settings, framework)
     import torch
 
     from stepscope.debug.torch_catch import TorchTraining
     from stepscope.debug.torch_watch import TorchOptions, TorchWatcher
 
-    options = TorchOptions(
-        optimizer=optimizer,
-        gradients=gradients,
-        updates=updates,
-        optimizer_state=optimizer_state,
-        operations=operations,
-        evaluation=evaluation,
-        compiled=compiled,
-    )
+    own = TorchOptions(**options)
     recorder, owns_writer = settings.recorder(where, f"stepscope.debug, PyTorch {torch.__version__}, {tensors}")
-    watcher = TorchWatcher(model, recorder, settings, options, owns_writer=owns_writer)
+    watcher = TorchWatcher(model, recorder, settings, own, owns_writer=owns_writer)
     watcher.repeatable = lambda: TorchTraining(watcher)
     return watcher
 
@@ -148,14 +172,47 @@ def catch(function: Callable[..., Any], watcher: Watcher, *, then: Then = "raise
 
     Raises:
         ValueError: ``then`` is not one of these.
-        TypeError: the watcher's steps cannot be run again.
     """
     if then not in ("raise", "skip"):
         raise ValueError(f'then must be "raise" or "skip", got {then!r}')
-    if watcher.repeatable is None:
-        raise TypeError(f"a {type(watcher).__name__} cannot run steps again")
-    return Caught(function, watcher.repeatable(), then, save=save)
+    return Caught(function, watcher.repeatable() if watcher.repeatable is not None else None, then, save=save)
 
 
-def _is_torch_module(model: Any) -> bool:
-    return any(kind.__module__ == "torch.nn.modules.module" for kind in type(model).__mro__)
+def _watch_function(
+    function: Any, where: str | os.PathLike[str] | SummaryWriter, settings: Settings, framework: str | None
+) -> Watcher:
+    """Return the watcher of a step function."""
+    if not callable(function):
+        raise TypeError(
+            "model must be a torch.nn.Module, a Keras model or a step function of JAX or NumPy, got"
+            f" {type(function).__name__}"
+        )
+    from stepscope.debug.function_watch import FunctionTraining, FunctionWatcher
+
+    watcher: FunctionWatcher
+    if framework not in (None, "jax", "numpy"):
+        raise ValueError(f'framework must be "jax" or "numpy", got {framework!r}')
+    if framework == "jax" or (framework is None and "jax" in sys.modules):
+        import jax
+
+        from stepscope.debug.jax_watch import JaxWatcher
+
+        source = f"stepscope.debug, JAX {jax.__version__}, {settings.tensors}"
+        recorder, owns_writer = settings.recorder(where, source)
+        watcher = JaxWatcher(function, recorder, settings, owns_writer=owns_writer)
+    else:
+        from stepscope.debug.numpy_watch import NumpyWatcher
+
+        source = f"stepscope.debug, NumPy {np.__version__}, {settings.tensors}"
+        recorder, owns_writer = settings.recorder(where, source)
+        watcher = NumpyWatcher(function, recorder, settings, owns_writer=owns_writer)
+    watcher.repeatable = lambda: FunctionTraining(watcher)
+    return watcher
+
+
+def _is_a(model: Any, module: str, name: str) -> bool:
+    """Return whether a class or one of its bases is of that name, in a module or below it, without importing it."""
+    return any(
+        kind.__name__ == name and (kind.__module__ == module or kind.__module__.startswith(f"{module}."))
+        for kind in type(model).__mro__
+    )

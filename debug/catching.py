@@ -32,8 +32,8 @@ class CaughtError(ArithmeticError):
         super().__init__(
             verdict.sentence
             if verdict is not None
-            else f"Step {step} was not finite, and it was when it was run again: it depends on more than the model, the"
-            " optimizer, random numbers and its arguments."
+            else f"Step {step} was not finite, and nothing bad was seen when it was run again: it depends on more than"
+            " the model, the optimizer, random numbers and its arguments, or these are gone, as they were donated."
         )
         self.step = step
         self.verdict = verdict
@@ -60,7 +60,10 @@ class Replay:
 class Repeatable(Protocol):
     """A training whose step can be run again; what differs from framework to framework."""
 
-    recorder: Recorder
+    @property
+    def recorder(self) -> Recorder:
+        """Where it is recorded."""
+        ...
 
     @property
     def is_open(self) -> bool:
@@ -72,7 +75,7 @@ class Repeatable(Protocol):
         """The step that is running."""
         ...
 
-    def remember(self) -> None:
+    def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Keep what the step will change."""
 
     def is_finite(self, result: Any) -> bool:
@@ -90,7 +93,7 @@ class Repeatable(Protocol):
 class Caught:
     """A step function that finds out what went wrong in it; made by `stepscope.debug.catch`."""
 
-    def __init__(self, function: Callable[..., Any], training: Repeatable, then: Then, *, save: bool) -> None:
+    def __init__(self, function: Callable[..., Any], training: Repeatable | None, then: Then, *, save: bool) -> None:
         self.caught: list[CaughtError] = []
         """What was caught so far, where such steps are skipped."""
         self._function: Final = function
@@ -98,7 +101,7 @@ class Caught:
         self._then: Final = then
         self._save: Final = save
         self._saved_steps = 0
-        update_wrapper(self, function)
+        update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run a step.
@@ -107,9 +110,9 @@ class Caught:
             CaughtError: it gave something that is not finite.
         """
         training = self._training
-        if not training.is_open:
+        if training is None or not training.is_open:
             return self._function(*args, **kwargs)
-        training.remember()
+        training.remember(args, kwargs)
         step = training.step_number
         error: Exception | None = None
         result: Any = None
@@ -121,7 +124,7 @@ class Caught:
                 training.give_up(step)
         if error is None and training.is_finite(result):
             return result
-        found = self._find(step, lambda: self._function(*args, **kwargs))
+        found = self._find(training, step, lambda: self._function(*args, **kwargs))
         if error is not None and not isinstance(error, AlertError) and found.verdict is None:
             raise error
         if self._then == "raise":
@@ -129,20 +132,19 @@ class Caught:
         self.caught.append(found)
         return None
 
-    def _find(self, step: int, run: Callable[[], object]) -> CaughtError:
-        recorder = self._training.recorder
+    def _find(self, training: Repeatable, step: int, run: Callable[[], object]) -> CaughtError:
+        recorder = training.recorder
         recorder.dump()
-        replay = self._training.replay(step, run)
+        replay = training.replay(step, run)
         verdict = first_bad(StepData(recorder.catalog, replay.observed)) if len(replay.observed) else None
         if replay.bad is not None and self._save and self._saved_steps < MOST_SAVED_STEPS:
             self._saved_steps += 1
-            self._write(step, replay.bad)
+            self._write(recorder, step, replay.bad)
         recorder.flush()
         return CaughtError(step, verdict)
 
-    def _write(self, step: int, bad: BadValue) -> None:
+    def _write(self, recorder: Recorder, step: int, bad: BadValue) -> None:
         """Write the arrays into the run, and as files beside it."""
-        recorder = self._training.recorder
         stem = re.sub(r"[^\w.-]+", "_", bad.name)[:100]
         arrays: Mapping[str, NDArray[np.generic]] = {
             "": bad.value,

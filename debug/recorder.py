@@ -16,6 +16,8 @@ from stepscope.debug.catalog import Catalog, Lines
 from stepscope.debug.rules import ALL, Judgment, Rule
 from stepscope.debug.scalar_rules import REACH, ScalarRule
 from stepscope.summary.debugger.model import FIGURES, Alert, Observations, WatchedTensor
+from stepscope.summary.debugger.tfdbg_export import ObservationWriter
+from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 from stepscope.summary.kinds.debug import (
     CAUGHT_TAG,
     RING_TAG,
@@ -25,12 +27,15 @@ from stepscope.summary.kinds.debug import (
     debug_steps,
 )
 from stepscope.summary.proto.debug_pb2 import DebugAlert, DebugAlerts
+from stepscope.summary.storage import folder_at
 from stepscope.summary.writer import SummaryWriter
 
 DEFAULT_BUDGET: Final = 512 << 20
 """Bytes of health that a recording may take in its event file."""
 MOST_ALERTS: Final = 10_000
 RING_BYTES: Final = 64 << 20
+TFDBG_FOLDER: Final = "tfdbg"
+"""In the run's folder: a dump as of TensorFlow's debugger."""
 _BAD_SHARE: Final = 8
 """Bad steps have an eighth of the budget for themselves."""
 _CATALOG_STEP: Final = 0
@@ -122,6 +127,7 @@ class Recorder:
         ring: how many of the last steps are kept in memory.
         budget: bytes of steps in the file; see `Budget`.
         every_file: see `Catalog`.
+        also_tfdbg: whether a dump as of TensorFlow's debugger is written too.
         clock: seconds since the epoch.
     """
 
@@ -136,6 +142,7 @@ class Recorder:
         ring: int = 0,
         budget: int = DEFAULT_BUDGET,
         every_file: bool = False,
+        also_tfdbg: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.writer: Final = writer
@@ -158,6 +165,12 @@ class Recorder:
         self._first_step = 1 << 62
         self._last_written: int | None = None
         self._last_judged = -1
+        self._dump: ObservationWriter | None = None
+        self._dump_files: TfdbgWriter | None = None
+        if also_tfdbg:
+            folder = folder_at(writer.log_dir).child(TFDBG_FOLDER).address
+            self._dump_files = TfdbgWriter(folder, version=f"Stepscope ({source})", clock=clock)
+            self._dump = ObservationWriter(self._dump_files, stack_of=self.catalog.frames)
         self._told: set[tuple[str, str]] = set()
 
     @property
@@ -291,6 +304,12 @@ class Recorder:
         self._write_catalog()
         self.writer.flush()
 
+    def close(self) -> None:
+        """Have everything in the files, and close those that are not the writer's."""
+        self.flush()
+        if self._dump_files is not None:
+            self._dump_files.close()
+
     def _is_due(self, step: int) -> bool:
         if self._last_written is None or step < self._last_written:
             return True
@@ -301,6 +320,8 @@ class Recorder:
         if not len(found) or budget.written >= budget.limit:
             return budget
         self._write_catalog()
+        if self._dump is not None:
+            self._dump.write(self.catalog.tensors, found)
         size = 0
         for value in debug_steps(tag, self.catalog.recording, found.tensors, found.figures):
             size += value.ByteSize()

@@ -36,7 +36,7 @@ class TorchTraining:
         """The step that is running."""
         return self._watcher.step_number
 
-    def remember(self) -> None:
+    def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Keep what the step will change."""
         self._state.take()
 
@@ -108,7 +108,7 @@ class _State:
 
     def take(self) -> None:
         model, optimizer = self._watcher.model, self._watcher.optimizer
-        self._tensors = [tensor.detach() for tensor in (*model.parameters(), *model.buffers())]
+        self._tensors = self._watcher.changing()
         self._copies = [tensor.clone() for tensor in self._tensors]
         self._gradients = [None if p.grad is None else p.grad.detach().clone() for p in model.parameters()]
         if optimizer is not None:

@@ -1,6 +1,7 @@
 """The health of tensors of PyTorch, summed up on their device in one pass over each piece."""
 
 import math
+import weakref
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,8 @@ _CPU_PIECE: Final = 1 << 18
 """Elements at a time: what is computed of them stays in the processor's cache."""
 _DEVICE_PIECE: Final = 1 << 24
 """Elements at a time: what a large tensor needs besides stays below 256 MiB."""
+_CANCELLED: Final = 1e-6
+"""Below this share of the squares, deviations are not worked out from these: too few of their digits would be left."""
 _INFINITY: Final = math.inf
 
 
@@ -24,6 +27,8 @@ class HealthBatch:
         self._sizes: list[int] = []
         self._floating: list[bool] = []
         self._waiting: dict[torch.device, list[tuple[int, torch.Tensor]]] = {}
+        self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, int]] = {}
+        """By identity: a tensor, its version, and its place."""
 
     def __len__(self) -> int:
         return len(self._sums)
@@ -35,6 +40,8 @@ class HealthBatch:
 
     def add(self, tensor: torch.Tensor) -> None:
         """Measure one more value, as it is now; on the CPU at once, else as part of the device's queue."""
+        if self._repeats(tensor):
+            return
         numbers, dtype = _plain(tensor)
         self._sizes.append(numbers.numel())
         self._floating.append(dtype in LIMITS)
@@ -45,6 +52,26 @@ class HealthBatch:
         else:
             self._waiting.setdefault(numbers.device, []).append((len(self._sums), sums_on_device(numbers, dtype)))
             self._sums.append(None)
+
+    def _repeats(self, tensor: torch.Tensor) -> bool:
+        """Return whether the same value was measured before, as of a module that gives what its last part gave.
+
+        Then it is not measured again.
+        """
+        if tensor.is_inference():
+            return False
+        version: int = tensor._version
+        known, then, before = self._known.get(id(tensor), (None, -1, 0))
+        if known is None or known() is not tensor or then != version:
+            self._known[id(tensor)] = (weakref.ref(tensor), version, len(self._sums))
+            return False
+        place = len(self._sums)
+        self._sums.append(self._sums[before])
+        self._sizes.append(self._sizes[before])
+        self._floating.append(self._floating[before])
+        for waiting in self._waiting.values():
+            waiting.extend([(place, row) for other, row in waiting if other == before])
+        return True
 
     def figures(self) -> NDArray[np.float64]:
         """Return the figures of all, [n, len(FIGURES)]; waits for each device once."""
@@ -125,12 +152,31 @@ def _piece_on_cpu(x: torch.Tensor, dtype: str) -> tuple[float, ...]:
         if nan or positive or negative or max(-low, high) >= limits.largest / 2:
             overflow = int(torch.count_nonzero(magnitude >= limits.largest / 2))
     exact = finite.to(torch.float64)
-    # On the CPU the copy may be the value itself, which must not be changed.
-    total, squares = exact.sum(), torch.dot(exact, exact)
-    absolutes = exact.abs().sum()
-    exact = exact - total / size
-    sums = torch.stack([total, squares, absolutes, torch.dot(exact, exact)]).tolist()
-    return (nan, positive, negative, zeros, negatives, underflow, overflow, low, high, *sums)
+    total, squares = torch.stack([exact.sum(), torch.dot(exact, exact)]).tolist()
+    if low >= 0 or high <= 0:
+        absolutes = abs(total)
+    else:
+        absolutes = (magnitude if finite is x else finite.abs()).sum(dtype=torch.float64).item()
+    deviations = squares - total * total / size
+    if not deviations > _CANCELLED * squares:
+        # On the CPU the copy may be the value itself, which must not be changed.
+        exact = exact - total / size
+        deviations = torch.dot(exact, exact).item()
+    return (
+        nan,
+        positive,
+        negative,
+        zeros,
+        negatives,
+        underflow,
+        overflow,
+        low,
+        high,
+        total,
+        squares,
+        absolutes,
+        deviations,
+    )
 
 
 def sums_on_device(numbers: torch.Tensor, dtype: str) -> torch.Tensor:

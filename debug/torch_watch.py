@@ -71,6 +71,8 @@ class Step:
         """By tensor: its gradient, where that came by."""
         self.modules: list[str] = []
         """Those that are running, outermost first."""
+        self.has_parameters = False
+        """Whether parameters were observed."""
 
 
 @dataclass
@@ -100,8 +102,9 @@ class TorchWatcher(Watcher):
         self.on_writing: Callable[[tuple[torch.Tensor, ...]], None] | None = None
         """Is told what the next operation writes to."""
         self._options: Final = options
-        named = [(_without_wrapper(name), parameter) for name, parameter in model.named_parameters()]
-        self._parameters: Final = {parameter: name for name, parameter in named if name in self._chosen}
+        self._parameters: Final = {
+            parameter: name for name, parameter in self._named_parameters() if name in self._chosen
+        }
         self._all_parameters: Final = {id(parameter) for parameter in model.parameters()}
         self._optimizer: weakref.ref[torch.optim.Optimizer] | None = (
             None if options.optimizer is None else weakref.ref(options.optimizer)
@@ -182,10 +185,8 @@ class TorchWatcher(Watcher):
 
     def _watch(self, step: Step) -> None:
         self._running = step
-        for parameter, name in self._parameters.items():
-            number = self._observe("parameter", name, parameter)
-            if number is not None:
-                step.made[parameter] = number
+        if step.detailed:
+            self._observe_parameters(step)
         if not self._handles:
             self._hook()
         if step.detailed:
@@ -193,6 +194,16 @@ class TorchWatcher(Watcher):
             self._mode.__enter__()
         if (step.detailed or self._options.compiled == "eager") and self._eager is None:
             self._eager = torch.compiler.set_stance("force_eager")
+
+    def _observe_parameters(self, step: Step) -> None:
+        """Observe parameters as they are when a step begins to use them."""
+        if step.has_parameters:
+            return
+        step.has_parameters = True
+        for parameter, name in self._parameters.items():
+            number = self._observe("parameter", name, parameter)
+            if number is not None:
+                step.made[parameter] = number
 
     def _let_step_go(self) -> None:
         """Observe no more of the running step."""
@@ -212,6 +223,8 @@ class TorchWatcher(Watcher):
             AlertError: a rule is broken, and the recorder is to raise.
         """
         running, step = self._running, self._step
+        if running is not None:
+            self._observe_parameters(running)
         self._let_step_go()
         self._step += 1
         if self._live.is_on:
@@ -237,6 +250,13 @@ class TorchWatcher(Watcher):
             path = _without_wrapper(f"{path}.").removesuffix(".")
             found.append((path, path or type(module).__name__, module))
         return found
+
+    def _named_parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
+        return [(_without_wrapper(name), parameter) for name, parameter in self.model.named_parameters()]
+
+    def changing(self) -> list[torch.Tensor]:
+        """Return the tensors that a step changes, besides gradients and the optimizer's."""
+        return [tensor.detach() for tensor in (*self.model.parameters(), *self.model.buffers())]
 
     def _hook(self) -> None:
         for path, name, module in self._modules():
@@ -294,6 +314,7 @@ class TorchWatcher(Watcher):
                 return
             running = self._running
             assert running is not None
+            self._observe_parameters(running)
             running.modules.append(path)
             if not chosen:
                 return
@@ -457,7 +478,6 @@ class TorchWatcher(Watcher):
         place = (phase, name, lines)
         running.counts[place] += 1
         count = running.counts[place]
-        shown = name if count == 1 else f"{name}#{count}"
 
         def describe() -> Any:
             found = lines
@@ -465,7 +485,7 @@ class TorchWatcher(Watcher):
                 found = self.recorder.catalog.stack(sys._getframe(3)) if phase == "forward" else ()
             return (
                 described(
-                    shown,
+                    name,
                     phase,
                     module=module,
                     op_type=op_type,
@@ -492,17 +512,24 @@ class TorchWatcher(Watcher):
     # --- the optimizer ---------------------------------------------------------------------------------------------
 
     def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
-        if self._optimizer is None:
+        if self.optimizer is None:
+            # None yet, or it is gone, as where a program makes a new one for a second part.
             held = (id(p) for group in optimizer.param_groups for p in group["params"])
             if not any(number in self._all_parameters for number in held):
                 return False
             self._optimizer = weakref.ref(optimizer)
-        return self._optimizer() is optimizer
+        return self.optimizer is optimizer
 
     def _before_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        if self._running is not None and self._is_ours(optimizer):
+            self._observe_gradients(type(optimizer).__name__)
+
+    def _observe_gradients(self, optimizer: str) -> None:
+        """Observe gradients of parameters before an optimizer of some name uses them."""
         running = self._running
-        if running is None or not self._is_ours(optimizer):
+        if running is None:
             return
+        self._observe_parameters(running)
         if self._options.gradients:
             for parameter, name in self._parameters.items():
                 if parameter.grad is not None:
@@ -513,22 +540,25 @@ class TorchWatcher(Watcher):
             trained = [p for p in self._parameters if p.requires_grad and p.grad is not None]
             with self._measuring():
                 self._before = {p: p.detach().clone() for p in trained}
-        self._in_update = type(optimizer).__name__
+        self._in_update = optimizer
 
     def _after_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         if not self._is_ours(optimizer):
             return
-        self._in_update = ""
-        if self._running is not None:
-            before, self._before = self._before, {}
-            for parameter, old in before.items():
-                with self._measuring():
-                    update = parameter.detach() - old
-                self._observe("update", self._parameters[parameter], update)
-            if self._options.optimizer_state:
-                self._observe_state(optimizer)
+        self._observe_updates()
+        if self._running is not None and self._options.optimizer_state:
+            self._observe_state(optimizer)
         if not self._counts_steps and not self._is_caught:
             self.end()
+
+    def _observe_updates(self) -> None:
+        """Observe what was added to parameters."""
+        self._in_update = ""
+        before, self._before = self._before, {}
+        for parameter, old in before.items():
+            with self._measuring():
+                update = parameter.detach() - old
+            self._observe("update", self._parameters[parameter], update)
 
     @contextmanager
     def _measuring(self) -> Iterator[None]:

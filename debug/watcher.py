@@ -43,6 +43,7 @@ class Settings:
     first_step: int = 0
     budget: int = DEFAULT_BUDGET
     every_file: bool = False
+    also_tfdbg: bool = False
 
     def __post_init__(self) -> None:
         """Check them.
@@ -86,6 +87,7 @@ class Settings:
             ring=self.ring,
             budget=self.budget,
             every_file=self.every_file,
+            also_tfdbg=self.also_tfdbg,
         )
         return recorder, is_ours
 
@@ -193,6 +195,18 @@ class Watcher(ABC):
         self.recorder.flush()
         return count
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a step, where a step function is watched.
+
+        Raises:
+            TypeError: a model is watched, which is trained as it is.
+        """
+        raise TypeError(f"a {type(self).__name__} is not called: train the model as it is")
+
+    def skip(self) -> None:
+        """Go on to the next step, of which nothing more is observed."""
+        self._step += 1
+
     @abstractmethod
     def step(self, **scalars: Any) -> None:
         """End the running step, whose scalars may be given as in `log`, and begin the next."""
@@ -207,7 +221,7 @@ class Watcher(ABC):
             return
         self._is_open = False
         self._let_go()
-        self.recorder.flush()
+        self.recorder.close()
         if self._owns_writer:
             self.recorder.writer.close()
 

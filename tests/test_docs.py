@@ -11,6 +11,7 @@ from stepscope.dashboard.cli.base import ListedVerb
 from stepscope.dashboard.cli.verbs import VERBS
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.registry import PANELS
+from stepscope.debug.rules import ALL
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DOCS = REPOSITORY / "docs"
@@ -51,6 +52,11 @@ def test_links_between_the_pages_lead_somewhere() -> None:
                 file = page.parent / target
                 assert file.exists(), f"{page.name} links to {target}"
                 assert not anchor or anchor in anchors(file), f"{page.name} links to {target}#{anchor}"
+
+
+def test_every_rule_of_the_debugger_is_documented_with_its_thresholds() -> None:
+    page = (DOCS / "debugging.md").read_text()
+    assert [rule.name for rule in ALL if f"| `{rule.name}` | {rule.about} | {rule.source} |" not in page] == []
 
 
 def test_the_readme_is_short() -> None:

@@ -134,3 +134,14 @@ def test_measuring_changes_nothing() -> None:
     batch.add(tensor)
     batch.figures()
     assert torch.equal(tensor.detach().nan_to_num(7), before.nan_to_num(7))
+
+
+def test_a_value_that_comes_again_is_not_measured_again_unless_it_was_written_to() -> None:
+    tensor = torch.ones(3)
+    batch = HealthBatch()
+    batch.add(tensor)
+    batch.add(tensor)
+    tensor.mul_(2)
+    batch.add(tensor)
+    assert len(batch) == 3
+    assert batch.figures()[:, FIGURES.index("mean")].tolist() == [1, 1, 2]
