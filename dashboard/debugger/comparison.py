@@ -140,7 +140,7 @@ def _side(opened: OpenedDebug, number_of: NDArray[np.int64]) -> _Side:
             break
         renumbered = number_of[observed.tensors]
         kept = np.flatnonzero(renumbered >= 0)
-        parts.append((renumbered[kept], observed.steps[kept], observed.figures[np.ix_(kept, columns)], begin + kept))
+        parts.append((renumbered[kept], observed.steps[kept], observed.figures[kept][:, columns], begin + kept))
     if not parts:
         nothing = np.zeros(0, np.int64)
         return _Side(nothing, nothing, np.zeros((0, len(columns))), nothing)

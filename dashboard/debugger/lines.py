@@ -31,7 +31,8 @@ def is_library(frame: Frame) -> bool:
 def own_frame(stack: Sequence[Frame]) -> Frame | None:
     """Return the innermost line of a stack that is the program's own; the innermost of all where none is."""
     own = [frame for frame in stack if not is_library(frame)]
-    return (own or list(stack) or [None])[-1]
+    innermost = own or stack
+    return innermost[-1] if innermost else None
 
 
 def code_of(frame: Frame, sources: Sequence[SourceFile]) -> str:

@@ -75,9 +75,8 @@ def shown_value(value: NDArray[np.generic], at: Sequence[int] = ()) -> ShownValu
 
 
 def _real(value: NDArray[np.generic]) -> NDArray[np.float64]:
-    if np.iscomplexobj(value):
-        return np.abs(value).astype(np.float64)
-    return value.astype(np.float64)
+    found: NDArray[np.float64] = (np.abs(value) if np.iscomplexobj(value) else value).astype(np.float64)
+    return found
 
 
 def _blocks(table: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:

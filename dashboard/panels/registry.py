@@ -25,6 +25,7 @@ _ORDER: Final = (
     "projector",
     "timeline",
     "profile",
+    "debugger",
     "health",
 )
 """Adding a panel is adding its folder and a line here."""

@@ -137,7 +137,7 @@ class Alerts(TypedDict):
 
 
 class MapRow(TypedDict):
-    """A line of the map where each tensor has one."""
+    """The first tensor of a line of the map."""
 
     number: int
     name: str
@@ -166,7 +166,7 @@ class MapAnswer(TypedDict):
     end: int
     """Which of them are in the answer."""
     names: Sequence[MapRow]
-    """Of each line the tensor; empty where lines stand for several."""
+    """Of each line the first tensor; empty where there are more lines than a screen has."""
     all_steps: int
     step_begin: int
     step_end: int
@@ -188,6 +188,8 @@ class MapAnswer(TypedDict):
     """uint8: 1 for infinite, 2 for NaN."""
     rows: int
     """int32: the place of the first row of each line."""
+    edges: int
+    """int32: where each column begins among the observed steps, and behind the last where that ends."""
     steps: int
     """float64: the first step of each column, and behind them the last step of all."""
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +13,16 @@ from stepscope.summary.debugger.model import (
     COLUMN,
     FIGURES,
     Alert,
-    Figure,
     Frame,
     Observations,
     SourceFile,
     WatchedTensor,
 )
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.debug import STEPS_TAG, debug_catalog, debug_steps
+from stepscope.summary.proto.debug_pb2 import DebugCatalog, DebugFrame, DebugSource, DebugStack, DebugTensor
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
 
 
 @dataclass
@@ -54,7 +61,7 @@ class Recorded:
         return self.stacks[number] if 0 <= number < len(self.stacks) else ()
 
 
-def observed(rows: Sequence[tuple[int, int, Mapping[Figure, float]]]) -> Observations:
+def observed(rows: Sequence[tuple[int, int, Mapping[Any, float]]]) -> Observations:
     """Return observations of (tensor, step, figures), a second apart."""
     figures = np.full((len(rows), len(FIGURES)), np.nan)
     for place, (_tensor, _step, given) in enumerate(rows):
@@ -84,3 +91,76 @@ def many(tensors: int, steps: int, every: int = 1) -> Recorded:
             figures,
         ),
     )
+
+
+def write(run: Path, recorded: Recorded) -> None:
+    """Write a recording as `stepscope.debug` does into a run, a value for each step."""
+    numbers: dict[Frame, int] = {}
+    stacks = [[numbers.setdefault(frame, len(numbers)) for frame in stack] for stack in recorded.stacks]
+    catalog = DebugCatalog(
+        recording=1,
+        source=recorded.source,
+        tensors=[_tensor(number, tensor) for number, tensor in enumerate(recorded.tensors)],
+        frames=[
+            DebugFrame(number=number, path=frame.path, line=frame.line, function=frame.function, code=frame.code)
+            for frame, number in numbers.items()
+        ],
+        stacks=[DebugStack(number=number, frames=frames) for number, frames in enumerate(stacks)],
+        sources=[DebugSource(path=source.path, text="\n".join(source.lines)) for source in recorded.sources],
+        notes=list(recorded.problems),
+    )
+    steps = recorded.observed.steps
+    writer = EventFileWriter(run)
+    writer.add_event(Event(wall_time=1e9, summary=Summary(value=[debug_catalog(catalog)])), 1e9)
+    begins = np.flatnonzero(np.diff(steps, prepend=np.nan) != 0).tolist()
+    for begin, end in pairwise([*begins, len(steps)]):
+        part = recorded.observations(begin, end)
+        for prepared in debug_steps(STEPS_TAG, 1, part.tensors, part.figures):
+            writer.add_prepared(prepared, int(part.steps[0]), float(part.wall_times[0]))
+    writer.close()
+
+
+def _tensor(number: int, tensor: WatchedTensor) -> DebugTensor:
+    return DebugTensor(
+        number=number,
+        name=tensor.name,
+        phase=tensor.phase,
+        module=tensor.module,
+        op_type=tensor.op_type,
+        slot=tensor.slot,
+        dtype=tensor.dtype,
+        shape=tensor.shape or (),
+        has_shape=tensor.shape is not None,
+        stack=tensor.stack,
+        inputs=tensor.inputs,
+    )
+
+
+MODEL = SourceFile(
+    "model.py",
+    ("import torch", "", "def forward(x):", "    x = layer(x)", "    x = torch.log(x)", "    return head(x)"),
+)
+
+
+def going_bad(steps: int = 12, bad_from: int = 8) -> Recorded:
+    """Return a training whose ``log`` is NaN from a step on, and with it all that is made of it."""
+    main = Frame("train.py", 9, "main", "step()")
+    stacks = [[main, Frame("model.py", line, "forward")] for line in (4, 5, 6)]
+    stacks[1].append(Frame("/x/site-packages/torch/functional.py", 33, "log", "return _log(x)"))
+    tensors = [
+        WatchedTensor("layer", "forward", "net.layer", "aten.linear", 0, "float32", (4, 8), 0),
+        WatchedTensor("log", "forward", "net", "aten.log", 0, "float32", (4, 8), 1, (0,)),
+        WatchedTensor("head", "forward", "net.head", "aten.linear", 0, "float32", (4, 2), 2, (1,)),
+        WatchedTensor("layer.weight", "backward", "net.layer", "aten.mm", 0, "float32", (8, 8), None, (1,)),
+        WatchedTensor("layer.weight", "parameter", "net.layer", "", 0, "float32", (8, 8)),
+    ]
+    rows: list[tuple[int, int, Mapping[Any, float]]] = []
+    for step in range(0, steps * 10, 10):
+        for tensor in range(5):
+            bad = step >= bad_from * 10 and tensor in (1, 2, 3)
+            size = 16.0 if tensor == 2 else 32.0
+            figures = {"size": size, "nan": size / 4 if bad else 0, "positive_infinity": 0, "negative_infinity": 0}
+            figures |= {"minimum": -1.0 - tensor, "maximum": 2.0 + step, "l2": (1 + tensor) * 2.0 ** (step / 10)}
+            figures |= {"mean": -0.5, "absolute_mean": 1.0, "variance": 1.0, "zeros": 0, "negatives": 4}
+            rows.append((tensor, step, figures))
+    return Recorded(tensors, observed(rows), "stepscope.debug, a test", stacks, [MODEL])
