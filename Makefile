@@ -22,6 +22,8 @@ check: lint types units
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell .
+	$(BIN)/python -m tools.refused_words
 	$(DENO) lint --quiet
 	$(DENO) fmt --check --quiet
 

@@ -95,8 +95,13 @@ def _bad(found: Round) -> Mask:
 
 
 def is_operation(tensor: WatchedTensor) -> bool:
-    """Return whether it is the output of a single operation of PyTorch, rather than of a module."""
-    return tensor.op_type.startswith(("aten.", "prims."))
+    """Return whether it is the output of a single operation, such as "aten.log", rather than of a module."""
+    return "." in tensor.op_type
+
+
+def base_name(tensor: WatchedTensor) -> str:
+    """Return what an operation or a module is called without the library's name, such as "log" or "relu"."""
+    return tensor.op_type.lower().partition(".")[2].rstrip("_") or tensor.op_type.lower()
 
 
 _MASKING: Final = ("masked_fill", "full", "where", "fill", "scalar_tensor", "tril", "triu", "lift", "_to_copy", "copy")
@@ -104,20 +109,21 @@ _MASKING: Final = ("masked_fill", "full", "where", "fill", "scalar_tensor", "tri
 
 def makes_masks(tensor: WatchedTensor) -> bool:
     """Return whether -Inf in its values is as a rule meant so: attention masks are made by such operations."""
-    base = tensor.op_type.removeprefix("aten.").split(".")[0].rstrip("_")
-    return is_operation(tensor) and base in _MASKING
+    return is_operation(tensor) and base_name(tensor) in _MASKING
 
 
 def _not_finite(found: Round) -> Mask:
     only_negative = found.figure("nan") + found.figure("positive_infinity") == 0
     masks = np.array([makes_masks(tensor) for tensor in found.watched], bool)
-    return _bad(found) & ~(only_negative & masks)
+    broken: Mask = _bad(found) & ~(only_negative & masks)
+    return broken
 
 
 def _exploding(found: Round) -> Mask:
     few_bits = np.array([_bits(tensor.dtype) <= 16 for tensor in found.watched], bool)
     grown = found.figure("absolute_mean") > 1000 * found.baseline
-    return (grown & (found.baseline > 0)) | (few_bits & (found.figure("overflow") > 0))
+    broken: Mask = (grown & (found.baseline > 0)) | (few_bits & (found.figure("overflow") > 0))
+    return broken
 
 
 def _bits(dtype: str) -> int:
@@ -127,12 +133,11 @@ def _bits(dtype: str) -> int:
 
 
 def _relu_like(tensor: WatchedTensor) -> bool:
-    kind = tensor.op_type.lower().removeprefix("aten.").split(".")[0].rstrip("_")
-    return tensor.phase == "forward" and kind in ("relu", "relu6", "threshold", "hardtanh", "hardswish")
+    return tensor.phase == "forward" and base_name(tensor) in ("relu", "relu6", "threshold", "hardtanh", "hardswish")
 
 
 def _squashing(tensor: WatchedTensor) -> str:
-    kind = tensor.op_type.lower().removeprefix("aten.").split(".")[0].rstrip("_")
+    kind = base_name(tensor)
     return kind if tensor.phase == "forward" and kind in ("sigmoid", "tanh") else ""
 
 
@@ -145,7 +150,8 @@ def _saturated(found: Round) -> Mask:
 
 
 def _all_zero(found: Round) -> Mask:
-    return (found.figure("size") > 0) & (found.figure("zeros") == found.figure("size"))
+    broken: Mask = (found.figure("size") > 0) & (found.figure("zeros") == found.figure("size"))
+    return broken
 
 
 def _unchanged(found: Round) -> Mask:

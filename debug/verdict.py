@@ -7,7 +7,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.debug.rules import called, is_operation, makes_masks, stretches
+from stepscope.debug.rules import base_name, called, is_operation, makes_masks, stretches
 from stepscope.summary.debugger.model import COLUMN, FIGURES, DebugData, Frame, Observations, WatchedTensor
 
 Part = Literal["producer", "propagator", "unknown"]
@@ -114,18 +114,15 @@ def _step_around(data: DebugData, number: int, step: int) -> tuple[int, Observat
 def _candidates(tensors: Sequence[WatchedTensor], step: Observations) -> list[int]:
     """Return the first bad row of each time that the step was run, masks left out."""
     found: list[int] = []
-    masks: set[int] = set()
     passes = np.flatnonzero(np.diff(step.wall_times, prepend=np.nan) != 0)
     starts = passes.tolist() if _knows_steps(tensors, step) else [0]
     for begin, end in zip(starts, [*starts[1:], len(step)], strict=True):
-        masks.clear()
+        masks = MaskTracker()
         for row in (np.flatnonzero(step.bad[begin:end]) + begin).tolist():
             number = int(step.tensors[row])
-            if _is_mask(tensors[number], step.figures[row], masks):
-                masks.add(number)
-                continue
-            found.append(row)
-            break
+            if not masks.is_mask(number, tensors[number], step.figures[row]):
+                found.append(row)
+                break
     return found
 
 
@@ -134,12 +131,21 @@ def _knows_steps(tensors: Sequence[WatchedTensor], found: Observations) -> bool:
     return all(tensors[number].phase not in ("eager", "graph") for number in found.tensors[:1].tolist())
 
 
-def _is_mask(tensor: WatchedTensor, figures: NDArray[np.float64], masks: set[int]) -> bool:
-    if np.nan_to_num(figures[COLUMN["nan"]]) + np.nan_to_num(figures[COLUMN["positive_infinity"]]) > 0:
+class MaskTracker:
+    """Tells masks made of -Inf from trouble, in one pass of a step."""
+
+    def __init__(self) -> None:
+        self._masks: Final[set[int]] = set()
+
+    def is_mask(self, number: int, tensor: WatchedTensor, figures: NDArray[np.float64]) -> bool:
+        """Return whether a bad value is a mask; it is given all bad values, in order."""
+        if np.nan_to_num(figures[COLUMN["nan"]]) + np.nan_to_num(figures[COLUMN["positive_infinity"]]) > 0:
+            return False
+        from_mask = any(source in self._masks for source in tensor.inputs)
+        if makes_masks(tensor) or (is_operation(tensor) and base_name(tensor) in _PASSES_MASKS_ON and from_mask):
+            self._masks.add(number)
+            return True
         return False
-    base = tensor.op_type.removeprefix("aten.").split(".")[0].rstrip("_")
-    passed_on = is_operation(tensor) and base in _PASSES_MASKS_ON and any(number in masks for number in tensor.inputs)
-    return makes_masks(tensor) or passed_on
 
 
 def _verdict(data: DebugData, first: int, step: Observations, row: int) -> Verdict:
@@ -195,6 +201,8 @@ def _cause(data: DebugData, tensor: WatchedTensor, part: Part, inputs: tuple[Inp
         case "parameter":
             return "A step before, which was not recorded, made the weights bad: record every step, or keep a ring."
         case "forward" if tensor.op_type == "input":
+            if any(is_operation(other) for other in data.tensors):
+                return "It came from outside: look at the batch."
             return "It came from outside, or from an operation between modules: look at the batch, or use catch()."
         case _ if inputs:
             return (

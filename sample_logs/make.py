@@ -163,7 +163,7 @@ class Training:
             profiler.step()
 
     def _end_of_epoch(self, epoch: int) -> float:
-        """Log what there is once an epoch, or more seldom; returns the loss on the test images."""
+        """Log what there is once an epoch, or less often; returns the loss on the test images."""
         step = len(self._losses)
         labels = self._digits.test_labels
         with profiler.annotate("validate"):

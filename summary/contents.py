@@ -50,6 +50,8 @@ class FileHealth:
     """Something was written to it within `stepscope.summary.staged_run.GROWING_SECONDS`."""
     is_folder: bool = False
     """It is a folder that cannot be listed; ``error`` says why."""
+    modified: float | None = None
+    """When it was last written to, in seconds since 1970; None where it is a folder."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class EventFile:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin, or begins anew, as if nothing had been read."""
+        """Begin, or begin again, as if nothing had been read."""
         self.session_starts: list[SessionStart] = []
         self.first_wall_time: float | None = None
         """None while there is no event."""
@@ -124,7 +124,7 @@ class EventFile:
         """By tag, in order of first appearance.
 
         Raises:
-            OSError: they were stored, and neither that nor the file is there as it was; all is to be read anew.
+            OSError: they were stored, and neither that nor the file is there as it was; all is to be read again.
         """
         if self.stored is not None:
             try:

@@ -19,9 +19,11 @@ from typing import Final
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.contents import Companion, FileHealth
+from stepscope.summary.debugger.file_names import set_of_file, start_of_file
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.logdir_source import SeveralSources, name_of, source_of
 from stepscope.summary.recognition import Recognition, Recognizer
+from stepscope.summary.series import Run
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from stepscope.summary.source import FoundFile, Source, readable
 from stepscope.summary.staged_run import StagedFile, StagedRun
@@ -32,7 +34,7 @@ _LEAST_CACHED: Final = 1 << 18
 """Bytes of a file below which reading it again costs no more than a look into the cache."""
 _MANY_OBJECTS: Final = 100_000
 _CACHED_GROWTH: Final = 0.25
-"""A file is cached anew when it has grown by this share."""
+"""A file is cached again when it has grown by this share."""
 
 
 class Logdir:
@@ -139,7 +141,7 @@ class Logdir:
             name = found.path.name
             if is_event_file(name):
                 event_files.append(found)
-            elif any(fnmatch(name, pattern) for pattern in self._companion_patterns):
+            elif set_of_file(name) or any(fnmatch(name, pattern) for pattern in self._companion_patterns):
                 companions.append(self._companion(found))
             elif self._recognition.may_know(name):
                 untold.append(found)
@@ -292,7 +294,8 @@ class Logdir:
     def _commit(self, companions: tuple[Companion, ...], *, loading: bool) -> Snapshot:
         changed = [run.commit() for run in self._runs.values() if run.dirty]
         before = self._snapshot
-        runs = [run.committed for run in self._runs.values() if run.committed is not None]
+        written = {run.name: run.committed for run in self._runs.values() if run.committed is not None}
+        runs = list((_runs_of_dumps(companions) | written).values())
         same = (
             before.revision > 0
             and not any(changed)
@@ -313,6 +316,17 @@ class Logdir:
                 name_of(self.source.address),
             )
         return self._snapshot
+
+
+def _runs_of_dumps(companions: Iterable[Companion]) -> dict[str, Run]:
+    """Return a run without series for each folder that has a dump of TensorFlow's debugger."""
+    starts: dict[str, float] = {}
+    for companion in companions:
+        if set_of_file(companion.relative_path.name):
+            named = start_of_file(companion.relative_path.name)
+            start = companion.modified_ns / 1e9 if named is None else named
+            starts[companion.run] = min(start, starts.get(companion.run, start))
+    return {name: Run(name, start, MappingProxyType({})) for name, start in starts.items()}
 
 
 def _health_of_folder(path: PurePosixPath, reason: str) -> FileHealth:

@@ -52,7 +52,7 @@ class _Made(NamedTuple):
     """A series, and of what it was made."""
 
     state: object
-    """Equal as long as the series needs not be made anew."""
+    """Equal as long as the series needs not be made again."""
     series: Series
     superseded: Mapping[PurePosixPath, int]
     """Points that a restart overwrote, by file."""
@@ -102,7 +102,7 @@ class StagedRun:
         """The series of files that the cache had, and the session starts and turns that they were made with."""
 
     def commit(self) -> bool:
-        """Make anew what snapshots hold of the run, and return whether it differs from before."""
+        """Make again what snapshots hold of the run, and return whether it differs from before."""
         series = self._stored_series()
         if series is None:
             for file in self.files.values():
@@ -267,6 +267,7 @@ class StagedRun:
             events.all_skipped_bytes,
             self._writers(events, turns),
             abs(self._clock() - file.found.modified_ns / 1e9) < GROWING_SECONDS and file.found.size > 0,
+            modified=file.found.modified_ns / 1e9,
         )
 
     def _writers(self, events: EventFile, turns: _Turns) -> int:

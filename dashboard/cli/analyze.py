@@ -3,7 +3,7 @@
 import math
 import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, assert_never
@@ -16,6 +16,7 @@ from stepscope.dashboard.cli.reading import printable, standard_output
 from stepscope.dashboard.cli.text_tables import TextColumn, table_parts
 from stepscope.dashboard.traces.folders import traces_at
 from stepscope.dashboard.traces.headings import MOMENTS, headings
+from stepscope.dashboard.traces.peaks import peaks_words
 from stepscope.dashboard.traces.sources import extent
 from stepscope.summary.errors import UserError
 
@@ -95,6 +96,17 @@ class AnalyzeVerb:
             help="with --before: compare a mean step, a mean call, or totals (default %(default)s)",
         )
 
+        parser.add_argument(
+            "--peak-tflops",
+            type=_peak,
+            metavar="N",
+            help="what a device computes at most, in TFLOP/s, for mfu and the roofline; "
+            "by default that of its data sheet, where the device is known",
+        )
+        parser.add_argument(
+            "--peak-gbps", type=_peak, metavar="N", help="the bandwidth of a device's memory in GB/s, for the roofline"
+        )
+
     def run(self, arguments: Namespace) -> int:
         """Print the tables, and on standard error whether the condition holds.
 
@@ -103,19 +115,21 @@ class AnalyzeVerb:
         """
         from stepscope.profiler.analysis.compare import basis_of
         from stepscope.profiler.analysis.condition import parse
+        from stepscope.profiler.analysis.device_peaks import StatedPeaks
         from stepscope.profiler.analysis.facts import Facts
         from stepscope.profiler.analysis.report import by_rank
         from stepscope.profiler.traces import load_trace
 
         condition = parse(arguments.fail_if) if arguments.fail_if is not None else None
         paths = [path for given in arguments.trace for path in traces_at(given)]
-        traces = [Facts(load_trace(path)) for path in paths]
+        stated = StatedPeaks(arguments.peak_tflops, arguments.peak_gbps)
+        traces = [Facts(load_trace(path), stated) for path in paths]
         together = len(paths) > 1 and _are_ranks(arguments.trace, paths, traces)
         named = any(map(_is_shared, arguments.table))
         names = _chosen(
             arguments.table, ranks=together or (named and len(paths) > 1), before=arguments.before is not None
         )
-        before = Facts(load_trace(_only(arguments.before))) if arguments.before is not None else None
+        before = Facts(load_trace(_only(arguments.before)), stated) if arguments.before is not None else None
         ranks = by_rank(traces, lambda facts: facts)
         own, shared_names = [name for name in names if not _is_shared(name)], list(filter(_is_shared, names))
         asked = frozenset(arguments.table)
@@ -126,7 +140,8 @@ class AnalyzeVerb:
         if arguments.json:
             _print_json(paths, traces, tables, shared, bases, arguments.fail_if, failed)
         else:
-            abouts = [_about(facts, basis, before) for facts, basis in zip(traces, bases, strict=True)]
+            roofs = "roofline" in own
+            abouts = [_about(facts, basis, before, roofs=roofs) for facts, basis in zip(traces, bases, strict=True)]
             if not arguments.table:
                 tables = [_without_devices(found, about) for found, about in zip(tables, abouts, strict=True)]
             _print_text(paths, traces, tables, abouts, shared, arguments.top)
@@ -134,6 +149,17 @@ class AnalyzeVerb:
             if holds:
                 print(printable(f"{path}: {arguments.fail_if}: {holds}"), file=sys.stderr)
         return CONDITION_HELD if any(failed) else 0
+
+
+def _peak(given: str) -> float:
+    """Return a peak: a number above 0."""
+    try:
+        value = float(given)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"expected a number above 0, got {given!r}")
+    return value
 
 
 def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Facts]") -> bool:
@@ -151,8 +177,8 @@ def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Fac
     return ranks
 
 
-def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _About:
-    """Return what the tables of one trace need to be shown."""
+def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None", *, roofs: bool) -> _About:
+    """Return what the tables of one trace need to be shown; ``roofs`` is whether the roofline is one of them."""
     from stepscope.profiler.analysis.report import analyses
 
     notes = (
@@ -160,6 +186,8 @@ def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _Ab
     )
     if basis is not None:
         notes |= dict.fromkeys(analyses("changes"), basis.words)
+    if roofs and (words := peaks_words(facts)):
+        notes["roofline"] = words
     device = any(len(each.every_device_activity.slice) for each in (facts, before) if each is not None)
     return _About(extent(facts.trace)[0], device, notes)
 

@@ -1,6 +1,6 @@
 """Makes the bundle of the page's scripts from their modules, with Deno.
 
-The package is built with it (hatch_build.py), and a checkout whose modules have changed makes it anew at the start. It
+The package is built with it (hatch_build.py), and a checkout whose modules have changed makes it again at the start. It
 needs Brotli and the standard library alone, as it runs where the package is not installed yet.
 """
 

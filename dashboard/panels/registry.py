@@ -27,6 +27,7 @@ _ORDER: Final = (
     "profile",
     "debugger",
     "health",
+    "live_tensors",
 )
 """Adding a panel is adding its folder and a line here."""
 

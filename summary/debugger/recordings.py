@@ -136,8 +136,7 @@ class RecordedData:
             steps.append(np.full(len(tensors[-1]), layout.steps[place]))
             wall_times.append(np.full(len(tensors[-1]), layout.wall_times[place]))
         if not tensors:
-            none = np.empty(0)
-            return Observations(none.astype(np.int32), none.astype(np.int64), none, np.empty((0, len(FIGURES))))
+            return Observations.none()
         return Observations(
             np.concatenate(tensors), np.concatenate(steps), np.concatenate(wall_times), np.concatenate(figures)
         )

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError, Message
 from numpy.typing import NDArray
 
 from stepscope.summary.debugger.model import FIGURES
-from stepscope.summary.kinds.base import ColumnType, Kind, PayloadError, Prepared, Table
+from stepscope.summary.kinds.base import ColumnType, Kind, PayloadError, Table
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
 from stepscope.summary.proto.debug_pb2 import DebugAlerts, DebugCatalog, DebugStep
@@ -57,23 +57,21 @@ class HealthColumns:
     """
 
 
-def debug_steps(tag: str, recording: int, tensors: NDArray[np.int32], figures: NDArray[np.float64]) -> list[Prepared]:
-    """Return values with the observations of one step, which are compressed later.
+def debug_steps(
+    tag: str, recording: int, tensors: NDArray[np.int32], figures: NDArray[np.float64]
+) -> list[Summary.Value]:
+    """Return values with the observations of one step.
 
     Args:
         tag: one of `STEPS_TAG`, `RING_TAG` and `CAUGHT_TAG`.
         recording: 64 bits, not negative.
         tensors: [n], their numbers in the catalog.
-        figures: float64 [n, len(FIGURES)]; not copied, and must stay as they are.
+        figures: float64 [n, len(FIGURES)].
     """
     return [
-        _prepared_step(tag, recording, tensors[begin : begin + MOST_OBSERVATIONS], figures[begin:][:MOST_OBSERVATIONS])
-        for begin in range(0, len(tensors), MOST_OBSERVATIONS)
+        _value(tag, STEPS_PLUGIN, encoded_step(recording, tensors[piece], figures[piece]))
+        for piece in (slice(begin, begin + MOST_OBSERVATIONS) for begin in range(0, len(tensors), MOST_OBSERVATIONS))
     ]
-
-
-def _prepared_step(tag: str, recording: int, tensors: NDArray[np.int32], figures: NDArray[np.float64]) -> Prepared:
-    return Prepared(lambda: _value(tag, STEPS_PLUGIN, encoded_step(recording, tensors, figures)), figures.nbytes)
 
 
 def encoded_step(recording: int, tensors: NDArray[np.int32], figures: NDArray[np.float64]) -> DebugStep:

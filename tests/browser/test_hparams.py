@@ -46,7 +46,7 @@ def selection(page: Page) -> Locator:
 
 
 def steady(page: Page, selector: str) -> dict[str, float]:
-    """Where an element is, once it has been there for ten frames: charts are drawn anew as data come."""
+    """Where an element is, once it has been there for ten frames: charts are drawn again as data come."""
     place: dict[str, float] = page.evaluate(
         """(selector) => new Promise((done) => {
           let [known, before, frames] = [null, "", 0];

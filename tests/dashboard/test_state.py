@@ -60,8 +60,8 @@ def test_names_and_values_of_earlier_versions_are_understood() -> None:
         former_names=("mesh.tint",),
         former_values={"grey": "gray"},
     )
-    assert shade.of(decode("mesh.tint=grey", [shade])) == "gray"
-    assert shade.of(decode("mesh.tint=grey&mesh.shade=page", [shade])) == "page"
+    assert shade.of(decode("mesh.tint=grey", [shade])) == "gray"  # codespell:ignore
+    assert shade.of(decode("mesh.tint=grey&mesh.shade=page", [shade])) == "page"  # codespell:ignore
 
 
 @pytest.mark.parametrize("raw", ["nan", "-1", "1", "x", ""])

@@ -26,6 +26,7 @@ from stepscope.dashboard.panels.profile.views import options_of, page_content, t
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from stepscope.profiler.analysis import report
+from stepscope.profiler.analysis.classify import is_profilers_own
 from stepscope.profiler.analysis.compare import CHANGES, compare
 from stepscope.profiler.analysis.kernels import kernels
 from stepscope.profiler.analysis.members import BUCKETS
@@ -178,7 +179,8 @@ def test_kernels_and_slices_are_those_of_each_grouping(analyzed_traces: Analyzed
     assert table.groups is not None
     assert_frame_equal(table.groups.frame, slices_by_category(table.frame))
     check_groups(table, ("count", "self_ns", "total_ns"))
-    assert table.frame["count"].sum() == len(facts.trace)
+    own = is_profilers_own(facts.trace, facts.trace.name_id, facts.trace.category_id)
+    assert table.frame["count"].sum() == (~own).sum()
 
 
 def test_every_row_leads_to_a_slice_of_its_own(analyzed_traces: AnalyzedTraces, source: TraceSource) -> None:

@@ -54,7 +54,7 @@ let requested: number | null = null;
 let asking = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Calls back when bands have to be drawn anew. */
+/** Calls back when bands have to be drawn again. */
 export const onNews = (listener: () => void): void => void listeners.push(listener);
 /** Changes with what is known. */
 export const version = (): string => known;
