@@ -115,8 +115,8 @@ def write(run: Path, recorded: Recorded) -> None:
     begins = np.flatnonzero(np.diff(steps, prepend=np.nan) != 0).tolist()
     for begin, end in pairwise([*begins, len(steps)]):
         part = recorded.observations(begin, end)
-        for prepared in debug_steps(STEPS_TAG, 1, part.tensors, part.figures):
-            writer.add_prepared(prepared, int(part.steps[0]), float(part.wall_times[0]))
+        values = debug_steps(STEPS_TAG, 1, part.tensors, part.figures)
+        writer.add_event(Event(step=int(part.steps[0]), summary=Summary(value=values)), float(part.wall_times[0]))
     writer.close()
 
 
