@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.debug.catalog import Catalog, Lines
-from stepscope.debug.rules import ALL, Judgement, Rule
+from stepscope.debug.rules import ALL, Judgment, Rule
 from stepscope.debug.scalar_rules import REACH, ScalarRule
 from stepscope.summary.debugger.model import FIGURES, Alert, Observations, WatchedTensor
 from stepscope.summary.kinds.debug import (
@@ -146,7 +146,7 @@ class Recorder:
         self.every: Final = every
         self._clock: Final = clock
         chosen = tuple(rules)
-        self._judgement: Final = Judgement(chosen)
+        self._judgment: Final = Judgment(chosen)
         self._scalar_rules: Final = [rule for rule in chosen if isinstance(rule, ScalarRule)]
         self._scalars: Final[dict[str, deque[tuple[int, float]]]] = {}
         self._reactions: Final = tuple(reactions)
@@ -187,7 +187,7 @@ class Recorder:
         """
         found = _Kept(step, self._clock(), list(numbers), measured).observations()
         self._first_step = min(self._first_step, step)
-        alerts = [*self._judge_ring(), *self._judgement.advance(self.catalog.tensors, found)]
+        alerts = [*self._judge_ring(), *self._judgment.advance(self.catalog.tensors, found)]
         if self._is_due(step):
             self._budget = self._write(STEPS_TAG, found, self._budget)
             self._last_written = step
@@ -256,7 +256,7 @@ class Recorder:
         for kept in self._ring:
             if kept.step > self._last_judged:
                 self._last_judged = kept.step
-                alerts.extend(self._judgement.advance(self.catalog.tensors, kept.observations()))
+                alerts.extend(self._judgment.advance(self.catalog.tensors, kept.observations()))
         return alerts
 
     def _alarm(self, alerts: Sequence[Alert]) -> None:

@@ -3,7 +3,7 @@
     from stepscope.debug import rules
     alerts = rules.judge(data, scalars)
 
-A rule is a pure function. While a training is recorded, a `Judgement` is given one step after another; `judge` gives it
+A rule is a pure function. While a training is recorded, a `Judgment` is given one step after another; `judge` gives it
 all of a recording or of a dump. One stretch in which a rule is broken is one alert, at the observation that makes it
 certain.
 """
@@ -275,7 +275,7 @@ def named(names: Iterable[str]) -> tuple[Rule, ...]:
     return tuple(rules[name] for name in chosen)
 
 
-class Judgement:
+class Judgment:
     """What rules have seen of a training so far, and what they find in what comes next."""
 
     def __init__(self, rules: Iterable[Rule] = ALL) -> None:
@@ -451,10 +451,10 @@ def judge(
         At most `MOST_ALERTS`, in the order of their steps, and within a step as the observations came.
     """
     chosen = tuple(rules)
-    judgement = Judgement(chosen)
+    judgment = Judgment(chosen)
     alerts: list[Alert] = []
     for begin, found in stretches(data):
-        alerts.extend(judgement.advance(data.tensors, found, begin))
+        alerts.extend(judgment.advance(data.tensors, found, begin))
         if len(alerts) >= MOST_ALERTS:
             break
     curves = {tag: (curve.steps, curve.values) for tag, curve in (scalars or {}).items()}

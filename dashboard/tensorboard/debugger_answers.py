@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 class NotThereError(Exception):
-    """The dump has nothing of that name; the message is TensorBoard's."""
+    """The dump has none by that name; the message is TensorBoard's."""
 
 
 def alerts(dump: DumpContents) -> list[Json]:

@@ -47,13 +47,13 @@ class Growth:
             sizes: of the files that are there, by name.
 
         Raises:
-            ReplacedError: one is another file than before, so that all is to be read anew.
+            ReplacedError: one is another file than before, so that all is to be read again.
         """
         for name, file in self.files.items():
             try:
                 file.read_new(sizes.get(name, 0), self._taker(name))
             except ReplacedError as error:
-                raise ReplacedError(f"{readable_name(name)} was read anew: {error}.") from None
+                raise ReplacedError(f"{readable_name(name)} was read again: {error}.") from None
 
     def _taker(self, name: str) -> Callable[[int, bytes], str | None]:
         def take(offset: int, data: bytes) -> str | None:

@@ -26,7 +26,7 @@ from stepscope.summary.logdir_source import source_of
 from stepscope.summary.source import Source
 
 _LISTED_AGAIN: Final = 3
-"""How often files that were replaced while they were read are read anew at once."""
+"""How often files that were replaced while they were read are read again at once."""
 
 Sizes = Mapping[str, int]
 """The files of a folder by name, with their bytes."""

@@ -18,7 +18,7 @@ def _limits(raw: Sequence[str]) -> str:
 NAMES: Final = text("live_tensors.names", "")
 """Which arrays: "*" stands for any characters, several are separated by commas; empty for all."""
 RATE: Final = choice("live_tensors.rate", "5", ("0", "1", "5", "10", "30"))
-"""Frames a second, at most."""
+"""Frames per second, at most."""
 SHOW: Final = data_choice("live_tensors.show", ("value", "variance"))
 WINDOW: Final = choice("live_tensors.window", "8", ("4", "8", "32"))
 """Frames that a variance is of."""
