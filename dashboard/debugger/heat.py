@@ -21,9 +21,10 @@ CELLS: Final = 1 << 21
 MOST_COLUMNS: Final = 1 << 14
 MOST_READ: Final = 64
 """Chunks of observations that are read for one window."""
-INFINITE: Final = 1
-NOT_A_NUMBER: Final = 2
-"""What `Cells.bad` says of a cell where something was not finite."""
+NOT_FINITE: Final = 1
+INFINITE: Final = 2
+NOT_A_NUMBER: Final = 3
+"""What `Cells.bad` says of a cell where something was not finite; the first where it is not known of which kind."""
 
 Rule = Literal["largest", "least", "magnitude"]
 RULES: Final[dict[Figure, Rule]] = {"minimum": "least", "mean": "magnitude"}
@@ -82,7 +83,8 @@ def put(
     figures = observed.figures[inside]
     not_numbers = np.nan_to_num(figures[:, COLUMN["nan"]]) > 0
     infinite = np.nan_to_num(figures[:, COLUMN["positive_infinity"]] + figures[:, COLUMN["negative_infinity"]]) > 0
-    bad = np.where(not_numbers, NOT_A_NUMBER, np.where(infinite, INFINITE, 0)).astype(np.uint8)
+    known = np.where(not_numbers, NOT_A_NUMBER, np.where(infinite, INFINITE, NOT_FINITE))
+    bad = np.where(observed.bad[inside], known, 0).astype(np.uint8)
     np.maximum.at(cells.bad.reshape(-1), place[bad > 0], bad[bad > 0])
     with np.errstate(over="ignore"):
         values = figures[:, COLUMN[figure]].astype(np.float32)

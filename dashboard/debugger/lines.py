@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from stepscope.dashboard.debugger.index import Index
 from stepscope.summary.debugger.model import DebugData, Frame, SourceFile
-
-_LIBRARIES: Final = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 
 
 @dataclass
@@ -20,19 +17,6 @@ class MarkedLine:
     bad: int = 0
     first_bad: int | None = None
     """The first observation of these that is not finite."""
-
-
-def is_library(frame: Frame) -> bool:
-    """Return whether a line is none of the program's own."""
-    path = frame.path.replace("\\", "/")
-    return any(part in path for part in _LIBRARIES)
-
-
-def own_frame(stack: Sequence[Frame]) -> Frame | None:
-    """Return the innermost line of a stack that is the program's own; the innermost of all where none is."""
-    own = [frame for frame in stack if not is_library(frame)]
-    innermost = own or stack
-    return innermost[-1] if innermost else None
 
 
 def code_of(frame: Frame, sources: Sequence[SourceFile]) -> str:

@@ -17,7 +17,7 @@ from stepscope.dashboard.debugger.heat import Matrix, matrix_of
 from stepscope.dashboard.debugger.index import CHUNK, Index, index_of
 from stepscope.dashboard.server.work import held
 from stepscope.summary.cancellation import check_cancelled
-from stepscope.summary.debugger.model import FIGURES, DebugData, Figure, Observations, WatchedTensor
+from stepscope.summary.debugger.model import DebugData, Figure, Observations, WatchedTensor
 
 T = TypeVar("T")
 
@@ -252,22 +252,20 @@ def _stretches(begin: int, end: int) -> list[int]:
 
 
 def _part(observed: Observations, places: slice | NDArray[np.int64]) -> Observations:
+    marked = observed.marked
     return Observations(
-        observed.tensors[places], observed.steps[places], observed.wall_times[places], observed.figures[places]
+        observed.tensors[places],
+        observed.steps[places],
+        observed.wall_times[places],
+        observed.figures[places],
+        None if marked is None else marked[places],
     )
 
 
 def _together(pieces: Sequence[Observations]) -> Observations:
     if len(pieces) == 1:
         return pieces[0]
-    names = ("tensors", "steps", "wall_times", "figures")
     if not pieces:
-        return no_observations()
+        return Observations.none()
+    names = ("tensors", "steps", "wall_times", "figures", *(("marked",) if pieces[0].marked is not None else ()))
     return Observations(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in names))
-
-
-def no_observations() -> Observations:
-    """Return none."""
-    return Observations(
-        np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros((0, len(FIGURES)), np.float64)
-    )

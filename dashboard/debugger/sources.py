@@ -5,20 +5,22 @@ ever used as a path.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, Literal
 
 from stepscope.dashboard.debugger.opened import OpenedDebug
+from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.dashboard.tensorboard.dumps import DumpCache, DumpUnavailableError
+from stepscope.summary.debugger.listing import DumpSource, dump_sources, has_dumps
 from stepscope.summary.debugger.model import DebugData
 from stepscope.summary.debugger.recordings import RecordedData, has_recording, read_recording
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Run
 from stepscope.summary.snapshot import Snapshot
 
-PATTERNS: Final = ()
 MOST_OPENED: Final = 3
 MOST_BYTES: Final = 200_000_000
 
@@ -32,7 +34,7 @@ class DebugSource:
     """A recording or dump of a snapshot, not yet opened."""
 
     id: str
-    """``<run>|recording`` or ``<run>|tfdbg|<relative path>``."""
+    """``<run>|recording`` or ``<run>|tfdbg``."""
     run: str
     title: str
     """What the run is called."""
@@ -42,13 +44,12 @@ class DebugSource:
     """Seconds since the epoch."""
     version: Hashable
     """Equal for equal content."""
-    open: Callable[[DebugData | None], DebugData] = field(compare=False, repr=False)
-    """Reads it; takes what was read of it before. Raises OSError, PayloadError."""
+    origin: Run | DumpSource = field(compare=False, repr=False)
 
 
 def has_debug_data(snapshot: Snapshot) -> bool:
     """Return whether a log directory has any."""
-    return any(True for _ in _listed(snapshot))
+    return has_dumps(snapshot) or any(has_recording(run) for run in snapshot.runs.values())
 
 
 def debug_sources(snapshot: Snapshot) -> tuple[DebugSource, ...]:
@@ -75,46 +76,48 @@ def find_debug_source(snapshot: Snapshot, source_id: str) -> DebugSource:
 
 
 def _listed(snapshot: Snapshot) -> Iterator[DebugSource]:
-    yield from _recordings(snapshot)
-
-
-def _recordings(snapshot: Snapshot) -> Iterator[DebugSource]:
     for run in snapshot.runs.values():
         if has_recording(run):
             title = snapshot.run_title(run.name)
-            yield DebugSource(
-                f"{run.name}|recording",
-                run.name,
-                title,
-                title,
-                "recording",
-                _newest(run),
-                tuple(sorted((tag, len(series)) for tag, series in run.series.items())),
-                _reader(run),
-            )
+            version = tuple(sorted((tag, len(series)) for tag, series in run.series.items()))
+            yield DebugSource(f"{run.name}|recording", run.name, title, title, "recording", _newest(run), version, run)
+    for dump in dump_sources(snapshot):
+        label = f"{dump.title} (TensorFlow)"
+        yield DebugSource(dump.id, dump.run, dump.title, label, "tfdbg", dump.modified, dump.version, dump)
 
 
 def _newest(run: Run) -> float:
     return max((float(series.wall_times[-1]) for series in run.series.values() if len(series)), default=0.0)
 
 
-def _reader(run: Run) -> Callable[[DebugData | None], DebugData]:
-    return lambda before: read_recording(run, before if isinstance(before, RecordedData) else None)
-
-
 class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
-    """The recordings opened last; one that grew goes on with what is known of it."""
+    """The recordings opened last; one that grew goes on with what is known of it.
 
-    def __init__(self, *, most: int = MOST_OPENED, max_bytes: int = MOST_BYTES) -> None:
+    Args:
+        dumps: those of TensorFlow's debugger that are open already.
+        most: how many stay open.
+        max_bytes: of all of them.
+    """
+
+    def __init__(self, dumps: DumpCache | None = None, *, most: int = MOST_OPENED, max_bytes: int = MOST_BYTES) -> None:
         super().__init__(self._read, DebugUnavailableError, most=most, max_bytes=max_bytes)
+        self._dumps: Final = DumpCache() if dumps is None else dumps
         self._latest: OrderedDict[str, OpenedDebug] = OrderedDict()
         self._latest_lock = Lock()
+
+    @classmethod
+    def of(cls, live: Live) -> "DebugCache":
+        """Return the one of a log directory."""
+        dumps = live.shared(DumpCache)
+        return live.shared(cls, lambda: cls(dumps))
 
     def _read(self, source: DebugSource) -> OpenedDebug:
         with self._latest_lock:
             before = self._latest.get(source.id)
         try:
-            opened = OpenedDebug(source.open(before.data if before else None), before)
+            opened = OpenedDebug(self._data(source, before), before)
+        except DumpUnavailableError as error:
+            raise DebugUnavailableError(str(error)) from error
         except (OSError, PayloadError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise DebugUnavailableError(f"{source.label} cannot be read: {reason}.") from error
@@ -124,3 +127,9 @@ class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
             while len(self._latest) > MOST_OPENED:
                 self._latest.popitem(last=False)
         return opened
+
+    def _data(self, source: DebugSource, before: OpenedDebug | None) -> DebugData:
+        if isinstance(source.origin, DumpSource):
+            return self._dumps.get(source.origin).data()
+        known = before.data if before is not None and isinstance(before.data, RecordedData) else None
+        return read_recording(source.origin, known)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from stepscope.dashboard.debugger.lines import code_of, is_library, own_frame, source_of
+from stepscope.dashboard.debugger.lines import code_of, source_of
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.graphs.sources import graph_sources
 from stepscope.dashboard.panels.debugger.facts import (
@@ -16,6 +16,7 @@ from stepscope.dashboard.panels.debugger.facts import (
 )
 from stepscope.dashboard.panels.debugger.messages import Excerpt, ObservationDetails, Related
 from stepscope.summary.debugger.model import FIGURES, Frame
+from stepscope.summary.debugger.own_code import is_library, own_frame
 from stepscope.summary.snapshot import Snapshot
 
 AROUND: Final = 4

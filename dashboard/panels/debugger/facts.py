@@ -3,10 +3,11 @@
 import math
 from collections.abc import Sequence
 
-from stepscope.dashboard.debugger.lines import code_of, is_library, own_frame, source_of
+from stepscope.dashboard.debugger.lines import code_of, source_of
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.panels.debugger.messages import CodeLine, Health, Number, ObservationRow, TensorFacts
 from stepscope.summary.debugger.model import COLUMN, DebugData, Figure, Frame, Observations, WatchedTensor
+from stepscope.summary.debugger.own_code import is_library, own_frame
 
 LONGEST_CODE = 400
 
@@ -73,7 +74,9 @@ def health_of(observed: Observations, place: int) -> Health:
     """Return the worst of an observation's elements."""
     if figure_of(observed, place, "nan") > 0:
         return "nan"
-    return "infinite" if infinite_of(observed, place) > 0 else "good"
+    if infinite_of(observed, place) > 0:
+        return "infinite"
+    return "not_finite" if observed.bad[place] else "good"
 
 
 def observation_row(opened: OpenedDebug, number: int, observed: Observations, place: int) -> ObservationRow:

@@ -7,7 +7,8 @@ from stepscope.summary.debugger.model import FIGURES, Figure, Phase
 
 Number = float | str | None
 """A figure: null where it was not measured, "Infinity" and "-Infinity" where it is infinite."""
-Health = Literal["good", "infinite", "nan"]
+Health = Literal["good", "not_finite", "infinite", "nan"]
+"""The worst of a value's elements; "not_finite" where it is not known of which kind they are."""
 
 MOST_LINES: Final = 2_000
 MOST_COLUMNS: Final = 4_000
@@ -24,6 +25,8 @@ class Recording(TypedDict):
     label: str
     kind: Literal["recording", "tfdbg"]
     modified: float
+    scalars: bool
+    """Whether its run has curves."""
 
 
 class Recordings(TypedDict):

@@ -19,7 +19,6 @@ from stepscope.dashboard.panels.debugger.messages import (
     SourceList,
     Verdict,
 )
-from stepscope.dashboard.server.numbers import counted
 from stepscope.summary.debugger.model import FIGURES, Alert, Figure
 
 MOST_OPERATIONS: Final = 500
@@ -116,11 +115,7 @@ def alerts_of(opened: OpenedDebug, found: Findings) -> Alerts:
 def _verdict(opened: OpenedDebug, found: Findings) -> Verdict:
     data, verdict = opened.data, found.verdict
     if verdict is None:
-        count = counted(data.observation_count, "value")
-        sentence = f"All is finite: none of the {count} that were recorded has a NaN or an infinite element."
-        if not data.observation_count:
-            sentence = "Nothing was recorded yet."
-        return {"sentence": sentence, "good": True, "tensor": None, "observation": None, "step": 0, "line": None}
+        return {"sentence": found.sentence, "good": True, "tensor": None, "observation": None, "step": 0, "line": None}
     return {
         "sentence": verdict.sentence,
         "good": False,

@@ -5,7 +5,7 @@ from typing import Any, Final
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from stepscope.dashboard.debugger.sources import PATTERNS, DebugSource, debug_sources, has_debug_data
+from stepscope.dashboard.debugger.sources import DebugSource, debug_sources, has_debug_data
 from stepscope.dashboard.page.controls import (
     long_select,
     revision_input,
@@ -42,7 +42,6 @@ class DebuggerPanel(Panel):
     title = "Debugger"
     group = "Checks"
     follows_runs = False
-    companions = PATTERNS
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -57,15 +56,21 @@ class DebuggerPanel(Panel):
             [
                 html.Div(
                     [
-                        long_select(
-                            RECORDING,
-                            chosen,
-                            choices(sources, chosen),
-                            "Recording",
-                            "debugger-choice",
-                            placeholder="Choose a recording",
+                        # Together, as what has no room goes behind a button, and these must not.
+                        html.Div(
+                            [
+                                long_select(
+                                    RECORDING,
+                                    chosen,
+                                    choices(sources, chosen),
+                                    "Recording",
+                                    "debugger-choice",
+                                    placeholder="Choose a recording",
+                                ),
+                                side_scroll(segmented(PAGE, view, dict(PAGES), "View"), "debugger-views"),  # type: ignore[arg-type]
+                            ],
+                            className="debugger-head",
                         ),
-                        side_scroll(segmented(PAGE, view, dict(PAGES), "View"), "debugger-views"),  # type: ignore[arg-type]
                         html.Div(id="debugger-tools", className="debugger-tools"),
                     ],
                     className="toolbar debugger-toolbar",

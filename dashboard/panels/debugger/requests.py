@@ -27,7 +27,7 @@ class DebugRequests:
 
     def __init__(self, live: Live) -> None:
         self._live: Final = live
-        self.cache: Final = live.shared(DebugCache)
+        self.cache: Final = DebugCache.of(live)
 
     def source(self, recording: str) -> DebugSource:
         """Return the listed recording; `HTTPException` 404 where there is none of that id."""

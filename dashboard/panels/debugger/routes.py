@@ -46,6 +46,7 @@ def make_router(live: Live) -> APIRouter:
                 "label": source.label,
                 "kind": source.kind,
                 "modified": source.modified,
+                "scalars": bool(scalars_of(snapshot, source.run)),
             }
             for source in debug_sources(snapshot)
         ]

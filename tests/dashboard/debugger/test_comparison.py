@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from stepscope.dashboard.debugger.comparison import compare
-from stepscope.dashboard.debugger.lines import MarkedLine, code_of, marked_lines, own_frame
+from stepscope.dashboard.debugger.lines import MarkedLine, code_of, marked_lines
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.debugger.values import shown_value
 from stepscope.summary.debugger.model import Frame, SourceFile, WatchedTensor
+from stepscope.summary.debugger.own_code import own_frame
 from tests.dashboard.debugger.recorded import Recorded, many, observed
 
 A, B, C = (WatchedTensor(name, "forward") for name in "abc")

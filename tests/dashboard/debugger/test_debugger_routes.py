@@ -1,5 +1,6 @@
 """What the Debugger's routes answer over a recording in a log directory."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,10 @@ from fastapi.testclient import TestClient
 
 from stepscope.dashboard.server.binary import unpack
 from stepscope.summary import SummaryWriter
+from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.dashboard.debugger.recorded import going_bad, many, write
 from tests.dashboard.routes import client_with_companions
+from tests.summary.debugger.dumps import MODES, write_dump
 
 BAD = "bad|recording"
 
@@ -101,7 +104,7 @@ def test_the_map_has_a_line_for_each_tensor(client: TestClient) -> None:
     assert arrays[header["steps"]].tolist() == [60, 70, 80, 90, 100]
     worst = arrays[header["worst"]].reshape(5, 4)
     np.testing.assert_allclose(worst[1], [128, 256, 512, 1024])
-    assert arrays[header["bad"]].reshape(5, 4).tolist() == [[0] * 4, *[[0, 0, 2, 2]] * 3, [0] * 4]
+    assert arrays[header["bad"]].reshape(5, 4).tolist() == [[0] * 4, *[[0, 0, 3, 3]] * 3, [0] * 4]
     assert header["first_bad"] == {"row": 1, "tensor": 1, "observation": 41, "step": 80}
     assert (header["least"], header["high"]) == (1, 5 * 2.0**11)
 
@@ -131,7 +134,7 @@ def test_a_row_has_a_curve(client: TestClient) -> None:
     header, arrays = packed(client, "curve", id=BAD, tensor=1)
     assert arrays[header["steps"]].tolist() == list(range(0, 120, 10))
     np.testing.assert_allclose(arrays[header["mean"]], 2.0 ** np.arange(1, 13))
-    assert arrays[header["bad"]].tolist() == [0] * 8 + [2] * 4
+    assert arrays[header["bad"]].tolist() == [0] * 8 + [3] * 4
     assert (header["exact"], header["first_bad"], header["latest"], header["not_finite"]) == (True, 41, 56, 4)
 
 
@@ -216,3 +219,27 @@ def test_what_cannot_be_answered_is_said(
     answer = client.get(f"/api/debugger/{route}", params={"id": BAD, **parameters})
     assert answer.status_code == status
     assert words in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_dumps_of_tensorflow_are_shown_in_the_same_form(tmp_path: Path, mode: tfdbg.TensorDebugMode) -> None:
+    write_dump(tmp_path / "dump", mode)
+    client = client_with_companions(tmp_path)
+    (listed,) = ask(client, "recordings")["recordings"]
+    assert (listed["id"], listed["kind"], listed["label"]) == ("dump|tfdbg", "tfdbg", "dump (TensorFlow)")
+    overview = ask(client, "overview", id="dump|tfdbg")
+    rows = ask(client, "observations", id="dump|tfdbg")["rows"]
+    assert (overview["observations"], overview["problem"]) == (len(rows), "")
+    tells = mode in (tfdbg.CURT_HEALTH, tfdbg.CONCISE_HEALTH, tfdbg.FULL_HEALTH, tfdbg.FULL_TENSOR)
+    verdict = ask(client, "alerts", id="dump|tfdbg")["verdict"]
+    assert (verdict["good"], verdict["line"] and verdict["line"]["line"]) == ((False, 4) if tells else (True, None))
+    header, arrays = packed(client, "map", id="dump|tfdbg")
+    assert (header["lines"], bool(arrays[header["bad"]].any())) == (overview["tensors"], tells)
+    if tells:
+        details = ask(client, "observation", id="dump|tfdbg", number=verdict["observation"])
+        assert details["tensor"]["op"] == "Log"
+        assert details["has_value"] == (mode == tfdbg.FULL_TENSOR)
+        assert details["health"] == ("not_finite" if mode == tfdbg.CURT_HEALTH else "nan")
+        assert details["excerpt"]["lines"][details["excerpt"]["line"] - details["excerpt"]["first"]].strip() == (
+            "return tf.reduce_sum(tf.math.log(x))"
+        )

@@ -4,7 +4,7 @@ import { counted, integer } from "../../../web/core/numbers.ts";
 import { type Api, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import { Details } from "./details.ts";
-import { toLine, toObservation, toRow, toScalars } from "./links.ts";
+import { toLine, toObservation, toRow, toScalars, toStep } from "./links.ts";
 import type { AlertRow, Alerts } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 import type { State, SubView } from "./state.ts";
@@ -68,7 +68,7 @@ export class AlertsView implements SubView {
       row.setAttribute("aria-pressed", String(row.dataset.observation === String(number)));
     }
     this.element.classList.toggle("alone", number === null);
-    void this.#details.show(state.id, state.run, state.version, number, HINT);
+    void this.#details.show(state, number, HINT);
   }
 
   #draw(state: State): void {
@@ -98,7 +98,7 @@ export class AlertsView implements SubView {
       ...(tensor
         ? [button("Health map", "Show its row in the health map", () => toRow(tensor.number), "pr_curves")]
         : []),
-      ...(tensor
+      ...(tensor && state.curves
         ? [button("Scalars", `Show step ${stepText(step)} on the curves`, () => toScalars(state.run, step), "scalars")]
         : []),
     ];
@@ -151,7 +151,8 @@ export class AlertsView implements SubView {
     const act = () => {
       if (observation !== null) view.write(settings.at, String(observation));
       else if (tensor) toRow(tensor.number);
-      else toScalars(state.run, step);
+      else if (state.curves) toScalars(state.run, step);
+      else toStep(step);
     };
     const row = make(
       "button",

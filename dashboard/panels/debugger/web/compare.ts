@@ -10,7 +10,7 @@ import type { State, SubView } from "./state.ts";
 import { figureText, kindOf, PHASES, short } from "./texts.ts";
 import { button, copyTable, offer, saveTable, select } from "./widgets.ts";
 
-const percent = (share: number) => share >= 1 ? "100 %" : `${Number((100 * share).toPrecision(3))} %`;
+const percent = (share: number) => `${Number((100 * Math.min(share, 1)).toPrecision(3))}%`;
 const NAMES = [
   "tensor",
   "phase",

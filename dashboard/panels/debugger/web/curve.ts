@@ -6,6 +6,7 @@ import { type Chart, create, redrawAll } from "../../../web/lines/chart.ts";
 import type { Mark } from "../../../web/lines/scene.ts";
 import { toExecutionsOf, toObservation } from "./links.ts";
 import type { Curve } from "./messages.generated.ts";
+import { badText } from "./raster.ts";
 import type { State } from "./state.ts";
 import { figureText, kindOf } from "./texts.ts";
 import { button, healthDot } from "./widgets.ts";
@@ -73,7 +74,7 @@ export class CurveBox {
   #draw(found: Answer, state: State): void {
     const { tensor, first_bad, latest } = found;
     const bad = found.arrays[found.bad];
-    const worst = bad.includes(2) ? "nan" : bad.includes(1) ? "infinite" : "good";
+    const worst = ["good", "not_finite", "infinite", "nan"][Math.max(0, ...bad)];
     const said = `${figureText(found.figure)} of ${counted(found.observations, "value")}` +
       (found.not_finite ? `, ${counted(found.not_finite, "of them")} not finite`.replace("of thems", "of them") : "");
     this.#head.replaceChildren(
@@ -105,7 +106,7 @@ export class CurveBox {
           edge: "bottom",
           shape: "triangle-up",
           color: BAD[state.scheme],
-          title: `${bad[at] === 2 ? "NaN" : "Infinite"} at step ${stepText(step)}`,
+          title: `Step ${stepText(step)}: ${badText(bad[at])}`,
         });
       }
     });

@@ -3,6 +3,7 @@ import { make, stepText, when } from "../../../web/core/dom.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { toExecutionsOf, toGraph, toLine, toObservation, toRow, toScalars, toTimeline } from "./links.ts";
 import type { CodeLine, ObservationDetails, Related } from "./messages.generated.ts";
+import type { State } from "./state.ts";
 import { figureText, kindOf, short, shortPath } from "./texts.ts";
 import { ValueView } from "./value.ts";
 import { button, codeLink, healthDot } from "./widgets.ts";
@@ -25,7 +26,7 @@ export class Details {
   }
 
   /** Shows an observation; null empties the box, with a word of what to do. */
-  async show(id: string, run: string, version: string, number: number | null, hint: string): Promise<void> {
+  async show({ id, run, version, curves }: State, number: number | null, hint: string): Promise<void> {
     const key = `${id} ${version} ${number}`;
     if (key === this.#key) return;
     this.#key = key;
@@ -40,7 +41,7 @@ export class Details {
       const found = await this.#api.ask<ObservationDetails>("observation", { id, number }, { signal: asking.signal });
       if (asking.signal.aborted) return;
       this.shown = found;
-      this.#draw(id, run, found);
+      this.#draw(id, run, curves, found);
     } catch (error) {
       if (isAbort(error)) return;
       this.shown = null;
@@ -48,7 +49,7 @@ export class Details {
     }
   }
 
-  #draw(id: string, run: string, found: ObservationDetails): void {
+  #draw(id: string, run: string, curves: boolean, found: ObservationDetails): void {
     const { tensor, health, step, wall } = found;
     const title = make("h2", { title: tensor.name }, tensor.name);
     this.element.dataset.health = health;
@@ -58,7 +59,9 @@ export class Details {
     const links = [
       button("Health map", "Show its row in the health map", () => toRow(tensor.number), "debugger"),
       button("All executions", "List every execution that made this tensor", () => toExecutionsOf(tensor.number)),
-      button("Scalars", `Show step ${stepText(step)} on the curves of this run`, () => toScalars(run, step), "scalars"),
+      ...(curves
+        ? [button("Scalars", `Show step ${stepText(step)} on the curves`, () => toScalars(run, step), "scalars")]
+        : []),
       ...(graph ? [button("Graph", "Show it in the graph", graph, "graph")] : []),
       ...(timeline ? [button("Timeline", "Show this step on the Timeline", timeline, "timeline")] : []),
     ];
@@ -136,15 +139,33 @@ function figures({ figures: all }: ObservationDetails): HTMLElement {
 
 function stackOf(stack: readonly CodeLine[]): HTMLElement[] {
   if (!stack.length) return [make("h3", {}, "Stack"), make("p", { className: "debugger-none" }, "No stack was kept.")];
-  // The innermost call first, as people look for where it happened.
-  const rows = stack.toReversed().map((line) =>
-    make(
-      "li",
-      { className: line.library ? "library" : "" },
-      codeLink(line),
-      make("span", { className: "function" }, ` ${line.function}`),
-      make("code", {}, line.code),
-    )
-  );
+  // The innermost call first, as people look for where it happened; calls inside libraries that follow each other fold.
+  const rows: HTMLElement[] = [];
+  let inside: CodeLine[] = [];
+  const fold = () => {
+    if (inside.length < 3) rows.push(...inside.map(frame));
+    else {
+      const summary = make("summary", {}, `${inside.length} calls inside libraries`);
+      rows.push(make("li", {}, make("details", {}, summary, make("ol", {}, ...inside.map(frame)))));
+    }
+    inside = [];
+  };
+  for (const line of stack.toReversed()) {
+    if (line.library) inside.push(line);
+    else {
+      fold();
+      rows.push(frame(line));
+    }
+  }
+  fold();
   return [make("h3", {}, "Stack, innermost first"), make("ol", { className: "debugger-stack" }, ...rows)];
 }
+
+const frame = (line: CodeLine): HTMLElement =>
+  make(
+    "li",
+    { className: line.library ? "library" : "" },
+    codeLink(line),
+    make("span", { className: "function" }, ` ${line.function}`),
+    make("code", {}, line.code),
+  );

@@ -89,10 +89,15 @@ export class ExecutionView implements SubView {
       [["", "All phases"], ...state.overview.phases.map((phase): [string, string] => [phase, PHASES[phase]])],
       view.read(settings.phase),
     );
-    this.#only.hidden = tensor === "";
+    const steps = view.read(settings.steps);
+    this.#only.hidden = !tensor && !steps;
     this.#only.replaceChildren(
-      "one tensor",
-      button("×", "Show all tensors again", () => view.write(settings.tensor, "")),
+      [tensor && "one tensor", steps && `steps ${steps.replace(":", " to ")}`].filter(Boolean).join(", "),
+      button("×", "Show all tensors and steps again", () =>
+        view.update((_params, set) => {
+          set(settings.tensor, "");
+          set(settings.steps, "");
+        })),
     );
     const filter = JSON.stringify(this.#parameters(state));
     const key = `${state.version} ${filter}`;
@@ -103,7 +108,7 @@ export class ExecutionView implements SubView {
       if (!same) this.#wanted = "";
     }
     const at = view.read(settings.at);
-    void this.#details.show(state.id, state.run, state.version, at === "" ? null : Number(at), HINT);
+    void this.#details.show(state, at === "" ? null : Number(at), HINT);
     if (at !== this.#wanted) {
       this.#wanted = at;
       if (at !== "" && this.list.rowAt(this.list.selected)?.number !== Number(at)) void this.#goTo(Number(at));

@@ -46,6 +46,17 @@ export const toRow = (tensor: number): void =>
     set(settings.phase, "");
   });
 
+/** All executions of a step. */
+export const toStep = (step: number): void =>
+  openPage("execution", (set) => {
+    set(settings.steps, `${step}:${step}`);
+    set(settings.at, "");
+    set(settings.search, "");
+    set(settings.phase, "");
+    set(settings.bad, false);
+    set(settings.tensor, "");
+  });
+
 export const toLine = (path: string, line: number): void =>
   openPage("source", (set) => {
     set(settings.file, path);

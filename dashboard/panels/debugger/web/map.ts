@@ -19,6 +19,7 @@ import {
   stepAtX,
 } from "./map_draw.ts";
 import { attach, type Held, pan, zoomRows, zoomSteps } from "./map_input.ts";
+import { badText } from "./raster.ts";
 import { heatScale } from "./scale.ts";
 import { settings } from "./settings.generated.ts";
 import type { State, SubView } from "./state.ts";
@@ -93,11 +94,9 @@ export class MapView implements SubView, Held {
     const order = view.read(settings.order);
     fill(this.#search, view.read(settings.search));
     const figures = [...new Set([...overview.figures, ...(figure === "auto" ? [] : [figure])])];
-    offer(
-      this.#figure,
-      figures.map((one): [string, string] => [one, figureText(one)]),
-      figure === "auto" ? overview.figure : figure,
-    );
+    const choices = figures.map((one): [string, string] => [one, figureText(one)]);
+    if (choices.length) offer(this.#figure, choices, figure === "auto" ? overview.figure : figure);
+    else offer(this.#figure, [["auto", "Not finite"]], "auto");
     offer(this.#order, Object.entries(ORDERS), order);
     offer(
       this.#phase,
@@ -309,7 +308,7 @@ export class MapView implements SubView, Held {
       : several > 1
       ? `${figure} ${short(worst)}, mean ${short(mean)}`
       : `${figure} ${short(worst)}`;
-    return [steps, bad === 2 ? "NaN" : bad === 1 ? "infinite" : "", value].filter(Boolean).join(" · ");
+    return [steps, badText(bad), value].filter(Boolean).join(" · ");
   }
 
   // --- the server ----------------------------------------------------------------------------------------------
@@ -439,8 +438,8 @@ export class MapView implements SubView, Held {
       if (!picture || !wide || !high) return;
       this.layout = layOut(wide, high);
       drawMap(this.#canvas, this.layout, picture);
-      drawLegend(this.#legend, picture.scale, Math.min(360, Math.max(wide * 0.5, 150)));
       const { answer } = picture;
+      drawLegend(this.#legend, answer.low === null ? null : picture.scale, Math.min(360, Math.max(wide * 0.5, 150)));
       this.#canvas.setAttribute(
         "aria-label",
         `Health map: ${figureText(answer.figure)} of ${counted(answer.total, "tensor")} over ${
@@ -474,7 +473,7 @@ export class MapView implements SubView, Held {
         ...worst.map((
           value,
           column,
-        ) => (bad[column] === 2 ? "NaN" : bad[column] === 1 ? "Inf" : Number.isNaN(value) ? null : value)),
+        ) => (bad[column] ? badText(bad[column]) : Number.isNaN(value) ? null : value)),
       ];
     });
     return [["tensor", "phase", ...steps], ...rows];

@@ -203,39 +203,43 @@ function ring(pen: CanvasRenderingContext2D, x: number, y: number, color: Variab
   }
 }
 
-/** What colors mean, as a strip with its numbers. */
-export function drawLegend(canvas: HTMLCanvasElement, scale: HeatScale, wide: number): void {
+/** What colors mean: a strip with its numbers where any were measured, and what is not finite. */
+export function drawLegend(canvas: HTMLCanvasElement, scale: HeatScale | null, wide: number): void {
   const pen = canvas.getContext("2d");
   if (!pen) return;
+  const kinds = scale ? ([["nan", "NaN"], ["infinite", "Inf"]] as const) : ([["not_finite", "not finite"]] as const);
   const ratio = devicePixelRatio || 1;
-  const [width, height] = [wide, 30];
+  const bar = scale ? wide - 66 : 0;
+  const [width, height] = [scale ? wide : 80, 30];
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
   pen.scale(ratio, ratio);
   const style = getComputedStyle(canvas);
-  const ends = 66;
-  const bar = width - ends;
-  const colors = scale.ticks(Math.max(bar, 2)).map((value) => css(scale.color(value)));
-  colors.forEach((color, x) => {
-    pen.fillStyle = color;
-    pen.fillRect(x, 2, 1.5, 9);
-  });
   pen.font = `10.5px ${style.fontFamily}`;
   pen.textBaseline = "top";
-  pen.fillStyle = style.getPropertyValue("--ink-dim").trim();
-  const count = bar > 220 ? 4 : 3;
-  scale.ticks(count).forEach((value, at) => {
-    pen.textAlign = at === 0 ? "left" : at === count - 1 ? "right" : "center";
-    pen.fillText(short(value), (at / (count - 1)) * bar, 15);
-  });
-  (["nan", "infinite"] as const).forEach((kind, at) => {
-    const x = bar + 10 + at * 29;
+  const ink = style.getPropertyValue("--ink-dim").trim();
+  if (scale) drawStrip(pen, scale, bar, ink);
+  kinds.forEach(([kind, word], at) => {
+    const x = (scale ? bar + 10 : 0) + at * 29;
     for (let stripe = 0; stripe < 8; stripe += 1) {
       pen.fillStyle = css(BAD[kind][stripe % 2]);
       pen.fillRect(x + stripe * 3, 2, 3, 9);
     }
-    pen.fillStyle = style.getPropertyValue("--ink-dim").trim();
+    pen.fillStyle = ink;
     pen.textAlign = "left";
-    pen.fillText(kind === "nan" ? "NaN" : "Inf", x, 15);
+    pen.fillText(word, x, 15);
+  });
+}
+
+function drawStrip(pen: CanvasRenderingContext2D, scale: HeatScale, bar: number, ink: string): void {
+  scale.ticks(Math.max(bar, 2)).forEach((value, x) => {
+    pen.fillStyle = css(scale.color(value));
+    pen.fillRect(x, 2, 1.5, 9);
+  });
+  pen.fillStyle = ink;
+  const count = bar > 220 ? 4 : 3;
+  scale.ticks(count).forEach((value, at) => {
+    pen.textAlign = at === 0 ? "left" : at === count - 1 ? "right" : "center";
+    pen.fillText(short(value), (at / (count - 1)) * bar, 15);
   });
 }

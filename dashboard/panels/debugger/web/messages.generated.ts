@@ -98,7 +98,7 @@ export interface ObservationDetails {
   tensor: TensorFacts;
   step: number;
   wall: number | string | null;
-  health: "good" | "infinite" | "nan";
+  health: "good" | "not_finite" | "infinite" | "nan";
   figures: FigureOf[];
   stack: CodeLine[];
   excerpt: Excerpt | null;
@@ -167,6 +167,7 @@ export interface Recording {
   label: string;
   kind: "recording" | "tfdbg";
   modified: number;
+  scalars: boolean;
 }
 
 /** A kind of operation, and how many tensors it makes. */
@@ -246,7 +247,7 @@ export interface ObservationRow {
   op: string;
   dtype: string;
   shape: string;
-  health: "good" | "infinite" | "nan";
+  health: "good" | "not_finite" | "infinite" | "nan";
   nan: number | string | null;
   infinite: number | string | null;
   size: number | string | null;
@@ -284,7 +285,7 @@ export interface Related {
   tensor: TensorFacts;
   observation: number | null;
   step: number;
-  health: "good" | "infinite" | "nan" | null;
+  health: "good" | "not_finite" | "infinite" | "nan" | null;
   minimum: number | string | null;
   maximum: number | string | null;
   l2: number | string | null;

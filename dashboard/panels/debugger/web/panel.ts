@@ -80,8 +80,16 @@ export class DebuggerPanel {
       ]);
       if (this.#asked !== asked) return;
       if (overview.problem) throw new Error(overview.problem);
-      const run = recordings.find(({ id }) => id === overview.id)?.run ?? "";
-      this.#state = { id: overview.id, run, version: overview.version, overview, recordings, scheme: this.#scheme };
+      const { run, scalars: curves } = recordings.find(({ id }) => id === overview.id) ?? { run: "", scalars: false };
+      this.#state = {
+        id: overview.id,
+        run,
+        curves,
+        version: overview.version,
+        overview,
+        recordings,
+        scheme: this.#scheme,
+      };
       this.#draw();
     } catch (error) {
       if (this.#asked !== asked) return;

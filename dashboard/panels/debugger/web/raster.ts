@@ -23,6 +23,9 @@ export interface Pixels {
   height: number;
 }
 
+const BAD_WORDS = ["", "not finite", "infinite", "NaN"];
+/** What is in a cell, by `Cells.bad` of the server. */
+export const badText = (bad: number): string => BAD_WORDS[bad] ?? "";
 const STEPS = 255;
 /** Pixels of a stripe. */
 const STRIPE = 3;
@@ -50,6 +53,8 @@ export function paint(
   };
   const nan = BAD.nan.map(packed);
   const infinite = BAD.infinite.map(packed);
+  const unknown = BAD.not_finite.map(packed);
+  const stripes = [unknown, unknown, infinite, nan];
   const columnOf = new Int32Array(width);
   const stepOf = (x: number) => steps.begin + ((x + 0.5) / width) * (steps.end - steps.begin);
   for (let x = 0; x < width; x += 1) {
@@ -64,7 +69,7 @@ export function paint(
       if (columnOf[x] < 0) continue;
       const at = line * cells.columns + columnOf[x];
       const bad = cells.bad[at];
-      if (bad) pixels[y * width + x] = (bad === 2 ? nan : infinite)[Math.floor((x + y) / STRIPE) % 2];
+      if (bad) pixels[y * width + x] = stripes[bad][Math.floor((x + y) / STRIPE) % 2];
       else if (!Number.isNaN(cells.worst[at])) pixels[y * width + x] = colorOf(cells.worst[at]);
     }
   }

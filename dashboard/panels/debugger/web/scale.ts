@@ -18,9 +18,10 @@ const DARK: readonly Rgb[] = [[108, 184, 255], [43, 98, 163], [42, 46, 54], [163
 /** What is zero, where a log scale has no place for it. */
 const ZERO: Record<"light" | "dark", Rgb> = { light: [214, 217, 222], dark: [58, 62, 70] };
 /** Of what is not finite: stripes, so that no color of the scale is taken for them. */
-export const BAD: Record<"nan" | "infinite", [Rgb, Rgb]> = {
+export const BAD: Record<"nan" | "infinite" | "not_finite", [Rgb, Rgb]> = {
   nan: [[230, 0, 110], [255, 205, 228]],
   infinite: [[235, 80, 0], [255, 226, 170]],
+  not_finite: [[130, 60, 200], [228, 212, 250]],
 };
 
 export interface HeatScale {

@@ -111,9 +111,9 @@ export class SourceView implements SubView {
     );
   }
 
-  /** Shows the line of the address, else the first bad one. */
+  /** Shows the line of the address, else the one that made something bad first. */
   #mark(): void {
-    const wanted = view.read(settings.line) || String(this.#shown?.marks.find(({ bad }) => bad)?.line ?? "");
+    const wanted = view.read(settings.line) || String(firstBad(this.#shown?.marks ?? [])?.line ?? "");
     for (const row of this.#code.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
     const row = wanted ? this.#code.querySelector<HTMLElement>(`[data-line="${wanted}"]`) : null;
     if (!row) return;
@@ -140,6 +140,12 @@ export class SourceView implements SubView {
   #save(): void {
     if (this.#shown) saveText(this.#shown.lines.join("\n") + "\n", this.#shown.path.split(/[/\\]/).at(-1) ?? "code.py");
   }
+}
+
+/** The line that made something bad first; of lines on the way of one value that of the fewest, the innermost as a rule. */
+function firstBad(marks: readonly LineMark[]): LineMark | undefined {
+  const bad = marks.filter(({ first_bad }) => first_bad !== null);
+  return bad.sort((a, b) => a.first_bad! - b.first_bad! || a.tensors - b.tensors)[0];
 }
 
 /** What was made on a line, as a button that leads to the first bad of it. */

@@ -5,6 +5,8 @@ export interface State {
   /** Of the open recording. */
   id: string;
   run: string;
+  /** Whether the run has curves. */
+  curves: boolean;
   /** Changes with the recording's content. */
   version: string;
   overview: Overview;

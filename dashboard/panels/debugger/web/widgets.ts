@@ -69,9 +69,9 @@ export function fill(field: HTMLInputElement, value: string): void {
 
 /** A dot that says how bad something is, with its word for those who see no colors. */
 export function healthDot(health: string | null): HTMLSpanElement {
-  const words: Record<string, string> = { good: "finite", infinite: "Inf", nan: "NaN" };
+  const words: Record<string, string> = { good: "finite", not_finite: "not finite", infinite: "Inf", nan: "NaN" };
   const word = health === null ? "not seen" : words[health];
-  const shown = health === "nan" || health === "infinite" ? word : "";
+  const shown = health === null || health === "good" ? "" : health === "not_finite" ? "!" : word;
   return make("span", { className: `debugger-health ${health ?? "none"}`, title: word }, shown);
 }
 
