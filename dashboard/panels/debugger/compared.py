@@ -9,6 +9,7 @@ from stepscope.dashboard.panels.debugger.messages import MOST_ROWS, CompareAnswe
 from stepscope.dashboard.server.numbers import counted
 
 MOST_NAMES: Final = 100
+_FIGURES: Final = {"nan": "NaN", "positive_infinity": "+Inf", "negative_infinity": "-Inf", "l2": "L2 norm"}
 
 
 def compare_answer(first: OpenedDebug, second: OpenedDebug, found: Comparison, tolerance: float) -> CompareAnswer:
@@ -38,7 +39,7 @@ def _sentence(first: OpenedDebug, found: Comparison, tolerance: float) -> str:
         )
     each = found.differences[0]
     name = first.data.tensors[each.tensor].name
-    figure = each.figure.replace("_", " ")
+    figure = _FIGURES.get(each.figure, each.figure.replace("_", " "))
     return (
         f"Step {each.step}: {name} is the first that differs: {figure} {each.value:.6g} against "
         f"{each.other_value:.6g}, by {each.relative:.2%}."

@@ -15,6 +15,8 @@ from stepscope.dashboard.panels.debugger.settings import Order
 from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.summary.debugger.model import Figure
 
+_RARE: Final = 0.01
+"""The share of values at either end that the colors leave out: a few that explode would hide all others."""
 MOST_NAMED: Final = 1_000
 """Lines that are told by name; a screen has no more."""
 MOST_POINTS: Final = 2_000
@@ -142,14 +144,18 @@ def _map_row(opened: OpenedDebug, number: int) -> MapRow:
 
 
 def _extent(opened: OpenedDebug, matrix: Matrix) -> tuple[float, float, float]:
-    """Return the least magnitude above zero, the least and the largest finite value of all of the map."""
+    """Return the least magnitude above zero, the least and the largest finite value of all of the map, rare ones aside."""
 
     def look() -> tuple[float, float, float]:
         values = np.concatenate([each[np.isfinite(each)] for each in (matrix.cells.low, matrix.cells.high)])
         if not len(values):
             return (float("nan"),) * 3
         sizes = np.abs(values[values != 0])
-        return float(sizes.min()) if len(sizes) else float("nan"), float(values.min()), float(values.max())
+        if not len(sizes):
+            return float("nan"), 0.0, 0.0
+        least = float(np.quantile(sizes, _RARE, method="lower"))
+        most = float(np.quantile(sizes, 1 - _RARE, method="higher"))
+        return least, max(float(values.min()), -most), min(float(values.max()), most)
 
     return opened.kept(("extent", matrix.figure), look)
 

@@ -15,7 +15,7 @@ A, B, C = (WatchedTensor(name, "forward") for name in "abc")
 
 
 def opened(tensors: list[WatchedTensor], rows: list[tuple[int, int, dict[str, float]]]) -> OpenedDebug:
-    return OpenedDebug(Recorded(tensors, observed(rows)))  # type: ignore[arg-type]
+    return OpenedDebug(Recorded(tensors, observed(rows)))
 
 
 def test_a_recording_does_not_differ_from_itself() -> None:
@@ -87,7 +87,7 @@ def test_lines_are_marked_by_what_was_made_there() -> None:
         tensors,
         observed(rows),
         stacks=stacks,
-        sources=[SourceFile("model.py", ("def f(x):", "  return log(x)"))],  # type: ignore[arg-type]
+        sources=[SourceFile("model.py", ("def f(x):", "  return log(x)"))],
     )
     found = marked_lines(recorded, OpenedDebug(recorded).index)
     assert found == {

@@ -37,7 +37,7 @@ def test_what_is_not_finite_marks_its_cell_nan_before_infinity() -> None:
         (0, 1, {"nan": 1}),
         (0, 2, {"negative_infinity": 1, "positive_infinity": 0}),
     ]
-    recorded = Recorded(many(1, 1).tensors, observed(rows))  # type: ignore[arg-type]
+    recorded = Recorded(many(1, 1).tensors, observed(rows))
     _, found = matrix(recorded)
     assert found.cells.bad.tolist() == [[0, NOT_A_NUMBER, INFINITE]]
     np.testing.assert_array_equal(found.cells.high, [[1, 2, np.nan]])

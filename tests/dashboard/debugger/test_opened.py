@@ -20,7 +20,7 @@ TENSORS = [
 
 def opened() -> OpenedDebug:
     rows = [(tensor, step, {"nan": float(step == 2 and tensor == 1)}) for step in range(4) for tensor in range(4)]
-    return OpenedDebug(Recorded(TENSORS, observed(rows)))  # type: ignore[arg-type]
+    return OpenedDebug(Recorded(TENSORS, observed(rows)))
 
 
 @pytest.mark.parametrize(

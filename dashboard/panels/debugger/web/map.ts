@@ -221,6 +221,7 @@ export class MapView implements SubView, Held {
   firstBad(): void {
     const bad = this.#answer?.first_bad;
     if (!bad) return say("All that is shown is finite");
+    this.#canvas.focus({ preventScroll: true });
     view.write(settings.tensor, String(bad.tensor));
     this.#selected.row = bad.row;
     const length = this.rows.end - this.rows.begin;

@@ -95,14 +95,13 @@ function picture(value: Value): HTMLElement {
   );
   if (pen && image) {
     cells.forEach((each, at) => {
-      const linear = viridis((each - low) / (high - low || 1));
       const color = Number.isNaN(each)
         ? BAD.nan[0]
         : !Number.isFinite(each)
         ? BAD.infinite[0]
         : low < 0
         ? scale.color(each)
-        : linear;
+        : viridis((each - low) / (high - low || 1));
       image.data.set([...color, 255], 4 * at);
     });
     pen.putImageData(image, 0, 0);
