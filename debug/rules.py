@@ -58,6 +58,8 @@ class Round:
     """[n]: the running mean of the absolute mean until then; NaN until it is of three observations."""
     parameter_l2: NDArray[np.float64]
     """[n]: of an update, the L2 norm of the parameter that it was added to; else NaN."""
+    marked: Mask
+    """[n]: whether it is known to be not finite, though not how; see `Observations.marked`."""
 
     def figure(self, figure: Figure) -> NDArray[np.float64]:
         """Return one figure of each."""
@@ -90,7 +92,7 @@ Rule = TensorRule | ScalarRule
 
 def _bad(found: Round) -> Mask:
     counts = found.figure("nan") + found.figure("positive_infinity") + found.figure("negative_infinity")
-    bad: Mask = counts > 0
+    bad: Mask = (counts > 0) | found.marked
     return bad
 
 
@@ -168,6 +170,8 @@ def _update_ratio(found: Round) -> Mask:
 def _counts(figures: Mapping[str, float]) -> str:
     names = (("nan", "NaN"), ("positive_infinity", "+Inf"), ("negative_infinity", "-Inf"))
     counts = [f"{figures[figure]:,.0f} {name}" for figure, name in names if figures[figure] > 0]
+    if not counts:
+        return "elements that are not finite"
     return f"{' and '.join(counts)} of {figures['size']:,.0f} elements"
 
 
@@ -335,6 +339,7 @@ class Judgment:
             self._before[numbers],
             np.where(self._seen[numbers] >= _BASELINE_LEAST, self._baseline[numbers], np.nan),
             np.full(len(numbers), np.nan),
+            np.zeros(len(numbers), bool) if observations.marked is None else observations.marked[begin:end],
         )
         self._remember(numbers, figures, steps)
         parameters = self._parameter_of[numbers]
@@ -417,6 +422,7 @@ def _rows(found: Round, rows: NDArray[np.int64]) -> Round:
         found.before[rows],
         found.baseline[rows],
         found.parameter_l2[rows],
+        found.marked[rows],
     )
 
 

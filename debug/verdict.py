@@ -75,7 +75,7 @@ def _in_steps(data: DebugData, begin: int, found: Observations, suspects: NDArra
         if begin + place <= looked_at:
             continue
         number = begin + place
-        if _knows_steps(data.tensors, found):
+        if knows_steps(data.tensors, found):
             first, step = _step_around(data, number, int(found.steps[place]))
         else:
             first = max(0, number - _BEFORE)
@@ -106,8 +106,9 @@ def _step_around(data: DebugData, number: int, step: int) -> tuple[int, Observat
         last = at + int(after[0]) if len(after) else len(found)
         if (first > 0 or low == begin) and (last < len(found) or high == end):
             piece = slice(first, last)
+            marked = None if found.marked is None else found.marked[piece]
             return low + first, Observations(
-                found.tensors[piece], found.steps[piece], found.wall_times[piece], found.figures[piece]
+                found.tensors[piece], found.steps[piece], found.wall_times[piece], found.figures[piece], marked
             )
         reach *= 8
 
@@ -116,7 +117,7 @@ def _candidates(tensors: Sequence[WatchedTensor], step: Observations) -> list[in
     """Return the first bad row of each time that the step was run, masks left out."""
     found: list[int] = []
     passes = np.flatnonzero(np.diff(step.wall_times, prepend=np.nan) != 0)
-    starts = passes.tolist() if _knows_steps(tensors, step) else [0]
+    starts = passes.tolist() if knows_steps(tensors, step) else [0]
     for begin, end in zip(starts, [*starts[1:], len(step)], strict=True):
         masks = MaskTracker()
         for row in (np.flatnonzero(step.bad[begin:end]) + begin).tolist():
@@ -127,7 +128,7 @@ def _candidates(tensors: Sequence[WatchedTensor], step: Observations) -> list[in
     return found
 
 
-def _knows_steps(tensors: Sequence[WatchedTensor], found: Observations) -> bool:
+def knows_steps(tensors: Sequence[WatchedTensor], found: Observations) -> bool:
     """Return whether one step and one time stand for a whole pass; in TensorFlow's dumps each value has its own."""
     return all(tensors[number].phase not in ("eager", "graph") for number in found.tensors[:1].tolist())
 
@@ -140,7 +141,9 @@ class MaskTracker:
 
     def is_mask(self, number: int, tensor: WatchedTensor, figures: NDArray[np.float64]) -> bool:
         """Return whether a bad value is a mask; it is given all bad values, in order."""
-        if np.nan_to_num(figures[COLUMN["nan"]]) + np.nan_to_num(figures[COLUMN["positive_infinity"]]) > 0:
+        # Where it is not known how many of which kind there are, all may be.
+        others = figures[COLUMN["nan"]] + figures[COLUMN["positive_infinity"]]
+        if others != 0:
             return False
         from_mask = any(source in self._masks for source in tensor.inputs)
         if makes_masks(tensor) or (is_operation(tensor) and base_name(tensor) in _PASSES_MASKS_ON and from_mask):
@@ -160,7 +163,8 @@ def _verdict(data: DebugData, first: int, step: Observations, row: int) -> Verdi
         part = "producer" if inputs and len(inputs) == len(tensor.inputs) else "unknown"
     frame = own_frame(data.stack(tensor.stack)) if tensor.stack is not None else None
     number_of_step = int(step.steps[row])
-    sentence = _sentence(data, tensor, number_of_step, figures, part, inputs, frame)
+    when = f"Step {number_of_step}" if knows_steps(data.tensors, step) else f"Execution {first + row:,}"
+    sentence = _sentence(data, tensor, when, figures, part, inputs, frame)
     return Verdict(first + row, number, number_of_step, part, figures, inputs, frame, sentence)
 
 
@@ -176,7 +180,7 @@ def _input(source: int, first: int, step: Observations, row: int) -> Input | Non
 def _sentence(
     data: DebugData,
     tensor: WatchedTensor,
-    step: int,
+    when: str,
     figures: dict[str, float],
     part: Part,
     inputs: tuple[Input, ...],
@@ -189,7 +193,8 @@ def _sentence(
     where = f", {_place(frame)}" if frame is not None else ""
     dtype = f" ({tensor.dtype})" if tensor.dtype else ""
     cause = _cause(data, tensor, part, inputs)
-    return f"Step {step}: {called(tensor)}{dtype} is the first with {counts}{of}{where}. {cause}"
+    what = f"with {counts}{of}" if counts else "that is not finite"
+    return f"{when}: {called(tensor)}{dtype} is the first {what}{where}. {cause}"
 
 
 def _cause(data: DebugData, tensor: WatchedTensor, part: Part, inputs: tuple[Input, ...]) -> str:
@@ -217,9 +222,8 @@ def _cause(data: DebugData, tensor: WatchedTensor, part: Part, inputs: tuple[Inp
 
 def _range(data: DebugData, found: Input) -> str:
     low, high = found.figures["minimum"], found.figures["maximum"]
-    if np.isnan(low):
-        return called(data.tensors[found.tensor])
-    return f"{called(data.tensors[found.tensor])} from {low:.4g} to {high:.4g}"
+    name = called(data.tensors[found.tensor])
+    return name if np.isnan(low) else f"{name} from {low:.4g} to {high:.4g}"
 
 
 def _place(frame: Frame) -> str:

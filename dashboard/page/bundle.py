@@ -79,10 +79,13 @@ def entry_of(variant: str, root: Path = ROOT) -> str:
         with_handles = [folder for folder in folders if (folder / "handles.ts").is_file()]
         lines.append('import { expose } from "../debug.ts";')
         lines += [
-            f'import * as {folder.parent.name} from "../../{(folder / "handles.ts").relative_to(root).as_posix()}";'
+            f'import * as panel_{folder.parent.name} from "../../{path.relative_to(root).as_posix()}";'
             for folder in with_handles
+            for path in (folder / "handles.ts",)
         ]
-        lines.append(f"expose({{ {', '.join(folder.parent.name for folder in with_handles)} }});")
+        # What panels are called may be a word of the language.
+        names = [f"{folder.parent.name}: panel_{folder.parent.name}" for folder in with_handles]
+        lines.append(f"expose({{ {', '.join(names)} }});")
     return "\n".join([*lines, "start();", ""])
 
 

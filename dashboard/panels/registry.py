@@ -25,6 +25,7 @@ _ORDER: Final = (
     "projector",
     "timeline",
     "profile",
+    "debugger",
     "health",
     "live_tensors",
 )

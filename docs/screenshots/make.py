@@ -1,7 +1,8 @@
 """Takes the pictures of the documentation: every panel over the sample logs, in light and in dark.
 
 ``make screenshots`` writes them beside this script. Look at them after every change to what users see.
-The health panel is shown over a copy of the logs in which a few bits were flipped, live tensors are those of a thread.
+The health panel is shown over a copy of the logs in which a few bits were flipped, live tensors are those of a thread,
+and the Debugger shows a training that is made to go bad.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from urllib.parse import urlencode
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from stepscope import debug
 from stepscope.dashboard.page import bundle
 from stepscope.dashboard.page.assets import VARIANT
 from stepscope.dashboard.panels.registry import PANELS
@@ -47,11 +49,12 @@ READY: Final[Mapping[str, str]] = {
     "timeline": "canvas",
     "projector": ".pj-cloud canvas",
     "profile": ".profile-overview .barlayer path, .profile-grid .ag-row",
+    "debugger": ".debugger-verdict, .debugger-canvas[data-drawn], .debugger-empty",
     "health": "#health-details tbody tr",
     "live_tensors": ".live-bar",
 }
 """A selector that matches once a panel has drawn."""
-OF_THEIR_OWN: Final = ("health", "live_tensors")
+OF_THEIR_OWN: Final = ("debugger", "health", "live_tensors")
 """Panels whose pictures need more than the sample logs."""
 DIGITS: Final = {"projector.id": "digits/lr_0.1/seed_0|config|digits/images", "projector.label": "digit"}
 SEEDS: Final = {"runs.group": "seeds", "run_filter": "seed_"}
@@ -161,9 +164,36 @@ def take_all(folder: Path) -> None:
         with serving(Path(scratch)) as url:
             query = urlencode({"tab": "health", "health.file": damaged})
             take(browser, f"{url}?{query}", "health", "health", folder)
+        take_debugger(browser, folder)
         with serving(SAMPLE_LOGS) as url, shown_arrays() as address:
             take_live_tensors(browser, f"{url}?tab=live_tensors", address, folder)
         browser.close()
+
+
+def take_debugger(browser: Browser, folder: Path) -> None:
+    """Take the pictures of the map of a training whose rate becomes far too high."""
+    with tempfile.TemporaryDirectory() as logs:
+        record_bad_training(Path(logs) / "first")
+        query = urlencode({"tab": "debugger", "debugger.view": "map", "debugger.tensor": "16"})
+        with serving(Path(logs)) as url:
+            take(browser, f"{url}?{query}", "debugger", "debugger", folder)
+
+
+def record_bad_training(run: Path) -> None:
+    """Record a small network that learns, until its rate is raised and it overflows."""
+    import torch
+
+    torch.manual_seed(0)
+    layers = [layer for _ in range(5) for layer in (torch.nn.Linear(24, 24), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(24, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    with debug.watch(model, run, every=1, on_alert=[]):
+        for step in range(120):
+            optimizer.param_groups[0]["lr"] = 0.01 if step < 70 else 0.9
+            rows = torch.randn(32, 24)
+            optimizer.zero_grad()
+            torch.square(model(rows)[:, 0] - rows.sum(1)).mean().backward()
+            optimizer.step()
 
 
 @contextmanager

@@ -56,6 +56,9 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Calls back when bands have to be drawn again. */
 export const onNews = (listener: () => void): void => void listeners.push(listener);
+/** What was profiled of a run at a step; the first trace that has it. */
+export const profiledAtStep = (run: string, step: number): Entry | null =>
+  entriesAt(byRun.get(run)?.entries ?? [], step)[0] ?? null;
 /** Changes with what is known. */
 export const version = (): string => known;
 
