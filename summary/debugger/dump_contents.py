@@ -157,5 +157,7 @@ def _problems_of(file: FileHealth) -> Iterator[str]:
         yield f"{name} cannot be read: {file.error}."
     for damage in file.damages[:_DAMAGES_SAID]:
         yield f"{name}: {damage.length:,} bytes at offset {damage.offset:,} were skipped: {damage.reason}."
+    if file.waiting:
+        yield f"{name} ends inside a record: its last {file.size - file.bytes_read:,} bytes wait for the rest."
     if file.damage_count > _DAMAGES_SAID:
         yield f"{name} has {file.damage_count:,} damaged stretches in all, of {file.skipped_bytes:,} bytes."
