@@ -30,6 +30,8 @@ from stepscope.summary.staged_run import StagedFile, StagedRun
 
 _PROFILE_FOLDERS: Final = ("plugins", "profile")
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
+_SHARE: Final = 1 << 20
+"""Bytes of small files that a thread reads at a time: to hand out each alone costs more than it gains."""
 _LEAST_CACHED: Final = 1 << 18
 """Bytes of a file below which reading it again costs no more than a look into the cache."""
 _MANY_OBJECTS: Final = 100_000
@@ -237,10 +239,12 @@ class Logdir:
             self._read_file(to_read[0])
             self._mark_read(to_read[0])
         elif to_read:
+            # Each answer of an address takes long, however small: threads wait for several at once.
+            share = _SHARE if self.source.watchable_folders else 0
             with ThreadPoolExecutor(min(len(to_read), os.cpu_count() or 1)) as pool:
                 # A commit looks only at files that no thread reads, so partial snapshots come between batches.
                 for batch in _batches(to_read):
-                    for done in as_completed([pool.submit(self._read_file, file) for file in batch]):
+                    for done in as_completed([pool.submit(self._read_files, part) for part in _batches(batch, share)]):
                         done.result()
                     for file in batch:
                         self._mark_read(file)
@@ -256,6 +260,10 @@ class Logdir:
             return False
         file.error = ""
         return file.events.position == file.found.size
+
+    def _read_files(self, files: Iterable[StagedFile]) -> None:
+        for file in files:
+            self._read_file(file)
 
     def _read_file(self, file: StagedFile) -> None:
         try:

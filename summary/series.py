@@ -167,7 +167,7 @@ class Run:
     """
     series: Mapping[str, Series]
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[str]:
         """The kinds of its series."""
         if isinstance(self.series, LazySeries):

@@ -18,7 +18,7 @@ nonempty = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_siz
 views = st.builds(
     View,
     tab=words,
-    runs=st.sampled_from(["default", "all", "none"]),
+    runs=st.sampled_from(["default", "found", "all", "none"]),
     show=st.lists(words, max_size=3).map(tuple),
     hide=st.lists(words, max_size=3).map(tuple),
     run_filter=words,

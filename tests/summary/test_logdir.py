@@ -349,7 +349,7 @@ def test_companions_belong_to_the_run_they_lie_in(tmp_path: Path) -> None:
 
 def test_a_first_pass_over_many_files_publishes_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.summary.logdir._SECONDS_BETWEEN_PARTIAL_SNAPSHOTS", -1.0)
-    monkeypatch.setattr("stepscope.summary.logdir._batches", lambda files: [[file] for file in files])
+    monkeypatch.setattr("stepscope.summary.logdir._batches", lambda files, *size: [[file] for file in files])
     for run in "abc":
         write(tmp_path / run / "events.out.tfevents.1", scalar(0, 1.0))
     published: list[tuple[list[str], bool]] = []
