@@ -144,7 +144,7 @@ def _map_row(opened: OpenedDebug, number: int) -> MapRow:
 
 
 def _extent(opened: OpenedDebug, matrix: Matrix) -> tuple[float, float, float]:
-    """Return the least magnitude above zero, the least and the largest finite value of all of the map, rare ones aside."""
+    """Return the least magnitude above zero, the least and the largest finite value of the map, rare ones aside."""
 
     def look() -> tuple[float, float, float]:
         values = np.concatenate([each[np.isfinite(each)] for each in (matrix.cells.low, matrix.cells.high)])
