@@ -73,7 +73,7 @@ def test_json_has_all_of_it(logdir: Path, capsys: pytest.CaptureFixture[str]) ->
     ("mode", "said"),
     [
         (tfdbg.FULL_HEALTH, "Log:0 (float32) is the first with 1 NaN and 1 -Inf of 3 elements, at train.py:4 in loss"),
-        (tfdbg.CURT_HEALTH, "Log:0 is the first that is not finite, at train.py:4 in loss"),
+        (tfdbg.CURT_HEALTH, "Log:0 is the first with elements that are not finite, at train.py:4 in loss"),
         (tfdbg.SHAPE, "is marked as not finite; their elements were not counted."),
     ],
 )

@@ -189,7 +189,7 @@ def test_lines_of_code_are_marked(client: TestClient) -> None:
 
 def test_two_recordings_are_compared(client: TestClient) -> None:
     found = ask(client, "compare", id=BAD, other="good|recording")
-    assert found["sentence"] == "Step 80: log is the first that differs: nan 8 against 0, by 100.00%."
+    assert found["sentence"] == "Step 80: log is the first that differs: NaN 8 against 0, by 100.00%."
     assert [row["tensor"]["name"] for row in found["differences"]] == ["log", "head", "layer.weight"]
     assert ask(client, "compare", id=BAD, other=BAD)["sentence"].startswith("No difference above 0.001 in 60 pairs")
     assert ask(client, "compare", id=BAD, other="many|recording")["sentence"].startswith("Nothing can be compared")

@@ -59,11 +59,11 @@ def test_a_matrix_goes_on_where_it_ended() -> None:
     whole.reads.clear()
     continued = matrix_of("l2", whole.observations, now.index, earlier, cells=7 * 1024)
     assert min(begin for begin, _ in whole.reads) == 7 * 2_500 + 3
-    anew = matrix_of("l2", whole.observations, now.index, cells=7 * 1024)
-    assert continued.width == anew.width == 8
+    afresh = matrix_of("l2", whole.observations, now.index, cells=7 * 1024)
+    assert continued.width == afresh.width == 8
     for name in ("high", "low", "count", "bad"):
-        np.testing.assert_array_equal(getattr(continued.cells, name), getattr(anew.cells, name))
-    np.testing.assert_allclose(continued.cells.total, anew.cells.total, rtol=1e-5)
+        np.testing.assert_array_equal(getattr(continued.cells, name), getattr(afresh.cells, name))
+    np.testing.assert_allclose(continued.cells.total, afresh.cells.total, rtol=1e-5)
 
 
 def test_a_window_joins_rows_and_steps_to_what_the_screen_has() -> None:
@@ -106,8 +106,8 @@ def test_an_index_goes_on_where_it_ended() -> None:
         whole.reads.clear()
         continued = index_of(whole.observations, 40_000, 5, short)
         assert whole.reads[0][0] == until // CHUNK * CHUNK
-        anew = index_of(whole.observations, 40_000, 5)
+        afresh = index_of(whole.observations, 40_000, 5)
         for name in ("steps", "chunk_first", "chunk_last", "counts", "bad", "first_bad"):
-            np.testing.assert_array_equal(getattr(continued, name), getattr(anew, name))
-    assert anew.first_bad.tolist() == [-1, -1, 17, 30_003, -1]
-    assert anew.bad.tolist() == [0, 0, 2, 1, 0]
+            np.testing.assert_array_equal(getattr(continued, name), getattr(afresh, name))
+    assert afresh.first_bad.tolist() == [-1, -1, 17, 30_003, -1]
+    assert afresh.bad.tolist() == [0, 0, 2, 1, 0]

@@ -59,7 +59,7 @@ export class VirtualList<Row> {
     });
   }
 
-  /** Begins anew: the source has other rows. */
+  /** Begins again: the source has other rows. */
   reset(keepPlace = false): void {
     this.#end.abort();
     this.#end = new AbortController();
