@@ -46,7 +46,7 @@ class LiveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: Annotated[str, Meta(max_length=500)] = "*"
     """Which arrays: a name, in which * and ? stand for any characters; several are separated by commas."""
     rate: Annotated[float, Meta(ge=0, le=30)] = 5.0
-    """Frames a second, at most; 0 for none."""
+    """Frames per second, at most; 0 for none."""
     scaling: Scaling = "tensor"
     """What the lowest and the highest color stand for: the extremes of each array, of its section, or `lowest` and
     `highest`."""

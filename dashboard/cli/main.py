@@ -83,7 +83,7 @@ def with_verb(arguments: Sequence[str]) -> list[str]:
     """Return a command line with the verb that is meant where none stands: what is there to be opened is served.
 
     Raises:
-        UserError: it begins with a word that is not a verb, and nothing of that name is there.
+        UserError: it begins with a word that is neither a verb nor the name of a file or folder.
     """
     first = arguments[0] if arguments else ""
     if first in {"-h", "--help", "--version", *_OWN}:

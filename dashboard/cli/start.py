@@ -109,7 +109,7 @@ class Start:
 
     async def _keep_first_answers(self, app: "FastAPI") -> None:
         """See to it that the next start of this installation has what this one could not give at once."""
-        # What other distributions bring may change without them being installed anew.
+        # What other distributions bring may change without them being installed again.
         first = None if app.state.has_plugins else await ask_for(app, self._access, app.state.scripts, self._first)
         if first is None:
             self._kept.forget()

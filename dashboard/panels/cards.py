@@ -295,16 +295,16 @@ class CardGrid:
             order = [one["of"]["name"] for one in before]
             if order != [group.name for group in groups] or mounted["notice"] != wanted["notice"]:
                 return self._sections(groups, snapshot, view), style, same, wanted, error
-            anew: dict[str, Any] = {}
+            changed: dict[str, Any] = {}
             on = Shown(snapshot, view)
             for at, group in enumerate(groups):
                 if still_fits(before[at]["of"], now[at]["of"]):
                     now[at] = before[at]
                 else:
-                    anew[group.name] = self._section(group, on)
-            if not anew:
+                    changed[group.name] = self._section(group, on)
+            if not changed:
                 return no_update, no_update, same, no_update, error
-            return no_update, style, [anew.get(one["name"], no_update) for one in ids], wanted, error
+            return no_update, style, [changed.get(one["name"], no_update) for one in ids], wanted, error
 
     def _register_draw(
         self, app: Dash, live: Live, draw: Callable[[str, Draw], Any], depends: Callable[[str, Draw], object]

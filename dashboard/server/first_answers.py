@@ -33,7 +33,7 @@ _LAYOUT: Final = ("/_dash-layout", "/_dash-dependencies")
 _FILES: Final = re.compile(rb'<(?:script|link)[^>]* (?:src|href)="([^":]+)"')
 _TITLE: Final = re.compile(rb"<title>.*?</title>", re.DOTALL)
 _OF_ONE_PAGE: Final = re.compile(rb'"end_id":"[^"]*"')
-"""What Dash signs for every page anew, for callbacks that outlive their request; there are none."""
+"""What Dash signs again for every page, for callbacks that outlive their request; there are none."""
 _GUARDS: Final = frozenset({"content-security-policy", "x-content-type-options", "referrer-policy", "content-length"})
 """Headers of a kept answer that `Guard` and `Response` give it again."""
 _MOST_KEPT: Final = 8
@@ -183,13 +183,13 @@ def installation_key(prefix: str, environment: Mapping[str, str] = os.environ, p
     """Return what changes whenever a page of the installation may: a hash of names and times of modules and packages.
 
     Nothing is read but folders: a start has no time for more. In an environment, each distribution has a folder
-    ``*.dist-info`` that is made anew with it.
+    ``*.dist-info`` that is made again with it.
     """
     parts: list[str] = [sys.version, prefix, environment.get("STEPSCOPE_PAGE", ""), environment.get(SWITCH, "")]
     for place in sys.path:
         with contextlib.suppress(OSError), os.scandir(place or os.curdir) as entries:
             parts += sorted(_named(entry) for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
-    for folder in ("dashboard", "profiler", "summary"):
+    for folder in ("dashboard", "debug", "profiler", "summary"):
         parts += sorted(_modules(str(package / folder)))
     return _digest(part.encode("utf-8", "surrogateescape") for part in parts).hex()
 

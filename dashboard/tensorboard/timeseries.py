@@ -34,7 +34,7 @@ MOST_REQUESTS: Final = 1_000
 MOST_POINTS: Final = 10_000_000
 """Of one answer, which is some 60 bytes each; a histogram counts as `POINTS_A_HISTOGRAM`."""
 MOST_KEPT: Final = 1_000_000
-"""Points of answers that are kept to be repeated; what is beyond is written anew."""
+"""Points of answers that are kept to be repeated; what is beyond is written again."""
 POINTS_A_HISTOGRAM: Final = 30
 
 Requests = Annotated[str, Query(max_length=LARGEST_BODY, description="A JSON list of plugin, tag, run and sample.")]

@@ -74,7 +74,7 @@ _HOST_COMMUNICATION: Final = re.compile(
     rf"_?(Host)?(Send|Recv)(Tensor)?$|dist\.{_COLLECTIVE}",
 )
 _DEVICE_COMMUNICATION: Final = re.compile(r"nccl|rccl|oneccl|void\s+(nccl|rccl)|.*ncclDev(Kernel|Func)")
-_SYNCHRONISATION: Final = re.compile(r"(cuda|cu|hip)\w*(Synchronize|StreamWaitEvent|EventQuery|StreamQuery)", re.I)
+_SYNCHRONIZATION: Final = re.compile(r"(cuda|cu|hip)\w*(Synchronize|StreamWaitEvent|EventQuery|StreamQuery)", re.I)
 _MEMSET: Final = re.compile(r"memset", re.I)
 _MEMCPY: Final = re.compile(r"memcpy", re.I)
 _DMA: Final = re.compile(r"dma", re.I)
@@ -142,7 +142,7 @@ def _by_name(kind: Kind, name: str, lane: LaneKind) -> Kind:
             return "memcpy"
         return "communication" if _DEVICE_COMMUNICATION.match(name) else kind
     if kind == "runtime":
-        return "synchronization" if _SYNCHRONISATION.match(name) else kind
+        return "synchronization" if _SYNCHRONIZATION.match(name) else kind
     if kind in ("operator", "annotation"):
         if _STEP_NAME.fullmatch(name):
             return "annotation"

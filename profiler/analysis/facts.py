@@ -279,7 +279,7 @@ def facts_of(trace: Trace | Facts) -> Facts:
 
 
 def share(part: float, whole: float) -> float:
-    """``part / whole``, NaN where there is no whole."""
+    """``part / whole``, NaN where the whole is 0."""
     return part / whole if whole else math.nan
 
 

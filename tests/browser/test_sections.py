@@ -69,7 +69,7 @@ def test_what_people_look_at_first_is_open_and_layers_are_sections_within_a_clos
     expect(keys(page, "model.layers.10")).to_have_count(3)
     expect(keys(page, "model.layers.10").first).to_have_class(re.compile(r"\bdrawn\b"))
     expect(page).to_have_url(re.compile("scalars.open=model.layers&scalars.open=model.layers.10"))
-    # Nothing else was mounted anew.
+    # Nothing else was mounted again.
     assert card.evaluate("card => card.same")
 
     page.reload()

@@ -396,7 +396,14 @@ def test_an_export_of_too_much_says_what_to_do(client: TestClient, monkeypatch: 
 
 @pytest.mark.peers
 @pytest.mark.parametrize(
-    "name", ["hta/a100_rank0_108936_events.json.gz", "timeline/gen2_0.step_stats.pb", "tensorflow1/rm_4.pb"]
+    "name",
+    [
+        "hta/a100_rank0_108936_events.json.gz",
+        "timeline/gen2_0.step_stats.pb",
+        "tensorflow1/rm_4.pb",
+        "pack/kineto/rank-0.json.gz",
+        "pack/torch_profiler/cpu.pt.trace.json.gz",
+    ],
 )
 def test_a_window_of_other_tools_traces_survives_its_export(
     peer: Callable[[str], Path], tmp_path: Path, name: str

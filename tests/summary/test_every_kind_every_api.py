@@ -461,7 +461,7 @@ def frames(encoded: bytes) -> list[Any]:
 
 
 def sound(encoded: bytes) -> tuple[int, list[Any]]:
-    """Frames a second, and the samples of each frame."""
+    """Frames per second, and the samples of each frame."""
     with wave.open(io.BytesIO(encoded)) as reader:
         assert reader.getsampwidth() == 2
         samples = np.frombuffer(reader.readframes(reader.getnframes()), "<i2").reshape(-1, reader.getnchannels())

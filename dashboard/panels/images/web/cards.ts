@@ -69,7 +69,7 @@ function showSamples(card: Card): void {
   sampleAt.textContent = `sample ${sample} of ${most}`;
 }
 
-/** Builds the inside of a card anew. */
+/** Builds the inside of a card again. */
 function build(card: Card, body: HTMLElement, group: CardData["group"]): Parts {
   gallery.tilesOf(card).forEach(drop);
   const turn = (title: string, text: string, by: number) => {

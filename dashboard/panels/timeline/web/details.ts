@@ -1,4 +1,4 @@
-/** What stands in words: the drawer about the selected slice, and the box beside the mouse. */
+/** Details: the drawer about the selected slice, and the box beside the mouse. */
 import { durationText, exactDurationText, integer } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
