@@ -161,7 +161,7 @@ def test_the_map_is_zoomed_searched_and_sorted(open_debugger: Callable[[str], Pa
     page.mouse.up()
     wait_for_fact(page, "steps", [4, 8])
     wait_for_fact(page, "rows", [1, 4])
-    page.wait_for_url(re.compile("debugger.steps=40(:|%3A)70"))
+    page.wait_for_url(re.compile("debugger.steps=40(:|%3A)7"))
     page.keyboard.press("0")
     wait_for_fact(page, "steps", [0, 12])
     page.get_by_role("searchbox", name="Search tensors").fill("weight")
