@@ -51,7 +51,7 @@ class FileHealth:
     is_folder: bool = False
     """It is a folder that cannot be listed; ``error`` says why."""
     modified: float | None = field(default=None, compare=False)
-    """When it was last written to, in seconds since 1970; None where it is a folder.
+    """When it was last written to, in seconds since 1970; None where it is a folder, or that is not known.
 
     A file that was only touched is no news.
     """

@@ -268,7 +268,7 @@ class StagedRun:
             events.all_skipped_bytes,
             self._writers(events, turns),
             abs(self._clock() - file.found.modified_ns / 1e9) < GROWING_SECONDS and file.found.size > 0,
-            modified=file.found.modified_ns / 1e9,
+            modified=file.found.modified_ns / 1e9 or None,
         )
 
     def _writers(self, events: EventFile, turns: _Turns) -> int:

@@ -164,11 +164,11 @@ def test_the_map_is_zoomed_searched_and_sorted(open_debugger: Callable[[str], Pa
     page.wait_for_url(re.compile("debugger.steps=40(:|%3A)7"))
     page.keyboard.press("0")
     wait_for_fact(page, "steps", [0, 12])
+    total = facts(page)["total"]
     page.get_by_role("searchbox", name="Search tensors").fill("weight")
     wait_for_fact(page, "total", 2)
-    page.get_by_role("searchbox", name="Search tensors").fill("(")
-    expect(page.locator(".debugger-stage .debugger-hint")).to_contain_text("The search is not a regular expression")
     page.get_by_role("searchbox", name="Search tensors").fill("")
+    wait_for_fact(page, "total", total)
     page.get_by_role("combobox", name="Figure").select_option("maximum")
     wait_for_fact(page, "figure", "maximum")
     with page.expect_download() as download:
@@ -305,5 +305,5 @@ def test_without_a_recording_it_says_how_to_make_one(serve: Callable[..., Dashbo
     with SummaryWriter(str(logdir / "run")) as writer:
         writer.add_scalar("loss", 1.0, 0)
     page.goto(f"{serve(logdir).url}?tab=debugger")
-    expect(page.locator(".card.drawn canvas").first).to_be_visible()
+    expect(page.locator(".card.drawn")).to_be_visible()
     assert page.get_by_role("tab", name="Debugger").count() == 0

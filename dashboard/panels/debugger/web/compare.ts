@@ -105,7 +105,11 @@ export class CompareView implements SubView {
     const heads = ["Tensor", "Phase", "First at step", "Figure", "Here", "There", "Differs by", "At most", "Of values"];
     const rows = found.differences.map((row, at) => this.#row(row, at));
     this.element.replaceChildren(
-      make("h2", { className: found.total || !found.compared ? "bad" : "good", role: "status" }, found.sentence),
+      make(
+        "div",
+        { role: "status" },
+        make("h2", { className: found.total || !found.compared ? "bad" : "good" }, found.sentence),
+      ),
       make(
         "p",
         { className: "debugger-kind" },
