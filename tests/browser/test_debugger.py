@@ -296,8 +296,9 @@ def test_nothing_is_wider_than_a_phone(open_debugger: Callable[[str], Page]) -> 
         page = open_debugger(f"debugger.view={name}&debugger.tensor=1&debugger.at=41&debugger.other=other|recording")
         page.set_viewport_size({"width": 390, "height": 844})
         wait_for_fact(page, "page", name)
-        panel = page.locator("#panel")
-        assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth"), name
+        page.wait_for_function(
+            "() => (({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.getElementById('panel'))"
+        )
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
