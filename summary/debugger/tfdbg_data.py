@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.code_files import own_frame
 from stepscope.summary.debugger.dump_contents import DumpContents
+from stepscope.summary.debugger.eager_links import EagerLinks, output_devices
 from stepscope.summary.debugger.events import EagerPlace, GraphPlace
 from stepscope.summary.debugger.figures import debug_tensor, dtype_name, figures_of_debug_tensor, figures_of_values
 from stepscope.summary.debugger.graphs import operation_and_slot
@@ -26,6 +27,7 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 _LARGEST_SOURCES: Final = 64 << 20
 """Characters of code that `TfdbgData.sources` holds; further files are without lines."""
 _READ_AT_ONCE: Final = 1_000
+_MOST_CONSUMERS: Final = 1_000
 
 
 class _Order(NamedTuple):
@@ -133,9 +135,10 @@ class TfdbgData:
         places = all_places[order.rows[first_rows]].tolist()
         numbers = {dump.places[place]: number for number, place in enumerate(places)}
         names = _Names(dump)
-        return [self._tensor(place, numbers, names) for place in places]
+        firsts = first_rows.tolist()
+        return [self._tensor(place, first, numbers, names) for place, first in zip(places, firsts, strict=True)]
 
-    def _tensor(self, place: int, numbers: dict[Any, int], names: "_Names") -> WatchedTensor:
+    def _tensor(self, place: int, first: int, numbers: dict[Any, int], names: "_Names") -> WatchedTensor:
         dump = self._dump
         where = dump.places[place]
         dtype, shape = dump.places.first[place]
@@ -148,6 +151,9 @@ class TfdbgData:
                 dtype=dtype,
                 shape=shape,
                 stack=where.stack,
+                inputs=tuple(
+                    dict.fromkeys(int(self._order.tensors[n]) for n in self.made_of(first) or () if n is not None)
+                ),
             )
         operation = dump.graphs.operation(where.graph_id, where.operation)
         inputs = () if operation is None else tuple(map(operation_and_slot, operation.inputs))
@@ -169,6 +175,62 @@ class TfdbgData:
         operation = self._dump.graphs.operation(place.graph_id, place.operation)
         return None if operation is None else operation.stack
 
+    @cached_property
+    def _links(self) -> EagerLinks:
+        return EagerLinks(self._dump.execution_columns)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int32]:
+        """Of each output, and behind them of each trace, the number of the observation."""
+        rows = self._order.rows
+        found = np.empty(len(rows), np.int32)
+        found[rows] = np.arange(len(rows), dtype=np.int32)
+        return found
+
+    def _output(self, number: int) -> int | None:
+        """Return which output of an execution an observation is; None for a trace."""
+        row = int(self._order.rows[number])
+        return row if row < len(self._dump.execution_columns.places) else None
+
+    def made_of(self, number: int) -> Sequence[int | None] | None:
+        """Return the observations that an execution took, None for a value that is no output of any; None of a trace,
+        which only the graph tells.
+        """
+        output = self._output(number)
+        if output is None:
+            return None
+        return [None if taken is None else int(self._numbers[taken]) for taken in self._links.made_of(output)]
+
+    def made_into(self, number: int) -> Sequence[int] | None:
+        """Return the observations that executions made which took one, the first of very many; None of a trace."""
+        output = self._output(number)
+        if output is None:
+            return None
+        return [int(self._numbers[made]) for made in self._links.made_into(output, _MOST_CONSUMERS)]
+
+    @property
+    def devices(self) -> Sequence[str]:
+        """The names of devices; "" where it is not known."""
+        return self._devices[0]
+
+    @cached_property
+    def _devices(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+        """The names, and of each observation the place of its own among them."""
+        executions, all_traces = self._dump.execution_columns, self._dump.trace_columns
+        known = self._dump.graphs.devices
+        names: dict[str, int] = {"": 0}
+
+        def place(name: str) -> int:
+            return names.setdefault(readable_name(name), len(names))
+
+        distinct, inverse = np.unique(output_devices(executions), return_inverse=True)
+        parts = [np.array([place(known.get(device, "")) for device in distinct.tolist()], np.int32)[inverse]]
+        parts.extend(
+            np.array([place(name) for name in list(traces.device_names)] or [0], np.int32)[traces.devices]
+            for traces in all_traces
+        )
+        return tuple(names), np.concatenate(parts)[self._order.rows]
+
     def observations(self, begin: int, end: int) -> Observations:
         """Return a stretch of them, in order.
 
@@ -185,7 +247,12 @@ class TfdbgData:
         except PayloadError as error:
             raise OSError(str(error)) from error
         return Observations(
-            order.tensors[stretch], order.steps[stretch], order.wall_times[stretch], figures, order.bad[stretch]
+            order.tensors[stretch],
+            order.steps[stretch],
+            order.wall_times[stretch],
+            figures,
+            order.bad[stretch],
+            self._devices[1][stretch],
         )
 
     def value(self, number: int) -> NDArray[np.generic] | None:
