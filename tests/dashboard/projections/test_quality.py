@@ -99,8 +99,8 @@ def test_each_point_is_rated_as_by_sorting(cosine: bool, seed: int, n: int, k: i
     points = generator.normal(size=(n, 4)).astype(np.float32)
     picture = generator.normal(size=(n, 2)).astype(np.float32)
     # Which of two is nearer is not for single precision to say where they are as far to its last digits.
-    for values, by_angle in ((points, cosine), (picture, False)):
-        assume(np.diff(np.sort(distances(values, by_angle), axis=1)[:, : n - 1], axis=1).min(initial=1) > 1e-5)
+    for each, by_angle in ((points, cosine), (picture, False)):
+        assume(np.diff(np.sort(distances(each, by_angle), axis=1)[:, : n - 1], axis=1).min(initial=1) > 1e-5)
     k = min(k, (n - 1) // 2)
     found = quality(points, picture, k, metric="cosine" if cosine else "euclidean")
     for name, values in by_hand(points, picture, k, cosine).items():
