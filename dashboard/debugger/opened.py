@@ -13,18 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.debugger.filters import ObservationFilter, TensorFilter, matching, passing
-from stepscope.dashboard.debugger.heat import Matrix, matrix_of
+from stepscope.dashboard.debugger.heat import Matrix, bytes_of_matrix, matrix_of
 from stepscope.dashboard.debugger.index import CHUNK, Index, index_of
+from stepscope.dashboard.debugger.matrices import MatrixCache
 from stepscope.dashboard.server.work import held
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.model import DebugData, Figure, Observations, WatchedTensor
 
 T = TypeVar("T")
 
-MOST_CHUNKS: Final = 32
+MOST_CHUNKS: Final = 8
 """Chunks of observations that are kept, 2 MB each."""
-MOST_MATRICES: Final = 3
-"""Figures of one recording whose matrix is kept, 36 MB each at most."""
 MOST_KEPT: Final = 64
 MOST_BACK: Final = 64
 """Chunks that are read backwards to find what a tensor was before."""
@@ -46,9 +45,12 @@ class OpenedDebug:
     Args:
         data: the recording.
         known: the same recording when it was shorter, of which what was worked out is continued.
+        matrices: where figures over all steps are kept; those of other recordings may be there too.
     """
 
-    def __init__(self, data: DebugData, known: "OpenedDebug | None" = None) -> None:
+    def __init__(
+        self, data: DebugData, known: "OpenedDebug | None" = None, matrices: MatrixCache | None = None
+    ) -> None:
         self.data: Final = data
         self._chunks: OrderedDict[int, Observations] = OrderedDict()
         self._chunks_lock = Lock()
@@ -57,20 +59,16 @@ class OpenedDebug:
         self.index: Final[Index] = index_of(
             self.read, data.observation_count, len(data.tensors), earlier.index if earlier else None
         )
-        self._matrices: OrderedDict[Figure, Matrix] = OrderedDict(earlier.matrices() if earlier else ())
+        self._matrices: Final = matrices or MatrixCache()
+        self._key: Final[object] = earlier._key if earlier else object()
+        """What stands for the recording, however long it is."""
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
 
     @property
     def bytes(self) -> int:
-        """An estimate of the memory that it holds at most."""
-        return sum(matrix.nbytes for matrix in self.matrices().values()) + MOST_CHUNKS * CHUNK * 128 + (
-            512 * len(self.data.tensors)
-        )  # fmt: skip
-
-    def matrices(self) -> dict[Figure, Matrix]:
-        """Return the figures that were worked out."""
-        with self._chunks_lock:
-            return dict(self._matrices)
+        """An estimate of the memory that it holds at most, besides matrices."""
+        chunks = min(MOST_CHUNKS * CHUNK, self.data.observation_count)
+        return 136 * chunks + 512 * len(self.data.tensors) + 8 * len(self.index.steps)
 
     def read(self, begin: int, end: int) -> Observations:
         """Return observations; those of whole chunks are kept for a while."""
@@ -102,14 +100,11 @@ class OpenedDebug:
     def matrix(self, figure: Figure) -> Matrix:
         """Return a figure of all tensors over all steps."""
         with held(self._lock):
-            known = self.matrices().get(figure)
+            known = self._matrices.get((self._key, figure))
             if known is None or known.observations != self.index.observations:
+                self._matrices.make_room(bytes_of_matrix(self.index))
                 known = matrix_of(figure, self.read, self.index, known)
-            with self._chunks_lock:
-                self._matrices[figure] = known
-                self._matrices.move_to_end(figure)
-                while len(self._matrices) > MOST_MATRICES:
-                    self._matrices.popitem(last=False)
+                self._matrices.put((self._key, figure), known)
             return known
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:

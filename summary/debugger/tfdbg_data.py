@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.code_files import own_frame
 from stepscope.summary.debugger.dump_contents import DumpContents
+from stepscope.summary.debugger.dump_order import DumpOrder
 from stepscope.summary.debugger.events import EagerPlace, GraphPlace
 from stepscope.summary.debugger.figures import debug_tensor, dtype_name, figures_of_debug_tensor, figures_of_values
 from stepscope.summary.debugger.graphs import operation_and_slot
@@ -26,17 +27,6 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 _LARGEST_SOURCES: Final = 64 << 20
 """Characters of code that `TfdbgData.sources` holds; further files are without lines."""
 _READ_AT_ONCE: Final = 1_000
-
-
-class _Order(NamedTuple):
-    """All observations in order, as parallel columns."""
-
-    rows: NDArray[np.int64]
-    """First the outputs of executions are counted, then traces."""
-    wall_times: NDArray[np.float64]
-    tensors: NDArray[np.int32]
-    steps: NDArray[np.int64]
-    bad: NDArray[np.bool_]
 
 
 class TfdbgData:
@@ -76,7 +66,7 @@ class TfdbgData:
     @property
     def observation_count(self) -> int:
         """How many values came by."""
-        return len(self._order.rows)
+        return len(self._order)
 
     @property
     def alerts(self) -> Sequence[Alert]:
@@ -107,30 +97,15 @@ class TfdbgData:
         return found
 
     @cached_property
-    def _order(self) -> _Order:
+    def _order(self) -> DumpOrder:
         dump = self._dump
-        executions = dump.execution_columns
-        ends = executions.output_ends
-        outputs = np.repeat(executions.wall_times, np.diff(ends, prepend=0))
-        wall_times = np.concatenate([outputs, *(columns.wall_times for columns in dump.trace_columns)])
-        places = np.concatenate([executions.places, *(columns.places for columns in dump.trace_columns)])
-        bad = np.concatenate([executions.bad, *(columns.bad for columns in dump.trace_columns)])
-        rows = np.argsort(wall_times, kind="stable")
-        named = self._name_of_place[places[rows]]
-        _, first_rows, inverse = np.unique(named, return_index=True, return_inverse=True)
-        ranks = np.empty(len(first_rows), np.int32)
-        ranks[np.argsort(first_rows, kind="stable")] = np.arange(len(first_rows))
-        tensors = ranks[inverse]
-        return _Order(rows, wall_times[rows], tensors, _times_before(tensors), bad[rows])
+        return DumpOrder(dump.execution_columns, dump.trace_columns, self._name_of_place)
 
     @cached_property
     def tensors(self) -> Sequence[WatchedTensor]:
         """All places, in the order in which values first came by."""
         dump = self._dump
-        order = self._order
-        all_places = np.concatenate([dump.execution_columns.places, *(each.places for each in dump.trace_columns)])
-        _, first_rows = np.unique(order.tensors, return_index=True)
-        places = all_places[order.rows[first_rows]].tolist()
+        places = self._order.places_at(np.array(self._order.first_numbers, np.int64)).tolist()
         numbers = {dump.places[place]: number for number, place in enumerate(places)}
         names = _Names(dump)
         return [self._tensor(place, numbers, names) for place in places]
@@ -176,16 +151,20 @@ class TfdbgData:
             OSError: the files cannot be read.
         """
         order = self._order
-        begin, end, _ = slice(begin, end).indices(len(order.rows))
-        stretch = slice(begin, max(begin, end))
-        figures = np.full((len(order.rows[stretch]), len(FIGURES)), np.nan)
+        begin, end, _ = slice(begin, end).indices(len(order))
+        numbers = np.arange(begin, max(begin, end))
+        figures = np.full((len(numbers), len(FIGURES)), np.nan)
         try:
-            for at, mode, tensor in self._tensors_of(order.rows[stretch]):
+            for at, mode, tensor in self._tensors_of(order.rows(numbers)):
                 figures[at] = _figures(mode, tensor)
         except PayloadError as error:
             raise OSError(str(error)) from error
         return Observations(
-            order.tensors[stretch], order.steps[stretch], order.wall_times[stretch], figures, order.bad[stretch]
+            order.tensors_at(numbers),
+            order.steps_at(numbers),
+            order.wall_times_at(numbers),
+            figures,
+            order.bad_at(numbers),
         )
 
     def value(self, number: int) -> NDArray[np.generic] | None:
@@ -194,9 +173,9 @@ class TfdbgData:
         Raises:
             PayloadError: it is damaged.
         """
-        rows = self._order.rows[number : number + 1] if number >= 0 else self._order.rows[:0]
-        if not len(rows):
+        if not 0 <= number < self.observation_count:
             raise PayloadError(f"there is no observation {number}; there are {self.observation_count:,}")
+        rows = self._order.rows(np.array([number]))
         for _, mode, tensor in self._tensors_of(rows):
             if mode != tfdbg.FULL_TENSOR or tensor is None or tensor.dtype == types_pb2.DT_INVALID:
                 return None
@@ -316,17 +295,6 @@ def _parts(places: NDArray[np.intp], numbers: NDArray[Any]) -> Iterator[tuple[ND
     for begin in range(0, len(order), _READ_AT_ONCE):
         part = order[begin : begin + _READ_AT_ONCE]
         yield places[part], numbers[part]
-
-
-def _times_before(tensors: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return of each observation how often its tensor had come by before."""
-    order = np.argsort(tensors, kind="stable")
-    ordered = tensors[order]
-    begins = np.flatnonzero(np.diff(ordered, prepend=-1))
-    counts = np.diff(begins, append=len(ordered))
-    found = np.empty(len(tensors), np.int64)
-    found[order] = np.arange(len(ordered)) - np.repeat(begins, counts)
-    return found
 
 
 def _figures(mode: int, tensor: TensorProto | None) -> NDArray[np.float64]:
