@@ -1,4 +1,5 @@
 /** What both charts draw with: canvases, colors of the page and of rows, the scales of columns, and the tooltip. */
+import { integer } from "../../../web/core/numbers.ts";
 import { css, scaleOf as colorScale } from "../../../web/core/color.ts";
 import { make, runLabel, within as isWithin } from "../../../web/core/dom.ts";
 import { FINGER, isStill } from "../../../web/core/taps.ts";
@@ -140,7 +141,7 @@ export function showTip(row: Row, keys: string[], event: MouseEvent): void {
       { className: keys.includes(column.key) ? "on" : "" },
       make("th", {}, column.label),
       make("td", {}, row.several[column.key] || short(row.v[column.place])),
-      make("td", { className: "dim" }, step === null ? "" : `step ${step.toLocaleString("en-US")}`),
+      make("td", { className: "dim" }, step === null ? "" : `step ${integer(step)}`),
     );
   });
   const run = row.n > 1 ? `${row.id} (${row.n} sessions)` : row.id;
