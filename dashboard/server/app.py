@@ -32,6 +32,7 @@ from stepscope.dashboard.server.callbacks import CallbackGuard
 from stepscope.dashboard.server.compression import Compression
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.guard import Guard
+from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count
 from stepscope.dashboard.server.plugin_errors import PluginErrors
@@ -40,7 +41,7 @@ from stepscope.dashboard.tensorboard import core, other_kinds, runs
 from stepscope.dashboard.tensorboard.registry import PLUGINS
 from stepscope.dashboard.traces import capture, drop_route, live_tensors
 from stepscope.dashboard.traces.capture import CaptureRules
-from stepscope.plugins import GROUPS, found
+from stepscope.plugins import is_any_installed
 from stepscope.profiler.client import Address
 
 DATA_ROUTES: Final = (
@@ -82,23 +83,23 @@ def build_app(
     plugins = [panel for panel in panels if isinstance(panel, PluginPanel)]
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     for make_router in DATA_ROUTES:
-        server.include_router(make_router(live))
+        join(server, make_router(live))
     rules = CaptureRules.of(access.bound_host, captures)
-    server.include_router(capture.router(live, rules))
-    server.include_router(live_tensors.router(rules))
+    join(server, capture.router(live, rules))
+    join(server, live_tensors.router(rules))
     for panel in panels:
         routes = panel.router(live)
         if routes is not None:
-            server.include_router(routes, prefix=f"/api/{panel.name}", tags=[panel.name])
-    server.include_router(front.assets.router())
+            join(server, routes, f"/api/{panel.name}", (panel.name,))
+    join(server, front.assets.router())
     files = {panel.name: panel.files() for panel in plugins}
     brought = [one for one in files.values() if one is not None]
     sheet = icon_properties({panel.name: _icon(files[panel.name]) for panel in plugins})
-    server.include_router(plugin_router(brought, sheet))
+    join(server, plugin_router(brought, sheet))
     sheet_link = f'<link rel="stylesheet" href="{sheet_address(sheet)}">' if plugins else ""
     app = make_page(server, access, front.assets, live.title, sheet_link)
     told = [panel.told(files[panel.name]) for panel in plugins]
-    server.state.has_plugins = bool(told) or any(map(found, GROUPS))
+    server.state.has_plugins = bool(told) or is_any_installed()
     app.layout = layout.page(RUN_SETTINGS, panels, told if server.state.has_plugins else None)
     register_page(app, live, panels)
     if plugins:
