@@ -1,6 +1,5 @@
 """Builds the dashboard: one FastAPI application with the data routes and the Dash page."""
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -13,8 +12,9 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from stepscope.dashboard.page import layout
-from stepscope.dashboard.page.assets import ICONS, PageAssets
 from stepscope.dashboard.page.controls import panel_stores, setting_id
+from stepscope.dashboard.page.document import make_page
+from stepscope.dashboard.page.front import Front
 from stepscope.dashboard.page.health_badge import health_badge, register_progress
 from stepscope.dashboard.page.plugin_files import NO_ICON, PluginFiles, icon_properties, plugin_router, sheet_address
 from stepscope.dashboard.page.state import decode
@@ -34,7 +34,6 @@ from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.guard import Guard
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count
-from stepscope.dashboard.server.page_title import title_element
 from stepscope.dashboard.server.plugin_errors import PluginErrors
 from stepscope.dashboard.server.work import RequestAtHand, light
 from stepscope.dashboard.tensorboard import core, other_kinds, runs
@@ -60,36 +59,6 @@ EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
 LOCAL = Access()
 
-INDEX = """<!DOCTYPE html>
-<html lang="en">
-<head>
-{%metas%}
-{%title%}
-<link rel="icon" type="image/svg+xml" href="assets/favicon.svg">
-{%css%}
-<!-- page styles -->
-</head>
-<body>
-{%app_entry%}
-<footer>{%config%}{%scripts%}{%renderer%}<!-- page scripts --></footer>
-</body>
-</html>
-"""
-
-
-NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash_table/)[^"]*"></script>\n?')
-"""Of Dash: what browsers without modules would need (see web/core/old_generators.ts), and a table that no panel has."""
-
-
-class Page(Dash):  # type: ignore[misc]
-    """A Dash application without the scripts that its page does not need."""
-
-    def interpolate_index(self, **parts: str) -> str:
-        """Return the page's HTML."""
-        scripts = NEEDLESS_SCRIPTS.sub("", parts["scripts"])
-        html: str = super().interpolate_index(**parts | {"scripts": scripts, "title": title_element(self.title)})
-        return html
-
 
 def build_app(
     live: Live,
@@ -97,6 +66,7 @@ def build_app(
     access: Access = LOCAL,
     captures: Sequence[Address] = (),
     panels: Sequence[Panel] | None = None,
+    front: Front | None = None,
 ) -> FastAPI:
     """Return the whole server over one log directory.
 
@@ -105,7 +75,9 @@ def build_app(
         access: who may use it.
         captures: programs that pages may have recorded, beside those of this machine.
         panels: the tabs, in order; all that there are unless given.
+        front: what has answered for the page meanwhile, where there was something.
     """
+    front = Front(access, live.title) if front is None else front
     panels = all_panels() if panels is None else panels
     plugins = [panel for panel in panels if isinstance(panel, PluginPanel)]
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
@@ -118,31 +90,13 @@ def build_app(
         routes = panel.router(live)
         if routes is not None:
             server.include_router(routes, prefix=f"/api/{panel.name}", tags=[panel.name])
-    assets = PageAssets()
-    server.include_router(assets.router())
+    server.include_router(front.assets.router())
     files = {panel.name: panel.files() for panel in plugins}
     brought = [one for one in files.values() if one is not None]
     sheet = icon_properties({panel.name: _icon(files[panel.name]) for panel in plugins})
     server.include_router(plugin_router(brought, sheet))
-    head = f'{assets.head}\n<link rel="stylesheet" href="{sheet_address(sheet)}">' if plugins else assets.head
-    app = Page(
-        "stepscope",
-        server=server,
-        backend="fastapi",
-        requests_pathname_prefix=f"{access.prefix}/",
-        routes_pathname_prefix="/",
-        assets_folder=str(ICONS),
-        title=live.title,
-        update_title="",
-        suppress_callback_exceptions=True,
-        index_string=INDEX.replace("<!-- page styles -->", head).replace("<!-- page scripts -->", assets.foot),
-        include_assets_files=False,
-        serve_locally=True,
-        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
-        add_log_handler=False,
-    )
-    # The page starts it, once its callbacks are there.
-    app.renderer = ""
+    sheet_link = f'<link rel="stylesheet" href="{sheet_address(sheet)}">' if plugins else ""
+    app = make_page(server, access, front.assets, live.title, sheet_link)
     told = [panel.told(files[panel.name]) for panel in plugins]
     server.state.has_plugins = bool(told) or any(map(found, GROUPS))
     app.layout = layout.page(RUN_SETTINGS, panels, told if server.state.has_plugins else None)
@@ -157,7 +111,7 @@ def build_app(
     if plugins:
         server.add_middleware(PluginErrors, reports={f"/api/{panel.name}/": panel.report for panel in plugins})
     server.add_middleware(RequestAtHand)
-    server.add_middleware(Compression)
+    server.add_middleware(Compression, suites=front.suites)
     # The last is the first that a request meets.
     server.state.scripts = app.csp_hashes()
     policy = page_policy(access.frames, server.state.scripts)
