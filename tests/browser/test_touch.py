@@ -1,4 +1,4 @@
-"""Charts under a finger: a tap shows what lies there, a second one acts or closes, and a finger that moves up scrolls."""
+"""Charts under a finger: a tap shows what lies there, a second one acts or closes; a finger that moves up scrolls."""
 
 import re
 from collections.abc import Callable

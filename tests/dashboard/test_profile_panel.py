@@ -569,6 +569,23 @@ def test_the_overview_says_what_the_analyses_say() -> None:
     assert "Not shown as stored" not in words(page)
 
 
+def test_each_figure_of_the_overview_says_what_it_is_a_share_of_and_what_it_means() -> None:
+    shown = page_content(requested("overview"), analyzed_of(tiny()), [], "light")
+    tiles = [tile for tile in find(shown, html.Div) if getattr(tile, "className", "") == "profile-tile"]
+    about = {tile.children[0].children: (tile.children[2].children, tile.title) for tile in tiles}
+    meanings = {row["name"]: row["meaning"] for row in report.table(tiny(), "overview").to_dicts()}
+    assert len(about) >= 4
+    assert all(of and title.endswith(".") for of, title in about.values())
+    assert about["GPU utilization"][1][1:-1] == meanings["gpu_utilization"][1:]
+
+
+def test_the_steps_of_the_input_page_have_a_legend() -> None:
+    shown = page_content(requested("input"), analyzed_of(tiny()), [*tables(tiny(), "input").values()], "light")
+    graphs = [graph for graph in find(shown, Graph) if graph.id["chart"] == "steps"]
+    assert [graph.figure["layout"]["showlegend"] for graph in graphs] == [True]
+    assert all(trace["name"] for trace in graphs[0].figure["data"])
+
+
 def test_losses_are_counted_and_explained() -> None:
     lost = trace(operator("a", 0, 10), {"ph": "f", "id": 3, "name": "x", "cat": "y", "pid": 100, "tid": 1, "ts": 5})
     page = words(page_content(requested("overview"), analyzed_of(lost), [], "light"))

@@ -9,7 +9,7 @@ interface Click {
   points: { customdata?: [range?: string, slice?: string] }[];
 }
 
-/** Charts that are listened to; Plotly gives a chart that it makes anew another `on`. */
+/** Charts that are listened to; Plotly gives a chart that it makes again another `on`. */
 const known = new WeakMap<Plot, Plot["on"]>();
 /** The point that the last tap showed. */
 let tapped = "";
