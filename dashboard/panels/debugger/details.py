@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
+from stepscope.dashboard.debugger.graph_places import graph_for
 from stepscope.dashboard.debugger.lines import code_of, source_of
 from stepscope.dashboard.debugger.opened import Link, OpenedDebug
-from stepscope.dashboard.graphs.sources import graph_sources
 from stepscope.dashboard.panels.debugger.facts import (
     code_line,
     figure_of,
@@ -23,7 +23,7 @@ AROUND: Final = 4
 """Lines of code before and after one."""
 
 
-def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str, kind: str) -> ObservationDetails:
+def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str) -> ObservationDetails:
     """Return all that is known of an observation."""
     data = opened.data
     observed = opened.one(number)
@@ -33,8 +33,7 @@ def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str, k
     inputs = _related(opened, opened.made_of(number))
     consumers = _related(opened, opened.made_into(number))
     bad = [each["observation"] for each in inputs if each["health"] not in (None, "good")]
-    node = (tensor.name.rpartition(":")[0] or tensor.name) if kind == "tfdbg" else tensor.module
-    graphs = [graph for graph in graph_sources(snapshot) if graph.run == run] or list(graph_sources(snapshot))
+    graph = None if tensor.phase == "eager" else graph_for(snapshot, run)
     return {
         "number": number,
         "tensor": tensor_facts(data.tensors, tensor_number),
@@ -56,8 +55,7 @@ def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str, k
         "following": opened.following([tensor_number], number).get(tensor_number),
         "verdict": _verdict(inputs, health_of(observed, 0), knows_all=opened.knows_inputs(number)),
         "has_value": data.value(number) is not None,
-        "node": node,
-        "graph": graphs[0].id if graphs and node else "",
+        "graph": "" if graph is None else graph.id,
     }
 
 

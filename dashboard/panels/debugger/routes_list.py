@@ -8,11 +8,19 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from numpy.typing import NDArray
 
 from stepscope.dashboard.debugger.filters import ObservationFilter
+from stepscope.dashboard.debugger.graph_places import graph_for, place_of
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.debugger.values import shown_value
+from stepscope.dashboard.graphs.sources import GraphCache, GraphUnavailableError
 from stepscope.dashboard.panels.debugger.details import details_of
 from stepscope.dashboard.panels.debugger.facts import observation_row
-from stepscope.dashboard.panels.debugger.messages import MOST_ROWS, ObservationPage, ObservationPlace, ValueAnswer
+from stepscope.dashboard.panels.debugger.messages import (
+    MOST_ROWS,
+    GraphPlace,
+    ObservationPage,
+    ObservationPlace,
+    ValueAnswer,
+)
 from stepscope.dashboard.panels.debugger.requests import (
     DebugRequests,
     ObservationNumber,
@@ -46,8 +54,8 @@ def make_router(live: Live) -> APIRouter:
     ) -> Response:
         """Return some of the observations that pass a filter, in order.
 
-        A search that is no regular expression is no error of the caller, who may still be typing it: the answer is
-        then ``{"search_problem": <sentence>}`` and none.
+        A search that is not a valid regular expression is no error of the caller, who may still be typing it: the
+        answer is then none, with the sentence that says so.
         """
         opened = requests.opened(recording)
         try:
@@ -86,9 +94,28 @@ def make_router(live: Live) -> APIRouter:
         opened = requests.opened(recording)
         check_number(opened, number)
         try:
-            return json_answer(request, details_of(opened, number, live.snapshot(), source.run, source.kind))
+            return json_answer(request, details_of(opened, number, live.snapshot(), source.run))
         except PayloadError as error:
             raise HTTPException(422, f"This value cannot be read: {error}") from error
+
+    @router.get("/graph_place")
+    def graph_place(request: Request, recording: RecordingId, number: ObservationNumber) -> Response:
+        """Return the operation of a graph of the log directory that made an observation, else its module."""
+        source = requests.source(recording)
+        opened = requests.opened(recording)
+        check_number(opened, number)
+        tensor = opened.data.tensors[int(opened.one(number).tensors[0])]
+        graph = graph_for(live.snapshot(), source.run)
+        if graph is None:
+            raise HTTPException(404, "The log directory has no graph.")
+        try:
+            node = place_of(live.shared(GraphCache).get(graph).tree(None), tensor)
+        except GraphUnavailableError as error:
+            raise HTTPException(422, str(error)) from error
+        what = f"module {tensor.module!r}" if tensor.module and tensor.phase != "graph" else f"node {tensor.name!r}"
+        problem = "" if node else f"The {graph.label} of {graph.run_title or graph.run} has no {what}."
+        answer: GraphPlace = {"graph": graph.id, "node": node, "problem": problem}
+        return json_answer(request, answer)
 
     @router.get("/value")
     def value(

@@ -243,7 +243,7 @@ def test_dumps_of_tensorflow_are_shown_in_the_same_form(tmp_path: Path, mode: tf
         )
 
 
-def test_a_search_that_is_no_regular_expression_is_answered_with_a_sentence(client: TestClient) -> None:
+def test_a_search_that_is_not_a_valid_regular_expression_is_answered_with_a_sentence(client: TestClient) -> None:
     found = ask(client, "observations", id=BAD, q="log(")
     sentence = "Not a regular expression: missing ) at position 4."
     assert found == {"search_problem": sentence, "total": 0, "offset": 0, "rows": []}

@@ -13,6 +13,7 @@ from stepscope.debug.verdict import first_bad
 from stepscope.summary.debugger.listing import dump_sources
 from stepscope.summary.debugger.model import COLUMN, Figure, Frame, SourceFile, WatchedTensor
 from stepscope.summary.debugger.tfdbg import NoDumpError, open_dump
+from stepscope.summary.debugger.tfdbg_data import TfdbgData
 from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 from stepscope.summary.logdir import open_logdir
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
@@ -233,6 +234,7 @@ def test_the_verdict_on_a_real_training_in_words(peer: Callable[[str], Path], mo
 def test_an_execution_knows_which_values_it_took_and_who_took_what_it_made(tmp_path: Path) -> None:
     write_eager(tmp_path)
     data = open_dump(tmp_path).data()
+    assert isinstance(data, TfdbgData)
     names = [tensor.name for tensor in data.tensors]
     assert names == [
         f"{op} at eager.py:{line}" for op, line in zip(("Const", "Log", "Relu", "AddV2", "Neg"), "12231", strict=True)
@@ -279,6 +281,7 @@ def test_an_execution_knows_which_values_it_took_and_who_took_what_it_made(tmp_p
 def test_each_value_has_its_device(tmp_path: Path) -> None:
     write_eager(tmp_path / "eager")
     data = open_dump(tmp_path / "eager").data()
+    assert isinstance(data, TfdbgData)
     devices = data.observations(0, 11).devices
     assert devices is not None
     assert [data.devices[place].rpartition("device:")[2] for place in devices] == [
@@ -288,7 +291,8 @@ def test_each_value_has_its_device(tmp_path: Path) -> None:
     ]
     write_dump(tmp_path / "graphs")
     data = open_dump(tmp_path / "graphs").data()
-    assert data.observations(0, 6).devices is not None
-    assert list(data.devices) == ["", "/device:CPU:0"]
-    assert data.observations(2, 4).devices.tolist() == [1, 1]
+    assert isinstance(data, TfdbgData)
+    devices = data.observations(2, 4).devices
+    assert devices is not None
+    assert (list(data.devices), devices.tolist()) == (["", "/device:CPU:0"], [1, 1])
     assert [data.made_of(number) for number in range(3)] == [[None], None, None]

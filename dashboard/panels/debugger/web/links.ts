@@ -1,8 +1,10 @@
 /** Ways from what went wrong to where it was made, inside the panel and to the other panels. */
 import { profiledAtStep, showStep } from "../../../curves/web/profiled_steps.ts";
 import { rangeOf } from "../../../curves/web/trace_steps.ts";
+import { type Api, messageOf } from "../../../web/core/request.ts";
+import { say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
-import type { ObservationDetails } from "./messages.generated.ts";
+import type { GraphPlace } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 
 type Write = Parameters<Parameters<typeof view.update>[0]>[1];
@@ -80,8 +82,13 @@ export function toTimeline(run: string, step: number): (() => void) | null {
     });
 }
 
-/** The operation or the module in the Graph; null where the log directory has no graph. */
-export function toGraph({ graph, node }: ObservationDetails): (() => void) | null {
-  if (!graph || !node) return null;
-  return () => view.open("graph", { "graph.id": [graph], "graph.node": [node], "graph.search": [node] });
+/** The operation or the module in the Graph. */
+export async function toGraph(api: Api, id: string, number: number): Promise<void> {
+  try {
+    const { graph, node, problem } = await api.ask<GraphPlace>("graph_place", { id, number });
+    if (problem) say(problem);
+    else view.open("graph", { "graph.id": [graph], "graph.node": [node], "graph.search": [], "graph.function": [] });
+  } catch (error) {
+    say(messageOf(error));
+  }
 }

@@ -81,6 +81,16 @@ export interface Curve {
   first_bad: number | null;
 }
 
+/** How the elements of a tensor were spread at a step. */
+export interface SpreadAnswer {
+  step: number;
+  edges: number[];
+  counts: number[];
+  nan: number;
+  infinite: number;
+  missing: string;
+}
+
 /** Some of the observations that pass a filter. */
 export interface ObservationPage {
   search_problem: string;
@@ -113,8 +123,14 @@ export interface ObservationDetails {
   following: number | null;
   verdict: string;
   has_value: boolean;
-  node: string;
   graph: string;
+}
+
+/** Where in a graph a tensor is made. */
+export interface GraphPlace {
+  graph: string;
+  node: string;
+  problem: string;
 }
 
 /** A kept value. `slice`, `numbers`, `edges` and `counts` are places of columns in `arrays`. */

@@ -1,4 +1,5 @@
 /** Owns what the Debugger shows: which recording is open, and its sub-views. */
+import { know } from "../../../curves/web/profiled_steps.ts";
 import { make } from "../../../web/core/dom.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
@@ -80,6 +81,7 @@ export class DebuggerPanel {
         this.api.ask<Recordings>("recordings", {}),
       ]);
       if (this.#asked !== asked) return;
+      know();
       if (overview.problem) throw new Error(overview.problem);
       const { run, scalars: curves } = recordings.find(({ id }) => id === overview.id) ?? { run: "", scalars: false };
       this.#state = {
