@@ -50,10 +50,22 @@ class DumpOrder:
         """Return where values lie."""
         return numbers if self._rows is None else self._rows[numbers].astype(np.int64)
 
+    def output_numbers(self) -> NDArray[np.int32]:
+        """Return the number of each output of an execution."""
+        outputs = len(self._executions.places)
+        found: NDArray[np.int32] = np.empty(outputs, np.int32)
+        for numbers in _blocks(self._count):
+            rows = self.rows(numbers)
+            found[rows[rows < outputs]] = numbers[rows < outputs]
+        return found
+
+    def gather(self, numbers: Numbers, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return elements of columns: that of the executions' outputs, and behind it that of each host's traces."""
+        return _gathered(self.rows(numbers), parts)
+
     def places_at(self, numbers: Numbers) -> NDArray[np.int32]:
         """Return the places of `stepscope.summary.debugger.events.Places` where values came by."""
-        parts = (self._executions.places, *(columns.places for columns in self._traces))
-        return _gathered(self.rows(numbers), parts)
+        return self.gather(numbers, (self._executions.places, *(columns.places for columns in self._traces)))
 
     def tensors_at(self, numbers: Numbers) -> NDArray[np.int32]:
         """Return which tensors values are of: these are counted in the order of their first values."""
@@ -69,8 +81,7 @@ class DumpOrder:
 
     def bad_at(self, numbers: Numbers) -> NDArray[np.bool_]:
         """Return which are known to have an element that is not finite."""
-        parts = (self._executions.bad, *(columns.bad for columns in self._traces))
-        return _gathered(self.rows(numbers), parts)
+        return self.gather(numbers, (self._executions.bad, *(columns.bad for columns in self._traces)))
 
     def _wall_times(self, rows: Numbers) -> NDArray[np.float64]:
         outputs = len(self._executions.places)

@@ -1,7 +1,7 @@
 """A dump of TensorFlow's debugger as `DebugData`: places where values come by, and observations by wall time."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -13,6 +13,7 @@ from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.code_files import own_frame
 from stepscope.summary.debugger.dump_contents import DumpContents
 from stepscope.summary.debugger.dump_order import DumpOrder
+from stepscope.summary.debugger.eager_links import EagerLinks, output_devices
 from stepscope.summary.debugger.events import EagerPlace, GraphPlace
 from stepscope.summary.debugger.figures import debug_tensor, dtype_name, figures_of_debug_tensor, figures_of_values
 from stepscope.summary.debugger.graphs import operation_and_slot
@@ -27,6 +28,7 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 _LARGEST_SOURCES: Final = 64 << 20
 """Characters of code that `TfdbgData.sources` holds; further files are without lines."""
 _READ_AT_ONCE: Final = 1_000
+_MOST_CONSUMERS: Final = 1_000
 
 
 class TfdbgData:
@@ -105,16 +107,18 @@ class TfdbgData:
     def tensors(self) -> Sequence[WatchedTensor]:
         """All places, in the order in which values first came by."""
         dump = self._dump
-        places = self._order.places_at(np.array(self._order.first_numbers, np.int64)).tolist()
+        firsts = self._order.first_numbers
+        places = self._order.places_at(np.array(firsts, np.int64)).tolist()
         numbers = {dump.places[place]: number for number, place in enumerate(places)}
         names = _Names(dump)
-        return [self._tensor(place, numbers, names) for place in places]
+        return [self._tensor(place, first, numbers, names) for place, first in zip(places, firsts, strict=True)]
 
-    def _tensor(self, place: int, numbers: dict[Any, int], names: "_Names") -> WatchedTensor:
+    def _tensor(self, place: int, first: int, numbers: dict[Any, int], names: "_Names") -> WatchedTensor:
         dump = self._dump
         where = dump.places[place]
         dtype, shape = dump.places.first[place]
         if isinstance(where, EagerPlace):
+            taken_values = np.array([taken for taken in self.made_of(first) or () if taken is not None], np.int64)
             return WatchedTensor(
                 names.eager(where),
                 "eager",
@@ -123,6 +127,7 @@ class TfdbgData:
                 dtype=dtype,
                 shape=shape,
                 stack=where.stack,
+                inputs=tuple(dict.fromkeys(self._order.tensors_at(taken_values).tolist())),
             )
         operation = dump.graphs.operation(where.graph_id, where.operation)
         inputs = () if operation is None else tuple(map(operation_and_slot, operation.inputs))
@@ -143,6 +148,63 @@ class TfdbgData:
     def _stack_of_operation(self, place: GraphPlace) -> int | None:
         operation = self._dump.graphs.operation(place.graph_id, place.operation)
         return None if operation is None else operation.stack
+
+    @cached_property
+    def _links(self) -> EagerLinks:
+        return EagerLinks(self._dump.execution_columns)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int32]:
+        """Of each output the number of the observation."""
+        return self._order.output_numbers()
+
+    def _output(self, number: int) -> int | None:
+        """Return which output of an execution an observation is; None for a trace."""
+        row = int(self._order.rows(np.array([number]))[0])
+        return row if row < len(self._dump.execution_columns.places) else None
+
+    def made_of(self, number: int) -> Sequence[int | None] | None:
+        """Return the observations that an execution took, None for a value that is no output of any; None of a trace,
+        which only the graph tells.
+        """
+        output = self._output(number)
+        if output is None:
+            return None
+        return [None if taken is None else int(self._numbers[taken]) for taken in self._links.made_of(output)]
+
+    def made_into(self, number: int) -> Sequence[int] | None:
+        """Return the observations that executions made which took one, the first of very many; None of a trace."""
+        output = self._output(number)
+        if output is None:
+            return None
+        return [int(self._numbers[made]) for made in self._links.made_into(output, _MOST_CONSUMERS)]
+
+    @property
+    def devices(self) -> Sequence[str]:
+        """The names of devices; "" where it is not known."""
+        return self._devices[0]
+
+    @cached_property
+    def _devices(self) -> tuple[tuple[str, ...], tuple[NDArray[Any], ...]]:
+        """The names, and the places of their own among them: of outputs of executions, and of traces of each host."""
+        executions, all_traces = self._dump.execution_columns, self._dump.trace_columns
+        known = self._dump.graphs.devices
+        names: dict[str, int] = {"": 0}
+
+        def places(found: Iterable[str]) -> list[int]:
+            return [names.setdefault(readable_name(name), len(names)) for name in found] or [0]
+
+        distinct, inverse = np.unique(output_devices(executions), return_inverse=True)
+        tables = [
+            places(known.get(device, "") for device in distinct.tolist()),
+            *(places(traces.device_names) for traces in all_traces),
+        ]
+        columns: list[NDArray[Any]] = [inverse, *(traces.devices for traces in all_traces)]
+        # A dump has millions of values and few devices.
+        dtype = np.min_scalar_type(len(names))
+        return tuple(names), tuple(
+            np.array(table, dtype)[column] for table, column in zip(tables, columns, strict=True)
+        )
 
     def observations(self, begin: int, end: int) -> Observations:
         """Return a stretch of them, in order.
@@ -165,6 +227,7 @@ class TfdbgData:
             order.wall_times_at(numbers),
             figures,
             order.bad_at(numbers),
+            order.gather(numbers, self._devices[1]),
         )
 
     def value(self, number: int) -> NDArray[np.generic] | None:

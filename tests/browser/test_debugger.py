@@ -17,7 +17,7 @@ from stepscope.summary.debugger.model import COLUMN
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.browser.conftest import Dashboard
 from tests.dashboard.debugger.recorded import going_bad, many, write
-from tests.summary.debugger.dumps import write_dump
+from tests.summary.debugger.dumps import write_dump, write_eager
 
 pytestmark = pytest.mark.browser
 
@@ -214,6 +214,46 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     wait_for_fact(page, "selected", 59)
     page.keyboard.press("ArrowUp")
     wait_for_fact(page, "details", 58)
+
+
+def test_a_search_that_is_no_regular_expression_says_so_at_the_box(open_debugger: Callable[[str], Page]) -> None:
+    errors: list[str] = []
+    for name, label in (("execution", "Filter"), ("map", "Search tensors")):
+        page = open_debugger(f"debugger.view={name}")
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        field = page.get_by_role("searchbox", name=label)
+        alert = page.locator(".debugger-search-problem")
+        field.fill("log(")
+        expect(alert).to_have_text("Not a regular expression: missing ) at position 4.")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        field.fill("log")
+        expect(alert).to_be_hidden()
+        wait_for_fact(page, "total", 12 if name == "execution" else 1)
+    assert errors == []
+
+
+def test_executions_of_python_are_filtered_and_walked_up_with_one_key(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_eager(logdir / "dump")
+    page.goto(f"{serve(logdir).url}?tab=debugger&debugger.view=execution")
+    wait_for_fact(page, "total", 11)
+    page.get_by_role("combobox", name="Device").select_option(label="GPU:1")
+    wait_for_fact(page, "total", 3)
+    page.get_by_role("combobox", name="Operation").select_option(label="AddV2")
+    wait_for_fact(page, "total", 1)
+    page.get_by_role("combobox", name="Device").select_option(label="All devices")
+    wait_for_fact(page, "total", 3)
+    page.locator(".debugger-list").focus()
+    page.keyboard.press("End")
+    wait_for_fact(page, "details", 10)
+    expect(page.locator(".debugger-when")).to_contain_text("on CPU:0")
+    for number in (9, 8):
+        page.keyboard.press("u")
+        wait_for_fact(page, "details", number)
+    expect(page.locator(".debugger-said")).to_have_text("It made them itself: all that it was given is finite.")
+    wait_for_fact(page, "total", 11)
+    expect(page.locator(".debugger-related").first).to_contain_text("Neg at eager.py:1")
 
 
 def test_a_list_of_very_many_executions_is_read_where_it_is_looked_at(

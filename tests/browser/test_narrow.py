@@ -1,32 +1,19 @@
 """The frame in little room: on phones, in narrow windows, and with many tabs."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from docs.screenshots.make import READY
 from sample_logs.make import FOLDER
 from stepscope.dashboard.panels.registry import PANELS
-from tests.browser.conftest import PATIENCE_MS, Dashboard
+from tests.browser.conftest import Dashboard
 from tests.browser.test_frame import expect_curves, places_of_tabs, write_runs
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def phone(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
-    """A page as wide as a phone, under a finger; closed before its servers are stopped."""
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []
 
 
 def open_samples(page: Page, serve: Callable[..., Dashboard]) -> None:

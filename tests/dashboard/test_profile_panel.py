@@ -468,6 +468,8 @@ def test_the_roofline_has_durations_and_no_moments() -> None:
         (-1_500_000, "-1.5 ms"),
         (12_345_678_900, "12.35 s"),
         (4_321_000_000_000, "4,321 s"),
+        (999_949, "999.9 µs"),
+        (999_999, "1 ms"),
     ],
 )
 def test_durations_as_text(ns: float | None, text: str) -> None:
@@ -504,7 +506,7 @@ def test_numbers_as_text() -> None:
         "0",
         "1.23e-05",
         "0.5",
-        "1000",
+        "1,000",
         "1,234",
         "1.235 M",
         "3 T",

@@ -61,6 +61,8 @@ class Overview(TypedDict):
     phases: Sequence[Phase]
     operations: Sequence[Operation]
     modules: Sequence[str]
+    devices: Sequence[str]
+    """Those that are known."""
     figures: Sequence[Figure]
     """Those that were measured."""
     figure: Figure
@@ -162,6 +164,8 @@ class MapCell(TypedDict):
 class MapAnswer(TypedDict):
     """A part of the map. `worst`, `mean`, `bad`, `rows` and `steps` are places of columns in `arrays`."""
 
+    search_problem: str
+    """Why the search is no regular expression; all else is missing then."""
     figure: Figure
     total: int
     """Rows that pass the filter."""
@@ -229,6 +233,8 @@ class ObservationRow(TypedDict):
     op: str
     dtype: str
     shape: str
+    device: str
+    """Where the value was; empty where that is not known."""
     health: Health
     nan: Number
     infinite: Number
@@ -241,6 +247,8 @@ class ObservationRow(TypedDict):
 class ObservationPage(TypedDict):
     """Some of the observations that pass a filter."""
 
+    search_problem: str
+    """Why the search is no regular expression; there are none then."""
     total: int
     offset: int
     rows: Sequence[ObservationRow]
@@ -290,6 +298,7 @@ class ObservationDetails(TypedDict):
     tensor: TensorFacts
     step: int
     wall: Number
+    device: str
     health: Health
     figures: Sequence[FigureOf]
     stack: Sequence[CodeLine]

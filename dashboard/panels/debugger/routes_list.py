@@ -19,6 +19,7 @@ from stepscope.dashboard.panels.debugger.requests import (
     RecordingId,
     check_number,
     observation_filter,
+    search_problem,
 )
 from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.headers import attachment
@@ -43,13 +44,18 @@ def make_router(live: Live) -> APIRouter:
         offset: Annotated[int, Query(ge=0, lt=1 << 53)] = 0,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
     ) -> Response:
-        """Return some of the observations that pass a filter, in order."""
+        """Return some of the observations that pass a filter, in order.
+
+        A search that is no regular expression is no error of the caller, who may still be typing it: the answer is
+        then ``{"search_problem": <sentence>}`` and none.
+        """
         opened = requests.opened(recording)
         try:
             found = opened.page(wanted, offset, limit)
         except PatternError as error:
-            raise _not_searchable(error) from error
+            return json_answer(request, not_searchable(error))
         answer: ObservationPage = {
+            "search_problem": "",
             "total": found.total,
             "offset": offset,
             "rows": [
@@ -61,7 +67,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/place")
     def place(request: Request, recording: RecordingId, wanted: Wanted, number: ObservationNumber) -> Response:
-        """Return where an observation is among those that pass a filter."""
+        """Return where an observation is among those that pass a filter; none does that cannot be searched for."""
         opened = requests.opened(recording)
         check_number(opened, number)
         try:
@@ -69,8 +75,8 @@ def make_router(live: Live) -> APIRouter:
                 "place": opened.place(wanted, number),
                 "total": opened.page(wanted, 0, 1).total,
             }
-        except PatternError as error:
-            raise _not_searchable(error) from error
+        except PatternError:
+            answer = {"place": 0, "total": 0}
         return json_answer(request, answer)
 
     @router.get("/observation")
@@ -140,5 +146,6 @@ def _value(opened: OpenedDebug, number: int) -> NDArray[np.generic]:
     return found
 
 
-def _not_searchable(error: PatternError) -> HTTPException:
-    return HTTPException(422, f"The search is not a regular expression: {error}.")
+def not_searchable(error: PatternError) -> ObservationPage:
+    """Return what is answered where a search cannot be made."""
+    return {"search_problem": search_problem(error), "total": 0, "offset": 0, "rows": []}

@@ -9,10 +9,17 @@ from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.panels.debugger.map import Steps, curve_answer, map_answer
 from stepscope.dashboard.panels.debugger.messages import MOST_COLUMNS, MOST_LINES
 from stepscope.dashboard.panels.debugger.overview import measured, telling
-from stepscope.dashboard.panels.debugger.requests import DebugRequests, Name, RecordingId, SearchText, Step
+from stepscope.dashboard.panels.debugger.requests import (
+    DebugRequests,
+    Name,
+    RecordingId,
+    SearchText,
+    Step,
+    search_problem,
+)
 from stepscope.dashboard.panels.debugger.settings import Order
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from stepscope.summary.debugger.model import FIGURES, Figure
 from stepscope.summary.safe_regex import PatternError
 
@@ -43,7 +50,10 @@ def make_router(live: Live) -> APIRouter:
         lines: Annotated[int, Query(ge=1, le=MOST_LINES)] = 400,
         columns: Annotated[int, Query(ge=1, le=MOST_COLUMNS)] = 800,
     ) -> Response:
-        """Return a part of the map in no more lines and columns than are asked for, as packed columns."""
+        """Return a part of the map in no more lines and columns than are asked for, as packed columns.
+
+        Where the search is no regular expression it is JSON, ``{"search_problem": <sentence>}``.
+        """
         opened = requests.opened(recording)
         chosen = figure_named(opened, figure)
         try:
@@ -58,7 +68,7 @@ def make_router(live: Live) -> APIRouter:
                 columns,
             )
         except PatternError as error:
-            raise HTTPException(422, f"The search is not a regular expression: {error}.") from error
+            return json_answer(request, {"search_problem": search_problem(error)})
         return body_answer(request, body, "application/octet-stream")
 
     @router.get("/curve")

@@ -4,7 +4,7 @@ import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { toExecutionsOf, toGraph, toLine, toObservation, toRow, toScalars, toTimeline } from "./links.ts";
 import type { CodeLine, ObservationDetails, Related } from "./messages.generated.ts";
 import type { State } from "./state.ts";
-import { figureText, kindOf, short, shortPath } from "./texts.ts";
+import { deviceText, figureText, kindOf, short, shortPath } from "./texts.ts";
 import { ValueView } from "./value.ts";
 import { button, codeLink, healthDot } from "./widgets.ts";
 
@@ -66,10 +66,15 @@ export class Details {
       ...(timeline ? [button("Timeline", "Show this step on the Timeline", timeline, "timeline")] : []),
     ];
     const at = wall === null ? "" : `, ${when(Number(wall))}`;
+    const on = found.device && `, on ${deviceText(found.device, [])}`;
     this.element.replaceChildren(
       make("header", {}, healthDot(health), title),
       make("p", { className: "debugger-kind" }, kindOf(tensor)),
-      make("p", { className: "debugger-when" }, `Step ${stepText(step)}${at}, execution ${stepText(found.number)}`),
+      make(
+        "p",
+        { className: "debugger-when" },
+        `Step ${stepText(step)}${at}, execution ${stepText(found.number)}${on}`,
+      ),
       make("p", { className: `debugger-said ${health}` }, found.verdict),
       make("div", { className: "debugger-links" }, ...links),
       ...code(found),

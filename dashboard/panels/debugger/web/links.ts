@@ -5,12 +5,13 @@ import { view } from "../../../web/page/view.ts";
 import type { ObservationDetails } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 
+type Write = Parameters<Parameters<typeof view.update>[0]>[1];
 type Page = (typeof settings.view.options)[number];
 
 /** Opens a sub-view, as a step that the back button undoes. */
 export function openPage(
   page: Page,
-  others: (set: Parameters<Parameters<typeof view.update>[0]>[1]) => void = () => {},
+  others: (set: Write) => void = () => {},
 ) {
   view.update((_params, set) => {
     set(settings.view, page);
@@ -18,24 +19,28 @@ export function openPage(
   }, true);
 }
 
+const FILTERS = [settings.search, settings.phase, settings.operation, settings.module, settings.device] as const;
+
+/** Takes all filters of executions away. */
+export function clearFilters(set: Write): void {
+  for (const filter of FILTERS) set(filter, "");
+  set(settings.bad, false);
+  set(settings.steps, "");
+  set(settings.tensor, "");
+}
+
 /** The list of executions with one of them selected, without filters that may hide it. */
 export const toObservation = (number: number): void =>
   openPage("execution", (set) => {
+    clearFilters(set);
     set(settings.at, String(number));
-    set(settings.search, "");
-    set(settings.phase, "");
-    set(settings.bad, false);
-    set(settings.steps, "");
-    set(settings.tensor, "");
   });
 
 /** All executions that made a tensor. */
 export const toExecutionsOf = (tensor: number): void =>
   openPage("execution", (set) => {
+    clearFilters(set);
     set(settings.tensor, String(tensor));
-    set(settings.search, "");
-    set(settings.phase, "");
-    set(settings.bad, false);
   });
 
 /** The row of a tensor in the map. */
@@ -49,12 +54,9 @@ export const toRow = (tensor: number): void =>
 /** All executions of a step. */
 export const toStep = (step: number): void =>
   openPage("execution", (set) => {
+    clearFilters(set);
     set(settings.steps, `${step}:${step}`);
     set(settings.at, "");
-    set(settings.search, "");
-    set(settings.phase, "");
-    set(settings.bad, false);
-    set(settings.tensor, "");
   });
 
 export const toLine = (path: string, line: number): void =>

@@ -24,6 +24,7 @@ export interface Overview {
   phases: ("forward" | "backward" | "update" | "parameter" | "shown" | "eager" | "graph")[];
   operations: Operation[];
   modules: string[];
+  devices: string[];
   figures: ("size" | "nan" | "positive_infinity" | "negative_infinity" | "zeros" | "negatives" | "minimum" | "maximum" | "mean" | "variance" | "l2" | "absolute_mean" | "underflow" | "overflow")[];
   figure: "size" | "nan" | "positive_infinity" | "negative_infinity" | "zeros" | "negatives" | "minimum" | "maximum" | "mean" | "variance" | "l2" | "absolute_mean" | "underflow" | "overflow";
   problems: string[];
@@ -40,6 +41,7 @@ export interface Alerts {
 
 /** A part of the map. `worst`, `mean`, `bad`, `rows` and `steps` are places of columns in `arrays`. */
 export interface MapAnswer {
+  search_problem: string;
   figure: "size" | "nan" | "positive_infinity" | "negative_infinity" | "zeros" | "negatives" | "minimum" | "maximum" | "mean" | "variance" | "l2" | "absolute_mean" | "underflow" | "overflow";
   total: number;
   begin: number;
@@ -81,6 +83,7 @@ export interface Curve {
 
 /** Some of the observations that pass a filter. */
 export interface ObservationPage {
+  search_problem: string;
   total: number;
   offset: number;
   rows: ObservationRow[];
@@ -98,6 +101,7 @@ export interface ObservationDetails {
   tensor: TensorFacts;
   step: number;
   wall: number | string | null;
+  device: string;
   health: "good" | "not_finite" | "infinite" | "nan";
   figures: FigureOf[];
   stack: CodeLine[];
@@ -247,6 +251,7 @@ export interface ObservationRow {
   op: string;
   dtype: string;
   shape: string;
+  device: string;
   health: "good" | "not_finite" | "infinite" | "nan";
   nan: number | string | null;
   infinite: number | string | null;

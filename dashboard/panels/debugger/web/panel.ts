@@ -5,6 +5,7 @@ import { view } from "../../../web/page/view.ts";
 import { AlertsView } from "./alerts.ts";
 import { CompareView } from "./compare.ts";
 import { ExecutionView } from "./execution.ts";
+import { clearFilters } from "./links.ts";
 import { MapView } from "./map.ts";
 import type { Overview, Recordings } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
@@ -65,10 +66,10 @@ export class DebuggerPanel {
   #forget(): void {
     this.#state = null;
     view.update((_params, set) => {
-      for (const setting of [settings.tensor, settings.at, settings.file, settings.line, settings.phase]) {
+      for (const setting of [settings.at, settings.file, settings.line]) {
         set(setting, "");
       }
-      set(settings.steps, "");
+      clearFilters(set);
     });
   }
 
