@@ -28,6 +28,7 @@ from stepscope.dashboard.runs.table import RunTable
 from stepscope.dashboard.server import revision
 from stepscope.dashboard.server.access import Access, page_policy
 from stepscope.dashboard.server.answers import once_per_revision
+from stepscope.dashboard.server.callbacks import PATH as CALLBACKS
 from stepscope.dashboard.server.callbacks import CallbackGuard
 from stepscope.dashboard.server.compression import Compression
 from stepscope.dashboard.server.fingerprint import fingerprint
@@ -107,6 +108,7 @@ def build_app(
     register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
+    look_at_first(server, CALLBACKS)
     server.add_exception_handler(DependencyException, no_such_file)
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
     if plugins:
@@ -123,6 +125,17 @@ def build_app(
         uploads=uploads(panels),
     )
     return server
+
+
+def look_at_first(server: FastAPI, path: str) -> None:
+    """Put a route before all others, which would each be asked whether a request is theirs.
+
+    Nearly all that open pages ask while runs grow is for Dash's one route of callbacks.
+    """
+    routes = server.router.routes
+    found = next(route for route in routes if getattr(route, "path", None) == path)
+    routes.remove(found)
+    routes.insert(0, found)
 
 
 def _icon(files: PluginFiles | None) -> str:
@@ -217,7 +230,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         State(setting_id("tab"), "value"),
         prevent_initial_call=True,
     )
-    @partial(once_per_revision, live)
+    @partial(once_per_revision, live, question=page_question)
     def update_page(
         query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
     ) -> Any:
@@ -273,6 +286,13 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
             return layout.loading("Reading the log directory")
         content = by_name[name].layout(live.snapshot(), decode(query))
         return [*panel_stores(name, query, revision, scheme), *layout.mounted(by_name[name]), content]
+
+
+def page_question(
+    query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
+) -> object:
+    """Return what an answer to a page depends on: not on the revision that it had before."""
+    return query, revision, {part: key for part, key in known.items() if part != "revision"}, scheme, chosen
 
 
 def page_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:
