@@ -25,6 +25,13 @@ from stepscope.profiler.analysis.memory import (
 from stepscope.profiler.analysis.metrics import DEFINITIONS, OVERVIEW_COLUMNS, Metric, overview
 from stepscope.profiler.analysis.operators import BY_OTHER_KEYS, OPERATORS
 from stepscope.profiler.analysis.queue import LAUNCHES, QUEUE
+from stepscope.profiler.analysis.rank_outliers import (
+    RANK_KERNELS,
+    RANK_OPERATORS,
+    RANK_OUTLIERS,
+    RANK_RESOURCES,
+    RANK_STEPS,
+)
 from stepscope.profiler.analysis.ranks import COLLECTIVES, RANK_SUMMARY, STRAGGLERS, rank_of
 from stepscope.profiler.analysis.records import Analysis, Column, MetricDefinition, Of
 from stepscope.profiler.analysis.roofline import ROOFLINE
@@ -94,6 +101,11 @@ ANALYSES: Final = (
     ADVICE,
     RANK_SUMMARY,
     STRAGGLERS,
+    RANK_OUTLIERS,
+    RANK_STEPS,
+    RANK_KERNELS,
+    RANK_OPERATORS,
+    RANK_RESOURCES,
     COLLECTIVES,
     *CHANGES.values(),
 )

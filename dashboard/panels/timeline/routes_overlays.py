@@ -18,7 +18,7 @@ from stepscope.dashboard.traces.sources import LATEST_NS, OpenedTrace
 from stepscope.profiler.analysis.critical_path import Path, path_of
 from stepscope.profiler.analysis.facts import Scope
 from stepscope.profiler.analysis.idle import Of, idle_gaps
-from stepscope.profiler.analysis.ranks import communication
+from stepscope.profiler.analysis.communication import communication
 from stepscope.profiler.analysis.trace_alignment import By, totals_by_name
 from stepscope.summary.errors import UserError
 
