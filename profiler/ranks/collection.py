@@ -1,6 +1,6 @@
 """The facts of many ranks, as they come: first those kept from before, then a spread sample, then the rest."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -136,7 +136,7 @@ def gather(
     *,
     engine: str | None = None,
     progress: Progress | None = None,
-) -> Iterator[CollectedRanks]:
+) -> Generator[CollectedRanks, None, None]:
     """Yield what is known of the traces at some addresses, more each time; the last time all that can be read.
 
     What is known from before comes at once, else a sample spread over all, read by threads while an engine of processes
