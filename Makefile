@@ -8,7 +8,7 @@ DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 INTEGRATIONS_VENV ?= .venv-integrations
 INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
-.PHONY: demo test check lint types units tests test-versions test-integrations benchmarks protos sample-logs screenshots site clean
+.PHONY: demo test check lint types units tests test-versions test-integrations benchmarks protos sample-logs peer-pack screenshots site clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
@@ -22,6 +22,8 @@ check: lint types units
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell .
+	$(BIN)/python -m tools.refused_words
 	$(DENO) lint --quiet
 	$(DENO) fmt --check --quiet
 
@@ -56,6 +58,10 @@ sample-logs: $(VENV)/.installed-test
 screenshots: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
 	$(BIN)/python -m docs.screenshots.make
+
+# What other tools write, for the tests, in tests/peers/pack or in FOLDER: TensorFlow and others in environments of their own.
+peer-pack: $(VENV)/.installed-test
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.peer_pack $(FOLDER)
 
 # The documentation as a site, in site/.
 site: $(VENV)/.installed-test

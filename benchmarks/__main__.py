@@ -22,6 +22,7 @@ BENCHMARKS: Final = (
     "writing",
     "media",
     "annotating",
+    "debugger",
     "traces",
     "analysis",
     "live",

@@ -77,7 +77,7 @@
     places: () => cards().length,
     charts: () => cards().filter(isDrawn).length,
     /**
-     * Whether all cards on the screen have changed and are drawn anew.
+     * Whether all cards on the screen have changed and are drawn again.
      * @param {string} gesture @param {number|null} target about what the smoothing shall be @returns {() => boolean}
      */
     change(gesture, target) {

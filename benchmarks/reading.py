@@ -79,7 +79,7 @@ def seconds_of_python_reader(folder: Path) -> float:
 
 
 def run() -> list[Figure]:
-    """Measures in alternating rounds; medians of points a second."""
+    """Measures in alternating rounds; medians of points per second."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         points = write_runs(folder, RUNS, TAGS, STEPS)

@@ -104,7 +104,7 @@ def call_seconds(writer_class: WriterClass, steps: int) -> NDArray[np.float64]:
 
 
 def _batches(sustained: Mapping[str, float], peers: Iterable[str]) -> list[Figure]:
-    """Points a second of the batch call; peers have none, so a call of theirs per point is beside it."""
+    """Points per second of the batch call; peers have none, so a call of theirs per point is beside it."""
     values, steps = np.random.default_rng(0).normal(size=BATCH_POINTS), np.arange(BATCH_POINTS)
     rates = []
     for _ in range(REPETITIONS):

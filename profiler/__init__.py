@@ -1,10 +1,17 @@
-"""The trace library: record steps, read every trace format, analyze, level of detail."""
+"""The trace library: record steps, read every trace format, analyze, level of detail.
 
-from stepscope.profiler.collectors.data_loading import data_loading
-from stepscope.profiler.options import ProfilerOptions
-from stepscope.profiler.process import AlreadyStartedError, NotStartedError, Profile, annotate, start, step, stop
-from stepscope.profiler.schedules import ProfilerAction, schedule
-from stepscope.profiler.session import Recording
+Each name is loaded when it is first used: who reads traces needs no collectors, and a server that starts neither.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from stepscope.profiler.collectors.data_loading import data_loading
+    from stepscope.profiler.options import ProfilerOptions
+    from stepscope.profiler.process import AlreadyStartedError, NotStartedError, Profile, annotate, start, step, stop
+    from stepscope.profiler.schedules import ProfilerAction, schedule
+    from stepscope.profiler.session import Recording
 
 __all__ = [
     "AlreadyStartedError",
@@ -20,3 +27,25 @@ __all__ = [
     "step",
     "stop",
 ]
+
+_MODULES: Final = {
+    "ProfilerAction": "schedules",
+    "ProfilerOptions": "options",
+    "Recording": "session",
+    "data_loading": "collectors.data_loading",
+    "schedule": "schedules",
+}
+"""Where each is; `process` has the rest."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"stepscope.profiler.{_MODULES.get(name, 'process')}"), name)
+    # Loops call some of them a thousand times a second.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO, Any, Final
@@ -27,6 +28,10 @@ _MOST_CONNECTIONS: Final = 32
 _MOST_DRAINED: Final = 1 << 20
 
 _log = logging.getLogger(__name__)
+
+OTHER_ROUTES: Final[dict[str, Callable[[bytes], Mapping[str, Any]]]] = {}
+"""What else a program's server answers, by the path of a POST request: a function from its JSON to that of the answer,
+which raises `RefusalError`. `stepscope.debug` offers live tensors here when it is used."""
 
 
 class RefusalError(Exception):
@@ -119,7 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer({"/status": self._status})
 
     def do_POST(self) -> None:
-        self._answer({"/capture": self._capture})
+        others = {path: partial(self._other, answer) for path, answer in OTHER_ROUTES.items()}
+        self._answer({"/capture": self._capture, **others})
 
     def log_message(self, format: str, *args: Any) -> None:
         """Training programs have a terminal of their own."""
@@ -134,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._check()
             route = routes.get(self.path.partition("?")[0])
             if route is None:
-                raise RefusalError(404, "there are only GET /status and POST /capture here.")
+                raise RefusalError(404, "nothing answers at this path. Expected GET /status or POST /capture.")
             route()
         except RefusalError as refusal:
             self._send_json(refusal.status, {"error": str(refusal)}, refusal.headers)
@@ -189,6 +195,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _status(self) -> None:
         self._send_json(200, self.server.status())
+
+    def _other(self, answer: Callable[[bytes], Mapping[str, Any]]) -> None:
+        self._send_json(200, answer(self._body()))
 
     def _capture(self) -> None:
         try:

@@ -9,8 +9,6 @@ from stepscope.profiler.collectors.registry import all_collectors
 from stepscope.profiler.options import ProfilerOptions
 from stepscope.summary.errors import UserError
 
-SHORTEST_TOKEN: Final = 16
-"""Characters."""
 DEFAULT_PORT: Final = 6009
 MOST_SECONDS: Final = 600
 """A recording is held in memory until it ends."""

@@ -8,7 +8,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -103,6 +103,26 @@ class Client:
         answer = self._ask("GET", "/status", None, CONNECT_S)
         try:
             found = json.loads(answer.read(_MOST_ERROR_BYTES))
+        except (ValueError, OSError, http.client.HTTPException) as error:
+            raise self._no_server() from error
+        finally:
+            self._close()
+        if not isinstance(found, dict):
+            raise self._no_server()
+        return found
+
+    def ask_json(self, path: str, value: Mapping[str, Any], most_bytes: int = 64 << 20) -> dict[str, Any]:
+        """Send JSON to one of `stepscope.profiler.capture_http.OTHER_ROUTES`, and return that of the answer.
+
+        Raises:
+            CaptureError: there is no answer, or one of more than ``most_bytes``.
+        """
+        answer = self._ask("POST", path, json.dumps(value).encode(), CONNECT_S)
+        try:
+            body = answer.read(most_bytes + 1)
+            found = json.loads(body) if len(body) <= most_bytes else None
+        except TimeoutError as error:
+            raise self._late(CONNECT_S) from error
         except (ValueError, OSError, http.client.HTTPException) as error:
             raise self._no_server() from error
         finally:
@@ -249,7 +269,7 @@ class Client:
     def _broken(self, error: object) -> CaptureError:
         if self._cancelled.is_set():
             return CaptureError("cancelled", f"the recording of {self.address} was cancelled.")
-        return CaptureError("answer", f"{self.address} broke off: {error}. Has the program ended?")
+        return CaptureError("answer", f"{self.address} ended early: {error}. Has the program ended?")
 
     def _refused(self, answer: http.client.HTTPResponse) -> CaptureError:
         try:

@@ -18,8 +18,9 @@ from typing import Any, Final, Self
 
 from stepscope.profiler import process
 from stepscope.profiler.capture_http import CaptureHttpServer
-from stepscope.profiler.capture_request import DEFAULT_PORT, SHORTEST_TOKEN
+from stepscope.profiler.capture_request import DEFAULT_PORT
 from stepscope.profiler.collectors.registry import all_collectors
+from stepscope.profiler.tokens import SHORTEST_TOKEN
 from stepscope.summary.errors import UserError
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -46,7 +46,7 @@ METRICS: Final = (
     hp.Metric("loss/validation", dataset_type=hp.Metric.VALIDATION, description="cross entropy in nats"),
 )
 LAYOUT: Final = {
-    "Generalisation": {
+    "Generalisation": {  # codespell:ignore: the logs in git were written so
         "loss": ["Multiline", ["loss/train", "loss/validation"]],
         "accuracy over the ten digits": [
             "Margin",

@@ -1,8 +1,8 @@
 """Trains small networks on scikit-learn's digits, logging through `summary` and profiling through `profiler`.
 
 Three learning rates times three seeds, logged with all that the dashboard shows, a sweep over more hyperparameters,
-logged with scalars, and a network of PyTorch, for its profile. ``make sample-logs`` writes the runs beside this file,
-and a manifest by which a test tells when they are stale.
+logged with scalars, and networks of PyTorch, for a profile and for one that goes NaN.
+``make sample-logs`` writes the runs beside this file, and a manifest by which a test tells when they are stale.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from sample_logs import torch_training
+from sample_logs import nan_training, torch_training
 from sample_logs.logs import (
     log_embedding,
     log_end,
@@ -163,7 +163,7 @@ class Training:
             profiler.step()
 
     def _end_of_epoch(self, epoch: int) -> float:
-        """Log what there is once an epoch, or more seldom; returns the loss on the test images."""
+        """Log what there is once an epoch, or less often; returns the loss on the test images."""
         step = len(self._losses)
         labels = self._digits.test_labels
         with profiler.annotate("validate"):
@@ -201,6 +201,7 @@ def make(folder: Path) -> None:
         with SummaryWriter(folder / name) as writer, np.errstate(over="ignore", invalid="ignore"):
             Training(plan, digits, writer).run()
     torch_training.train(folder / torch_training.RUN, digits)
+    nan_training.train(folder / nan_training.RUN, digits)
     files = sorted(path for path in (folder / "digits").rglob("*") if path.is_file())
     manifest = {
         "made_by": digest(*sources()),

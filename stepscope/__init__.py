@@ -1,15 +1,16 @@
 """Log, profile and browse model training.
 
 ``from stepscope import SummaryWriter, open_logdir, Profile, annotate`` is what most programs need. The packages behind
-it are `stepscope.summary` (event files), `stepscope.profiler` (traces) and `stepscope.dashboard` (the pages and the
-command ``stepscope``). Importing this module loads none of them: each name does when it is first used.
+it are `stepscope.summary` (event files), `stepscope.profiler` (traces), `stepscope.debug` (what becomes of tensors) and
+`stepscope.dashboard` (the pages and the command ``stepscope``). Importing this module loads none of them: each name
+does when it is first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from stepscope import dashboard, profiler, summary
+    from stepscope import dashboard, debug, profiler, summary
     from stepscope.profiler import (
         Profile,
         ProfilerAction,
@@ -31,13 +32,14 @@ __all__ = [
     "annotate",
     "dashboard",
     "data_loading",
+    "debug",
     "open_logdir",
     "profiler",
     "schedule",
     "summary",
 ]
 
-_PACKAGES: Final = ("summary", "profiler", "dashboard")
+_PACKAGES: Final = ("summary", "profiler", "debug", "dashboard")
 _OF_SUMMARY: Final = ("GlobalSummaryWriter", "SummaryWriter", "open_logdir")
 
 

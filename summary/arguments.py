@@ -84,7 +84,7 @@ def checked_steps(steps: Any) -> NDArray[np.int64]:
     """Return ``steps``, of any shape, as int64.
 
     Raises:
-        TypeError: they are no whole numbers.
+        TypeError: they are not whole numbers.
         ValueError: one is a fraction or does not fit 64 bits.
     """
     array = as_array(steps, "steps")

@@ -10,7 +10,6 @@ import hashlib
 import itertools
 import logging
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -94,17 +93,6 @@ class CachedFile(msgspec.Struct, frozen=True):
     table: TagTable
     load: Callable[[int], TagState | None]
     """The columns of the tag at a place of the table; None where they are damaged or gone."""
-
-
-def default_cache_folder() -> Path:
-    """Return where a user's caches lie on this system."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "stepscope" / "columns"
 
 
 class ColumnCache:

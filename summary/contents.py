@@ -1,7 +1,7 @@
 """What a log directory holds at one moment: runs, other files, and what could not be read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
@@ -50,6 +50,11 @@ class FileHealth:
     """Something was written to it within `stepscope.summary.staged_run.GROWING_SECONDS`."""
     is_folder: bool = False
     """It is a folder that cannot be listed; ``error`` says why."""
+    modified: float | None = field(default=None, compare=False)
+    """When it was last written to, in seconds since 1970; None where it is a folder, or that is not known.
+
+    A file that was only touched is no news.
+    """
 
 
 @dataclass(frozen=True)

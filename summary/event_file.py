@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
 
@@ -38,6 +38,8 @@ _WINDOW_BYTES: Final = 8 << 20
 _WINDOW_ROWS: Final = 1 << 17
 _DAMAGES_KEPT: Final = 100
 _HEAD_BYTES: Final = 64
+_TAGS_REMEMBERED: Final = 1 << 12
+"""The runs of a sweep have the same ones."""
 _HASHED_BYTES: Final = 4096
 _TAIL_BYTES: Final = 64
 """Enough to hold the CRC of the last record's data."""
@@ -90,7 +92,7 @@ class EventFile:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin, or begins anew, as if nothing had been read."""
+        """Begin, or begin again, as if nothing had been read."""
         self.session_starts: list[SessionStart] = []
         self.first_wall_time: float | None = None
         """None while there is no event."""
@@ -124,7 +126,7 @@ class EventFile:
         """By tag, in order of first appearance.
 
         Raises:
-            OSError: they were stored, and neither that nor the file is there as it was; all is to be read anew.
+            OSError: they were stored, and neither that nor the file is there as it was; all is to be read again.
         """
         if self.stored is not None:
             try:
@@ -374,17 +376,17 @@ class EventFile:
             begin = end
         counted = 0
         for index in others.tolist():
-            between = rows["tag"][counted:index]
-            for tag_id, count in zip(*np.unique(between[between >= 0], return_counts=True), strict=True):
-                counts.add(self._by_id[tag_id].tag, int(count))
+            if counted < index:
+                between = rows["tag"][counted:index]
+                for tag_id, count in zip(*np.unique(between[between >= 0], return_counts=True), strict=True):
+                    counts.add(self._by_id[tag_id].tag, int(count))
             counted = index
             self._take_other(index, window, counts)
 
     def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
         """Take the rows of a tag; returns which of them became points, or None where all did."""
         while tag_id >= len(self._by_id):
-            tag = self._scanner.tags[len(self._by_id)].decode("utf-8", "replace")
-            self._by_id.append(TagPoints(readable_name(tag), ""))
+            self._by_id.append(TagPoints(_name_of(self._scanner.tags[len(self._by_id)]), ""))
         rows, is_blob = split.of_tag(tag_id, group), split.is_blob[group]
         taken: NDArray[np.bool_] | None = None
         points = self._by_id[tag_id]
@@ -563,7 +565,7 @@ class _Window(NamedTuple):
         if not tag.isascii():
             return False
         row = self.found[number]
-        head = b"\x0a" + varint(len(tag)) + tag + b"\x15"
+        head = _head_of_number(tag)
         if int(row["value_length"]) != len(head) + 4:
             return False
         begin = int(row["offset"]) + int(row["value_at"]) - self.base
@@ -576,6 +578,17 @@ class _Window(NamedTuple):
             return self.event(number).summary.value[int(row["index"])]
         begin = int(row["offset"]) + int(row["value_at"]) - self.base
         return Summary.Value.FromString(self.buffer[begin : begin + int(row["value_length"])].tobytes())
+
+
+@lru_cache(_TAGS_REMEMBERED)
+def _name_of(tag: bytes) -> str:
+    return readable_name(tag.decode("utf-8", "replace"))
+
+
+@lru_cache(_TAGS_REMEMBERED)
+def _head_of_number(tag: bytes) -> bytes:
+    """Return what a value begins with that is the tag and a ``simple_value``."""
+    return b"\x0a" + varint(len(tag)) + tag + b"\x15"
 
 
 def _single(row: np.void) -> Rows:

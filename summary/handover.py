@@ -60,7 +60,7 @@ class Handover(ABC):
     """Callers work themselves, so that all is done when a call returns."""
 
     def _begin(self, linger: float, *, at_once: bool) -> None:
-        """Make the queue, anew in a forked child; what is handed over may wait ``linger`` seconds for more to come."""
+        """Make the queue, again in a forked child; what is handed over may wait ``linger`` seconds for more to come."""
         self._longest_wait = linger
         self._at_once = at_once
         self._pending = deque()

@@ -161,7 +161,7 @@ class SummarySaver(Hook):
 
 
 class StepCounter(Hook):
-    """Writes how many steps a second the loop makes, under TensorFlow's tag ``global_step/sec``.
+    """Writes how many steps per second the loop makes, under TensorFlow's tag ``global_step/sec``.
 
     The time between two loops, such as that of an evaluation after each epoch, does not count.
 

@@ -57,7 +57,7 @@ class LocalSource:
     that link to each other can, is listed for the shortest of them only.
 
     Args:
-        root: the directory; it may come into being later.
+        root: the directory; it may be created later.
         only: wildcards, one per level, that folders below ``root`` must match; files above the last level are left
             out.
         clock: seconds that only grow.

@@ -19,20 +19,24 @@ from typing import Final
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.contents import Companion, FileHealth
+from stepscope.summary.debugger.file_names import set_of_file, start_of_file
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.logdir_source import SeveralSources, name_of, source_of
 from stepscope.summary.recognition import Recognition, Recognizer
+from stepscope.summary.series import Run
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from stepscope.summary.source import FoundFile, Source, readable
 from stepscope.summary.staged_run import StagedFile, StagedRun
 
 _PROFILE_FOLDERS: Final = ("plugins", "profile")
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
+_SHARE: Final = 1 << 20
+"""Bytes of small files that a thread reads at a time: to hand out each alone costs more than it gains."""
 _LEAST_CACHED: Final = 1 << 18
 """Bytes of a file below which reading it again costs no more than a look into the cache."""
 _MANY_OBJECTS: Final = 100_000
 _CACHED_GROWTH: Final = 0.25
-"""A file is cached anew when it has grown by this share."""
+"""A file is cached again when it has grown by this share."""
 
 
 class Logdir:
@@ -139,7 +143,7 @@ class Logdir:
             name = found.path.name
             if is_event_file(name):
                 event_files.append(found)
-            elif any(fnmatch(name, pattern) for pattern in self._companion_patterns):
+            elif set_of_file(name) or any(fnmatch(name, pattern) for pattern in self._companion_patterns):
                 companions.append(self._companion(found))
             elif self._recognition.may_know(name):
                 untold.append(found)
@@ -235,10 +239,12 @@ class Logdir:
             self._read_file(to_read[0])
             self._mark_read(to_read[0])
         elif to_read:
+            # Each answer of an address takes long, however small: threads wait for several at once.
+            share = _SHARE if self.source.watchable_folders else 0
             with ThreadPoolExecutor(min(len(to_read), os.cpu_count() or 1)) as pool:
                 # A commit looks only at files that no thread reads, so partial snapshots come between batches.
                 for batch in _batches(to_read):
-                    for done in as_completed([pool.submit(self._read_file, file) for file in batch]):
+                    for done in as_completed([pool.submit(self._read_files, part) for part in _batches(batch, share)]):
                         done.result()
                     for file in batch:
                         self._mark_read(file)
@@ -254,6 +260,10 @@ class Logdir:
             return False
         file.error = ""
         return file.events.position == file.found.size
+
+    def _read_files(self, files: Iterable[StagedFile]) -> None:
+        for file in files:
+            self._read_file(file)
 
     def _read_file(self, file: StagedFile) -> None:
         try:
@@ -292,7 +302,8 @@ class Logdir:
     def _commit(self, companions: tuple[Companion, ...], *, loading: bool) -> Snapshot:
         changed = [run.commit() for run in self._runs.values() if run.dirty]
         before = self._snapshot
-        runs = [run.committed for run in self._runs.values() if run.committed is not None]
+        written = {run.name: run.committed for run in self._runs.values() if run.committed is not None}
+        runs = list((_runs_of_dumps(companions) | written).values())
         same = (
             before.revision > 0
             and not any(changed)
@@ -313,6 +324,17 @@ class Logdir:
                 name_of(self.source.address),
             )
         return self._snapshot
+
+
+def _runs_of_dumps(companions: Iterable[Companion]) -> dict[str, Run]:
+    """Return a run without series for each folder that has a dump of TensorFlow's debugger."""
+    starts: dict[str, float] = {}
+    for companion in companions:
+        if set_of_file(companion.relative_path.name):
+            named = start_of_file(companion.relative_path.name)
+            start = companion.modified_ns / 1e9 if named is None else named
+            starts[companion.run] = min(start, starts.get(companion.run, start))
+    return {name: Run(name, start, MappingProxyType({})) for name, start in starts.items()}
 
 
 def _health_of_folder(path: PurePosixPath, reason: str) -> FileHealth:

@@ -76,7 +76,7 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
         event = Event.FromString(data)
     except DecodeError as error:
         raise PayloadError(f"{where} is no Event message: {error}") from error
-    # A run that was written anew may have another record of the same length in the same place.
+    # A run that was written again may have another record of the same length in the same place.
     point = np.array([event.wall_time]).tobytes(), event.step
     if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):
         raise PayloadError(f"{where} has changed since it was read first")

@@ -65,8 +65,8 @@ def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable
     while end - found.position >= HEADER_BYTES:
         at = found.position
         (length,) = _U64.unpack_from(data, at)
-        if length > LARGEST_RECORD or not _checks(data, at, at + 8):
-            following = _next_header(data, at + 1)
+        if length > LARGEST_RECORD or not is_followed_by_crc(data, at, at + 8):
+            following = next_header(data, at + 1)
             if following < 0:
                 found.outcome = 4
                 return found
@@ -78,7 +78,7 @@ def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable
             found.needed = stop + FOOTER_BYTES - at
             return found
         damage = -1
-        if not _checks(data, inner, stop):
+        if not is_followed_by_crc(data, inner, stop):
             damage = 1
         else:
             rows_before = len(found.rows)
@@ -99,14 +99,14 @@ def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable
     return found
 
 
-def _checks(data: bytes, begin: int, end: int) -> bool:
+def is_followed_by_crc(data: bytes, begin: int, end: int) -> bool:
     """Return whether the masked CRC-32C of some bytes follows them."""
     crc = crc32c(memoryview(data)[begin:end])
     masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
     return bool(masked == _U32.unpack_from(data, end)[0])
 
 
-def _next_header(data: bytes, begin: int) -> int:
+def next_header(data: bytes, begin: int) -> int:
     """Return the first place from ``begin`` on where a header checks; -1 for none."""
     every = np.frombuffer(data, np.uint8)
     last = len(data) - HEADER_BYTES

@@ -21,6 +21,9 @@ from stepscope.summary.points import Rows
 KERNELS: Final = Group("event files", ["stepscope.summary.scan_kernel"])
 """The loops of the scan."""
 
+_TAGS_AT_FIRST: Final = 16
+"""The room of the tables, which stay for as long as the file may grow: half a kilobyte a tag, of each of many files."""
+
 ROW: Final = np.dtype(
     [
         ("wall_time", np.float64),
@@ -92,15 +95,15 @@ class Scanner:
     needed: int = 0
     """Bytes that the record at the end of the last buffer needs in all; 0 if its header is not there yet."""
     _state: NDArray[np.int64] = field(default_factory=lambda: np.array([0] * 7 + [-1], np.int64), repr=False)
-    _arena: NDArray[np.uint8] = field(default_factory=lambda: np.empty(1 << 12, np.uint8), repr=False)
-    _starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1 << 8, np.int64), repr=False)
-    _slots: NDArray[np.int64] = field(default_factory=lambda: np.full(1 << 9, -1, np.int64), repr=False)
-    _successors: NDArray[np.int64] = field(default_factory=lambda: np.full(1 << 8, -1, np.int64), repr=False)
+    _arena: NDArray[np.uint8] = field(default_factory=lambda: np.empty(32 * _TAGS_AT_FIRST, np.uint8), repr=False)
+    _starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_TAGS_AT_FIRST, np.int64), repr=False)
+    _slots: NDArray[np.int64] = field(default_factory=lambda: np.full(2 * _TAGS_AT_FIRST, -1, np.int64), repr=False)
+    _successors: NDArray[np.int64] = field(default_factory=lambda: np.full(_TAGS_AT_FIRST, -1, np.int64), repr=False)
     _templates: NDArray[np.uint64] = field(
-        default_factory=lambda: np.zeros((1 << 8, 2 * scan_layout.TEMPLATE_WORDS), np.uint64), repr=False
+        default_factory=lambda: np.zeros((_TAGS_AT_FIRST, 2 * scan_layout.TEMPLATE_WORDS), np.uint64), repr=False
     )
     _layouts: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros((1 << 8, scan_layout.LAYOUT_NUMBERS), np.int64), repr=False
+        default_factory=lambda: np.zeros((_TAGS_AT_FIRST, scan_layout.LAYOUT_NUMBERS), np.int64), repr=False
     )
 
     def scan(

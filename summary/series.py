@@ -154,14 +154,20 @@ class LazySeries(Mapping[str, Series]):
 
 @dataclass(frozen=True)
 class Run:
-    """One directory that holds event files; its name is the path relative to the log directory, "." for itself."""
+    """One directory with event files or a dump of TensorFlow's debugger.
+
+    Its name is the path relative to the log directory, "." for itself.
+    """
 
     name: str
     first_wall_time: float
-    """Wall time of the first event; runs are ordered by it, so that later runs leave earlier ones in place."""
+    """Wall time of the first event, or when the dump was begun.
+
+    Runs are ordered by it, so that later runs leave earlier ones in place.
+    """
     series: Mapping[str, Series]
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[str]:
         """The kinds of its series."""
         if isinstance(self.series, LazySeries):

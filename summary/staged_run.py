@@ -52,7 +52,7 @@ class _Made(NamedTuple):
     """A series, and of what it was made."""
 
     state: object
-    """Equal as long as the series needs not be made anew."""
+    """Equal as long as the series needs not be made again."""
     series: Series
     superseded: Mapping[PurePosixPath, int]
     """Points that a restart overwrote, by file."""
@@ -102,7 +102,7 @@ class StagedRun:
         """The series of files that the cache had, and the session starts and turns that they were made with."""
 
     def commit(self) -> bool:
-        """Make anew what snapshots hold of the run, and return whether it differs from before."""
+        """Make again what snapshots hold of the run, and return whether it differs from before."""
         series = self._stored_series()
         if series is None:
             for file in self.files.values():
@@ -209,12 +209,13 @@ class StagedRun:
         described = _described(holding)
         kind = described.kind
         parts = {events: points.part(events.path) for events, points in holding if points.kind in (kind, "")}
-        count = sum(len(part.steps) for part in parts.values())
+        count = sum([len(part.steps) for part in parts.values()])
         shown = None
         superseded = _NONE_SUPERSEDED
         resumed: tuple[Resumption, ...] = ()
-        filled = [turns[events] for events, part in parts.items() if len(part.steps)] if len(parts) > 1 else []
-        at_once = max(1, writers_at_once(filled))
+        at_once = 1
+        if len(parts) > 1:
+            at_once = max(1, writers_at_once([turns[events] for events, part in parts.items() if len(part.steps)]))
         if restarting or len(parts) > 1 or described.goes_back:
             written = _written(tag, parts, turns, restarting)
             kept = [np.ones(len(file.steps), np.bool_) for file in written.values()]
@@ -226,7 +227,7 @@ class StagedRun:
                 shown = shown_order(list(written.values()), kept)
         numbers = [events.number for events in parts]
         content = Content(self._source, self._blobs, kind, list(parts.values()), numbers, shown)
-        hidden = sum(superseded.values())
+        hidden = sum(superseded.values()) if superseded else 0
         series = Series(
             self.name,
             tag,
@@ -267,6 +268,7 @@ class StagedRun:
             events.all_skipped_bytes,
             self._writers(events, turns),
             abs(self._clock() - file.found.modified_ns / 1e9) < GROWING_SECONDS and file.found.size > 0,
+            modified=file.found.modified_ns / 1e9 or None,
         )
 
     def _writers(self, events: EventFile, turns: _Turns) -> int:

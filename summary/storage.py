@@ -277,7 +277,7 @@ class RemoteFolder:
     def file_system_and_path(self) -> tuple[Any, str]:
         """Return the file system and the folder's path on it.
 
-        Looked up anew each time, as a forked child needs its own.
+        Looked up again each time, as a forked child needs its own.
         """
         with needs_full_install(f"The address {self.address}"):
             from fsspec.core import url_to_fs
@@ -346,7 +346,7 @@ class GrowingRemoteFile:
         return self._found_size() < self._size
 
     def write(self, data: memoryview) -> int:
-        # It may hold more than is known, where an answer was lost, or have been removed: to append would begin it anew.
+        # It may hold more than is known, where an answer was lost, or have been removed: to append would restart it.
         size = self._found_size()
         if size < self._size:
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), self.name)

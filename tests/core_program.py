@@ -7,10 +7,11 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from stepscope import Profile, SummaryWriter, annotate, open_logdir
+from stepscope import Profile, SummaryWriter, annotate, debug, open_logdir
 from stepscope.summary.kinds import KINDS
 from stepscope.summary.kinds.graph import function_graphs
 from stepscope.summary.kinds.tensor_proto import strings_tensor
@@ -60,6 +61,18 @@ def write() -> None:
         writer.add_summary(Summary(value=[functions, recorded]), 0)
 
 
+def watch() -> None:
+    def step(values: Any) -> Any:
+        return np.log(values)
+
+    with (
+        np.errstate(invalid="ignore"),
+        debug.watch(step, LOGS / "watched", every=1, framework="numpy", on_alert="stop") as watcher,
+    ):
+        for value in (1.0, -1.0):
+            watcher(np.array([value]))
+
+
 def profile() -> int:
     with Profile(
         RUN, collectors=["resources", "python", "asyncio", "subprocesses", "data_loading", "tracemalloc"]
@@ -91,4 +104,5 @@ def read() -> dict[str, object]:
 
 if __name__ == "__main__":
     write()
+    watch()
     print(json.dumps({"forward": profile(), **read()}))

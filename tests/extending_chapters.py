@@ -19,9 +19,14 @@ def chapter(heading: str) -> str:
     return TEXT.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
 
 
+def named_files(text: str) -> dict[str, str]:
+    """Return what a part of the page says is in files, by name."""
+    return {name: block for name, _, block in _BLOCK.findall(text) if name}
+
+
 def files_of(heading: str) -> dict[str, str]:
     """Return what a chapter says is in files, by name."""
-    return {name: text for name, _, text in _BLOCK.findall(chapter(heading)) if name}
+    return named_files(chapter(heading))
 
 
 def program_of(heading: str) -> str:

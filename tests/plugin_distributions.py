@@ -1,10 +1,8 @@
 """Distributions that add to Stepscope, as an installer would leave them: modules and metadata in one folder."""
 
 import os
-import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,13 +38,12 @@ def write_distribution(
 EXAMPLE = REPOSITORY / "examples" / "plugin"
 
 
-def copy_example(folder: Path) -> None:
-    """Put the example of the repository there, with what its pyproject.toml says."""
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text("utf-8"))["project"]
-    write_distribution(folder, {}, points_of(project), project["name"])
-    shutil.copytree(
-        EXAMPLE / "stepscope_example", folder / "stepscope_example", ignore=shutil.ignore_patterns("__pycache__")
-    )
+def pip_install(project: Path, folder: Path) -> None:
+    """Have pip install a project into a folder, alone: what it depends on is installed already."""
+    alone = ["--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", *alone, "--target", str(folder), str(project)]
+    installed = subprocess.run(pip, capture_output=True, text=True)
+    assert installed.returncode == 0, installed.stderr
 
 
 def points_of(project: Mapping[str, Any]) -> dict[str, dict[str, str]]:

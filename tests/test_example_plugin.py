@@ -1,10 +1,11 @@
 """What the example plug-in adds beside its panel: a kind, a trace format and a verb."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.plugin_distributions import copy_example, run_python, stepscope
+from tests.plugin_distributions import run_python, stepscope
 
 LOG = """
 import numpy as np
@@ -19,8 +20,8 @@ SPANS = "# spans 1\nloader 0 250 next batch\ngpu 100 50.5 matmul\nnothing\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    copy_example(tmp_path)
+def folder(tmp_path: Path, installed_example: Path) -> Path:
+    shutil.copytree(installed_example, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from stepscope.dashboard.panels.base import Panel
+from tests.extending_chapters import TEXT, named_files, program_of
+from tests.plugin_distributions import pip_install, stepscope
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-TEXT = (REPOSITORY / "docs" / "extending.md").read_text("utf-8")
 HOST = (REPOSITORY / "dashboard" / "web" / "page" / "plugin_host.ts").read_text("utf-8")
 
 
@@ -30,3 +31,13 @@ def test_every_member_of_the_pages_api_is_documented() -> None:
     assert [member for member in members if f"| `context.{member}" not in TEXT] == []
     [version] = re.findall(r"export const API = (\d+);", HOST)
     assert f"| `api` | `{version}`" in TEXT
+
+
+def test_the_smallest_distribution_of_the_page_is_installed_by_pip_and_works(tmp_path: Path) -> None:
+    project, site = tmp_path / "greet", tmp_path / "site"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(named_files(TEXT.split("\n## ", 1)[0])["pyproject.toml"])
+    (project / "stepscope_greet.py").write_text(program_of("A verb"))
+    pip_install(project, site)
+    assert "  greet  stepscope-greet 1.0  greet somebody\n" in stepscope(site, "plugins").stdout
+    assert stepscope(site, "greet", "you").stdout == "hello you\n"

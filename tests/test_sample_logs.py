@@ -6,9 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from sample_logs import make, torch_training
+from sample_logs import make, nan_training, torch_training
 from sample_logs.logs import turned
+from stepscope.debug import first_bad
 from stepscope.profiler.traces import load_trace
+from stepscope.summary.debugger.recordings import read_recording
 from stepscope.summary.logdir import Logdir, open_logdir
 from stepscope.summary.projector import CONFIG_PATTERN, projector_runs, read_metadata, read_tensor
 from stepscope.summary.series import Run
@@ -34,8 +36,8 @@ def test_the_manifest_matches_the_script_and_the_files() -> None:
 
 
 def test_the_runs_are_those_that_are_planned_and_whole(snapshot: Snapshot) -> None:
-    assert sorted(snapshot.runs) == sorted([*make.plans(), torch_training.RUN])
-    assert len(snapshot.runs) == 21
+    assert sorted(snapshot.runs) == sorted([*make.plans(), torch_training.RUN, nan_training.RUN])
+    assert len(snapshot.runs) == 22
     assert (snapshot.damage_count, snapshot.superseded) == (0, 0)
 
 
@@ -121,6 +123,17 @@ def test_the_profiles_know_scopes_operators_and_waits() -> None:
     assert {"forward", "aten::conv2d", "aten::max_pool2d", "Optimizer.step#Adam.step"} <= set(trace.names)
     assert {"cpu_op", "data_loading"} <= set(trace.categories)
     assert {"allocated", "RSS"} <= {counter.series for counter in trace.counters}
+
+
+def test_a_recording_names_the_operation_that_overflowed(snapshot: Snapshot) -> None:
+    data = read_recording(snapshot.runs[nan_training.RUN])
+    verdict = first_bad(data)
+    assert verdict is not None
+    assert data.tensors[verdict.tensor].name == "shares/aten.exp"
+    assert verdict.part == "producer"
+    assert verdict.frame is not None
+    assert verdict.frame.code.strip() == "powers = torch.exp(scores)"
+    assert {source.path for source in data.sources} <= {"sample_logs/make.py", "sample_logs/nan_training.py"}
 
 
 def test_points_are_turned_to_those_before() -> None:

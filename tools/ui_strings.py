@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PACKAGES = ("dashboard", "profiler", "summary", "stepscope")
+PACKAGES = ("dashboard", "debug", "profiler", "summary", "stepscope")
 _BEFORE_A_VALUE: Final = frozenset(("return", "typeof", "case", "in", "of", "throw", "else", "do", "await", "yield"))
 _TEMPLATE: Final = re.compile(r"(?:[^\\`$]|\\.|\$(?!\{))*(?P<end>`|\$\{)", re.DOTALL)
 _TOKEN: Final = re.compile(

@@ -1,8 +1,9 @@
 """``stepscope analyze``: where the time of a trace went, as tables, as JSON, and as a check for CI."""
 
+import math
 import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -78,6 +79,16 @@ class AnalyzeVerb:
             help="with --before: compare a mean step, a mean call, or totals (default %(default)s)",
         )
         parser.add_argument(
+            "--peak-tflops",
+            type=_peak,
+            metavar="N",
+            help="what a device computes at most, in TFLOP/s, for mfu and the roofline; "
+            "by default that of its data sheet, where the device is known",
+        )
+        parser.add_argument(
+            "--peak-gbps", type=_peak, metavar="N", help="the bandwidth of a device's memory in GB/s, for the roofline"
+        )
+        parser.add_argument(
             "--engine",
             metavar="ENGINE",
             help="what reads the traces of many ranks: threads or processes of this machine, dask or ray on it, or a "
@@ -105,6 +116,7 @@ class AnalyzeVerb:
             tables_of,
         )
         from stepscope.profiler.analysis.condition import named, parse
+        from stepscope.profiler.analysis.device_peaks import StatedPeaks
         from stepscope.profiler.analysis.facts import Facts
         from stepscope.profiler.analysis.metric_sources import metrics_of_ranks
         from stepscope.profiler.traces import load_trace
@@ -118,12 +130,14 @@ class AnalyzeVerb:
             names = [name for name in names if _is_shared(name)]
             words = f"{len(paths):,} traces: what they say together. Name one of them for its own tables."
             print(words, file=sys.stderr)
+        stated = StatedPeaks(arguments.peak_tflops, arguments.peak_gbps)
         question = Question(
             own=tuple(name for name in names if not _is_shared(name)),
             shared=tuple(filter(_is_shared, names)),
             asked=frozenset(arguments.table),
-            before=Facts(load_trace(_only(arguments.before))) if arguments.before is not None else None,
+            before=Facts(load_trace(_only(arguments.before)), stated) if arguments.before is not None else None,
             per=arguments.per,
+            peaks=stated,
             metrics=metric_names,
         )
         store = fact_store(arguments.facts)
@@ -159,6 +173,17 @@ class AnalyzeVerb:
         if failures:
             return UNREADABLE
         return CONDITION_HELD if any(failed) else 0
+
+
+def _peak(given: str) -> float:
+    """Return a peak: a number above 0."""
+    try:
+        value = float(given)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"expected a number above 0, got {given!r}")
+    return value
 
 
 def _places(given: str) -> list[str]:

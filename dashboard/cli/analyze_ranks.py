@@ -11,8 +11,10 @@ from rich.console import Console
 from stepscope.dashboard.cli.analyze_text import About, Answer, print_shared
 from stepscope.dashboard.cli.reading import printable
 from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.traces.peaks import peaks_words
 from stepscope.dashboard.traces.sources import extent
 from stepscope.profiler.analysis.compare import Per, basis_of
+from stepscope.profiler.analysis.device_peaks import StatedPeaks
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.metric_sources import OF_RANKS, metrics_of_trace
 from stepscope.profiler.analysis.rank_facts import RankFacts, rank_facts
@@ -44,6 +46,7 @@ class Question:
     """Those that were named."""
     before: Facts | None
     per: Per
+    peaks: StatedPeaks
     metrics: tuple[str, ...]
     """Those of the condition."""
 
@@ -83,7 +86,7 @@ def answers_of(
     for path in paths:
         try:
             file = trace_file(path) if store is not None else None
-            facts = Facts(load_trace(path))
+            facts = Facts(load_trace(path), question.peaks)
         except TraceError as error:
             if len(paths) == 1:
                 raise
@@ -108,6 +111,8 @@ def _answer(path: str, facts: Facts, question: Question) -> Answer:
     notes = {} if trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace, as it has no step markers")
     if basis is not None:
         notes |= dict.fromkeys(analyses("changes"), basis.words)
+    if "roofline" in question.own and (words := peaks_words(facts)):
+        notes["roofline"] = words
     device = any(len(each.every_device_activity.slice) for each in (facts, before) if each is not None)
     return Answer(
         path,

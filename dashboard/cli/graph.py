@@ -3,12 +3,13 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.markup import escape
 
-from stepscope.dashboard.cli.serve import DEFAULT_PORT, listen, make_live, serve, token_for
+from stepscope.dashboard.cli.serve import DEFAULT_PORT, listen, serve, token_for
+from stepscope.dashboard.cli.start import Served
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.steady_output import steady_console
@@ -22,6 +23,9 @@ from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.graph_pb2 import GraphDef
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.storage import Folder, folder_at, is_address
+
+if TYPE_CHECKING:
+    from stepscope.dashboard.server.live import Live
 
 HOST: Final = "localhost"
 KERAS_TAG = "keras"
@@ -95,9 +99,15 @@ def _serve(event: Event, name: str, arguments: Namespace, console: Console) -> N
     with TemporaryDirectory(prefix="stepscope-graph-") as logdir:
         _write(event, logdir, name)
         listener = listen(HOST, arguments.port, console)
-        live = make_live(source_of(Path(logdir)), keep_superseded=False, poll_seconds=2.0)
+        source = source_of(Path(logdir))
+
+        def make() -> "Live":
+            from stepscope.dashboard.cli.serving import make_live
+
+            return make_live(source, keep_superseded=False, poll_seconds=2.0)
+
         access = Access(HOST, token_for(HOST, None, without=False))
-        serve(live, access, (), listener, console, browse=arguments.open_browser)
+        serve(Served(source.address, make), access, (), listener, console, browse=arguments.open_browser)
 
 
 def _event(model: str, notes: list[str]) -> tuple[Event, GraphDef]:

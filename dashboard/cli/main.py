@@ -1,12 +1,10 @@
 """The command ``stepscope``."""
 
-import gc
 import glob
 import os
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
 from typing import Final
@@ -14,6 +12,7 @@ from typing import Final
 from rich.console import Console
 
 from stepscope.dashboard.cli.base import ListedVerb, Verb
+from stepscope.dashboard.cli.imports import without_collections
 from stepscope.dashboard.cli.tensorboard_flags import translated
 from stepscope.dashboard.cli.verbs import OTHERS, VERBS, all_verbs
 from stepscope.summary.errors import UserError
@@ -84,7 +83,7 @@ def with_verb(arguments: Sequence[str]) -> list[str]:
     """Return a command line with the verb that is meant where none stands: what is there to be opened is served.
 
     Raises:
-        UserError: it begins with a word that is not a verb, and nothing of that name is there.
+        UserError: it begins with a word that is neither a verb nor the name of a file or folder.
     """
     first = arguments[0] if arguments else ""
     if first in {"-h", "--help", "--version", *_OWN}:
@@ -120,19 +119,6 @@ def _no_such_verb(word: str) -> str:
     return "\n".join(lines)
 
 
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Provide modules are imported faster without garbage collections, which also need not look through them later
-    on.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; without a verb it serves."""
     said = list(sys.argv[1:] if argv is None else argv)
@@ -144,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = meant.arguments
             for remark in meant.remarks:
                 errors.print(f"stepscope: {remark}", style="yellow", markup=False)
-        with _without_collections():
+        with without_collections():
             parser = make_parser(arguments[0])
         parsed = parser.parse_args(arguments)
         chosen: Verb = parsed.chosen

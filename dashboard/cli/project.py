@@ -10,10 +10,11 @@ from typing import Final
 
 from rich.markup import escape
 
-from stepscope.dashboard.cli.serve import DEFAULT_PORT, keep_results, listen, serve, token_for
+from stepscope.dashboard.cli.serve import DEFAULT_PORT, listen, serve, token_for
+from stepscope.dashboard.cli.start import Served
 from stepscope.dashboard.embeddings.file_listing import sources_of_file
 from stepscope.dashboard.embeddings.file_source import FILES, FileAbout
-from stepscope.dashboard.embeddings.results import result_folder
+from stepscope.dashboard.embeddings.results import ResultFiles, result_folder
 from stepscope.dashboard.embeddings.source import Learned, ProjectFile
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.live import Live
@@ -66,10 +67,14 @@ class ProjectVerb:
             raise UserError(problem)
         console.print(f"{escape(file.path)} has {counted(len(sources), 'embedding')}.")
         listener = listen(HOST, arguments.port, console)
-        live = Live(file.path, lambda publish: FileFollower(find, publish))
-        keep_results(live, result_folder())
+
+        def make() -> Live:
+            live = Live(file.path, lambda publish: FileFollower(find, publish))
+            live.shared(ResultFiles, lambda: ResultFiles(result_folder()))
+            return live
+
         access = Access(HOST, token_for(HOST, None, without=False))
-        serve(live, access, (), listener, console, browse=arguments.open_browser)
+        serve(Served(file.path, make), access, (), listener, console, browse=arguments.open_browser)
         return 0
 
 

@@ -14,14 +14,14 @@ from rich.markup import escape
 
 from stepscope.dashboard.server.numbers import counted
 from stepscope.summary.errors import UserError
-from stepscope.summary.logdir import Logdir, is_event_file
 from stepscope.summary.logdir_source import named_logdir, sources_of
-from stepscope.summary.snapshot import Snapshot
 from stepscope.summary.source import Source
 from stepscope.summary.storage import is_address
 
 if TYPE_CHECKING:
     from argparse import _ActionsContainer
+
+    from stepscope.summary.snapshot import Snapshot
 
 
 def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
@@ -100,6 +100,7 @@ def _look_at_folder(given: str, waiting: Console | None) -> None:
 def _look_at_file(given: str, path: Path) -> None:
     # It takes long to import, and folders need it not.
     from stepscope.dashboard.traces.folders import is_trace_file
+    from stepscope.summary.logdir import is_event_file
 
     if is_event_file(path.name) or is_trace_file(path):
         return
@@ -110,8 +111,11 @@ def _look_at_file(given: str, path: Path) -> None:
     )
 
 
-def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> Snapshot:
+def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> "Snapshot":
     """Return the log directories as they are; raises as `check_logdirs`."""
+    # A server that starts reads later.
+    from stepscope.summary.logdir import Logdir
+
     return Logdir(check_logdirs(given), keep_superseded=keep_superseded).update()
 
 
@@ -136,7 +140,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def tell_losses(snapshot: Snapshot) -> None:
+def tell_losses(snapshot: "Snapshot") -> None:
     """Say on standard error what is not in the output."""
     losses = []
     if snapshot.damage_count:

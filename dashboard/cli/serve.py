@@ -10,18 +10,14 @@ import threading
 import webbrowser
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stepscope.dashboard.cli.reading import add_logdir, check_logdirs
-from stepscope.dashboard.embeddings.results import ResultFiles, result_folder
-from stepscope.dashboard.page.health_badge import writers_text
-from stepscope.dashboard.panels.registry import companion_patterns, recognizers
+from stepscope.dashboard.cli.start import Served, Start
 from stepscope.dashboard.server.access import (
     Access,
     checked_host,
@@ -30,22 +26,16 @@ from stepscope.dashboard.server.access import (
     is_loopback,
     machine_names,
 )
-from stepscope.dashboard.server.app import LOCAL, build_app
 from stepscope.dashboard.server.guard import TOKEN_FIELD
-from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.numbers import count, counted
 from stepscope.dashboard.server.steady_output import steady_console
-from stepscope.dashboard.server.temporary_folders import sweep
-from stepscope.dashboard.server.warm_up import compile_beside
-from stepscope.dashboard.server.web_server import DashboardServer, ends_as_interrupted
-from stepscope.dashboard.traces.sources import has_traces, trace_sources
-from stepscope.profiler.client import Address, parse_address
-from stepscope.summary.column_cache import ColumnCache, default_cache_folder
+from stepscope.dashboard.server.web_server import ends_as_interrupted
+from stepscope.summary.cache_folder import cache_folder
 from stepscope.summary.errors import UserError
-from stepscope.summary.follow import Follower
-from stepscope.summary.logdir import Logdir
-from stepscope.summary.snapshot import Snapshot
 from stepscope.summary.source import Source
+
+if TYPE_CHECKING:
+    from stepscope.dashboard.server.live import Live
+    from stepscope.profiler.client import Address
 
 DEFAULT_PORT: Final = 6006
 PORTS_TO_TRY: Final = 100
@@ -98,7 +88,7 @@ class ServeVerb:
         parser.add_argument(
             "--no-cache",
             action="store_true",
-            help="do not write the cache that speeds up the next start",
+            help="do not write the cache of what was read, which speeds up the next start",
         )
         parser.add_argument(
             "--allow-frame",
@@ -144,32 +134,21 @@ class ServeVerb:
         hosts, frames = tuple(arguments.allow_host), tuple(arguments.allow_frame)
         access = Access(arguments.host, token, hosts, frames, arguments.path_prefix)
         listener = listen(arguments.host, arguments.port, console, shared=arguments.reuse_port)
-        cache = None if arguments.no_cache else ColumnCache(default_cache_folder())
-        live = make_live(
-            source, arguments.keep_superseded, arguments.reload_interval, cache, arguments.window_title or ""
-        )
-        keep_results(live, None if arguments.no_cache else result_folder())
-        serve(live, access, arguments.capture, listener, console, browse=arguments.open_browser, tab=tab)
+        path, title = source.address, arguments.window_title or ""
+
+        def make() -> "Live":
+            from stepscope.dashboard.cli import serving
+            from stepscope.dashboard.embeddings.results import result_folder
+            from stepscope.summary.column_cache import ColumnCache
+
+            cache = None if arguments.no_cache else ColumnCache(cache_folder("columns"))
+            live = serving.make_live(source, arguments.keep_superseded, arguments.reload_interval, cache, title)
+            serving.keep_results(live, None if arguments.no_cache else result_folder())
+            return live
+
+        served = Served(path, make, title)
+        serve(served, access, arguments.capture, listener, console, browse=arguments.open_browser, tab=tab)
         return 0
-
-
-def keep_results(live: Live, folder: Path | None) -> None:
-    """Say where results of projections are kept for the next start; in memory alone where that is None."""
-    live.shared(ResultFiles, lambda: ResultFiles(folder))
-
-
-def make_live(
-    source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None, title: str = ""
-) -> Live:
-    """Return the log directory, ready to be followed."""
-    logdir = Logdir(
-        source,
-        companion_patterns=companion_patterns(),
-        recognizers=recognizers(),
-        keep_superseded=keep_superseded,
-        cache=cache,
-    )
-    return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds), title)
 
 
 def listen(host: str, port: int, console: Console, *, shared: bool = False) -> socket.socket:
@@ -213,11 +192,6 @@ def listen(host: str, port: int, console: Console, *, shared: bool = False) -> s
             console.print(f"Port {port} is taken; using {candidate}.")
         return listener
     raise UserError(f"Ports {port} to {last - 1} are all taken; choose another with --port")
-
-
-def make_server(live: Live, access: Access = LOCAL, captures: Sequence[Address] = ()) -> DashboardServer:
-    """Return the web server; ``run(sockets=[...])`` serves until it is told to exit."""
-    return DashboardServer(build_app(live, access=access, captures=captures), live)
 
 
 def token_for(host: str, given: str | None, *, without: bool) -> str:
@@ -265,8 +239,11 @@ def path_prefix(text: str) -> str:
         raise ArgumentTypeError(str(error)) from error
 
 
-def capture_address(text: str) -> Address:
+def capture_address(text: str) -> "Address":
     """Check an address for ``--capture``. Raises ArgumentTypeError: it is none."""
+    # It takes long to import, and few programs are recorded by pages of other machines.
+    from stepscope.profiler.client import parse_address
+
     try:
         return parse_address(text)
     except UserError as error:
@@ -308,9 +285,9 @@ def page_link(access: Access, port: int, tab: str = "") -> str:
 
 
 def serve(
-    live: Live,
+    served: Served,
     access: Access,
-    captures: Sequence[Address],
+    captures: "Sequence[Address]",
     listener: socket.socket,
     console: Console,
     *,
@@ -320,7 +297,7 @@ def serve(
     """Serve until Ctrl+C, SIGTERM or SIGHUP.
 
     Args:
-        live: the log directory, which is followed from now on.
+        served: what is followed from now on.
         access: who may use it.
         captures: programs that pages may have recorded, beside those of this machine.
         listener: where.
@@ -329,56 +306,14 @@ def serve(
         tab: the one that the link leads to; empty for the first.
     """
     with contextlib.suppress(KeyboardInterrupt), ends_as_interrupted():
-        server = make_server(live, access, captures)
+        start = Start(served, access, captures, console)
         port = listener.getsockname()[1]
-        console.print(announcement(live.path, access, port, tab))
-        if compile_beside():
-            console.print(
-                "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at "
-                "once, traces after it; [bold]stepscope warm-up[/] does it in advance."
-            )
-        live.start()
-        threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
-        threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
-        if browse:
-            webbrowser.open(page_link(access, port, tab))
-        server.run(sockets=[listener])
+        console.print(announcement(served.path, access, port, tab))
+        try:
+            start.begin()
+            if browse:
+                webbrowser.open(page_link(access, port, tab))
+            start.server.run(sockets=[listener])
+        finally:
+            start.finish()
     console.print("Stopped.")
-
-
-def show_first_pass(live: Live, console: Console) -> None:
-    """Show a progress bar while the first pass reads, then what was found."""
-    columns: tuple[Any, ...] = (TextColumn("  {task.description}"), BarColumn(), TimeElapsedColumn())
-    stopped = threading.Event()
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("Reading", total=None)
-        while live.reading and not live.closed:
-            snapshot = live.snapshot()
-            if snapshot.health:
-                total = sum(file.size for file in snapshot.health)
-                read = sum(file.bytes_read for file in snapshot.health)
-                progress.update(task, total=total, completed=read, description=counted(len(snapshot.runs), "run"))
-            stopped.wait(0.1)
-    if not live.closed:
-        console.print(f"  {found(live.snapshot())}")
-
-
-def found(snapshot: Snapshot) -> str:
-    """Return one line on what the first pass read."""
-    tags = len({tag for run in snapshot.runs.values() for tag in run.series})
-    traces = len(trace_sources(snapshot)) if has_traces(snapshot) else 0
-    files = sum(not file.is_folder for file in snapshot.health)
-    parts = [
-        *([counted(traces, "trace")] if traces else []),
-        counted(len(snapshot.runs), "run"),
-        counted(tags, "tag"),
-        counted(files, "event file"),
-    ]
-    text = parts[0] if traces and not snapshot.runs and not files else ", ".join(parts)
-    if snapshot.damage_count:
-        text += f"; [yellow]{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped[/]"
-    if snapshot.superseded:
-        text += f"; {count(snapshot.superseded)} superseded points hidden"
-    if snapshot.written_at_once:
-        text += f"; {writers_text(snapshot.written_at_once)}"
-    return text

@@ -57,6 +57,11 @@ VERBS: Final = (
         "stepscope.dashboard.cli.analyze:AnalyzeVerb",
     ),
     ListedVerb(
+        "debug",
+        "say which tensor of a training went bad first, and where it was made",
+        "stepscope.dashboard.cli.debug:DebugVerb",
+    ),
+    ListedVerb(
         "graph",
         "show the graph of a model file, or write it into a run of a log directory",
         "stepscope.dashboard.cli.graph:GraphVerb",

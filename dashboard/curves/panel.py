@@ -1,6 +1,6 @@
 """What the panels of scalars are: controls of curves, a grid of cards that the page fills, and the data of both."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dash import Dash, html
@@ -12,11 +12,10 @@ from stepscope.dashboard.curves.settings import CurveParameters
 from stepscope.dashboard.curves.spec import ChartSpec
 from stepscope.dashboard.curves.table_routes import scalar_routes
 from stepscope.dashboard.curves.toolbar import curve_controls
-from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import tag_filter_input
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.base import Panel
-from stepscope.dashboard.panels.cards import CardGrid
+from stepscope.dashboard.panels.cards import CardGrid, Shown
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.snapshot import Snapshot
@@ -40,7 +39,7 @@ class CurvePanel(Panel):
         *,
         kind: str,
         keys: Callable[[Snapshot, View], Sequence[tuple[Place, str]]],
-        card: Callable[[str, bool, Mapping[str, RunColor]], Any],
+        card: Callable[[str, bool, Shown], Any],
         spec_of: Callable[[str, Snapshot, View], ChartSpec],
         settings: Sequence[Setting[Any]],
         button: Callable[[], html.Button],

@@ -21,7 +21,7 @@ import orjson
 
 from stepscope.dashboard.embeddings.worker_protocol import KINDS, Arrays
 from stepscope.dashboard.server.binary import ColumnPack, unpack
-from stepscope.summary.column_cache import default_cache_folder
+from stepscope.summary.cache_folder import cache_folder
 from stepscope.summary.records import crc32c
 
 _MAGIC: Final = b"stepscope result 1\n\0\0\0\0\0"
@@ -46,7 +46,7 @@ class Result:
 
 def result_folder() -> Path:
     """Return where a user's results lie on this system: beside the columns of event files."""
-    return default_cache_folder().with_name("projections")
+    return cache_folder("projections")
 
 
 def key_of(*parts: Any) -> str:

@@ -20,7 +20,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What differs between two graphs; of each list, at most as many as were asked for."""
+    """What differs between two graphs; of each list, at most as many as requested."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 Every expanded group is laid out on its own, from the innermost outwards, and is one large node of the group around it.
 Data flows from top to bottom. What was laid out is kept by content: when a group is expanded, only the groups around it
-are laid out anew, with their rows and orders as they were.
+are laid out again, with their rows and orders as they were.
 """
 
 from dataclasses import dataclass

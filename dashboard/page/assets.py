@@ -24,7 +24,7 @@ class PageAssets:
     """What the page consists of beside Dash's own scripts.
 
     Args:
-        variant: of the bundle. One that is not made of the modules as they are is made anew.
+        variant: of the bundle. One that is not made of the modules as they are is made again.
 
     Raises:
         bundle.BundleError: it cannot be made.

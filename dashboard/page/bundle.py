@@ -1,6 +1,6 @@
 """Makes the bundle of the page's scripts from their modules, with Deno.
 
-The package is built with it (hatch_build.py), and a checkout whose modules have changed makes it anew at the start. It
+The package is built with it (hatch_build.py), and a checkout whose modules have changed makes it again at the start. It
 needs Brotli and the standard library alone, as it runs where the package is not installed yet.
 """
 
@@ -26,6 +26,7 @@ SHIPPED: Final = "main"
 DEBUG: Final = "debug"
 """The same, with handles for tests and benchmarks on ``window.stepscope``."""
 _STAMP: Final = "modules.txt"
+_SCRATCH: Final = ".bundle-"
 
 
 class BundleError(Exception):
@@ -39,15 +40,14 @@ def folder_of(variant: str, root: Path = ROOT) -> Path:
 
 def modules(root: Path = ROOT) -> list[Path]:
     """Return the modules of the page without their tests; none where the package was installed without them."""
-    return sorted(path for path in _sources(root, "*.ts") if not path.name.endswith(".test.ts"))
+    return sorted(path for path in _sources(root, ".ts") if not path.name.endswith(".test.ts"))
 
 
 def styles(root: Path = ROOT) -> list[Path]:
     """Return the style sheets, in the order in which they apply: by name, so that the page's own come before the
     panels'.
     """
-    found = (path for path in _sources(root, "*.css") if not path.parent.name.endswith("_bundle"))
-    return sorted(found, key=lambda path: path.name)
+    return sorted(_sources(root, ".css"), key=lambda path: path.name)
 
 
 def icons(root: Path = ROOT) -> dict[str, Path]:
@@ -56,9 +56,12 @@ def icons(root: Path = ROOT) -> dict[str, Path]:
     return files | {path.parent.parent.name: path for path in root.glob("panels/*/web/icon.svg")}
 
 
-def _sources(root: Path, pattern: str) -> Iterator[Path]:
-    for folder in (root / "web", *root.glob("*/web"), *root.glob("panels/*/web")):
-        yield from folder.rglob(pattern)
+def _sources(root: Path, suffix: str) -> Iterator[Path]:
+    """Yield what is written by hand: no bundle, nor what another process is making of one and may remove meanwhile."""
+    for top in (root / "web", *root.glob("*/web"), *root.glob("panels/*/web")):
+        for parent, folders, names in os.walk(top):
+            folders[:] = [name for name in folders if not name.startswith(_SCRATCH) and not name.endswith("_bundle")]
+            yield from (Path(parent, name) for name in names if name.endswith(suffix))
 
 
 def is_current(variant: str, root: Path = ROOT) -> bool:
@@ -76,10 +79,13 @@ def entry_of(variant: str, root: Path = ROOT) -> str:
         with_handles = [folder for folder in folders if (folder / "handles.ts").is_file()]
         lines.append('import { expose } from "../debug.ts";')
         lines += [
-            f'import * as {folder.parent.name} from "../../{(folder / "handles.ts").relative_to(root).as_posix()}";'
+            f'import * as panel_{folder.parent.name} from "../../{path.relative_to(root).as_posix()}";'
             for folder in with_handles
+            for path in (folder / "handles.ts",)
         ]
-        lines.append(f"expose({{ {', '.join(folder.parent.name for folder in with_handles)} }});")
+        # What panels are called may be a word of the language.
+        names = [f"{folder.parent.name}: panel_{folder.parent.name}" for folder in with_handles]
+        lines.append(f"expose({{ {', '.join(names)} }});")
     return "\n".join([*lines, "start();", ""])
 
 
@@ -91,7 +97,7 @@ def make(variant: str, root: Path = ROOT) -> None:
     """
     target = folder_of(variant, root)
     digest = _digest(root)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".bundle-") as scratch:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=_SCRATCH) as scratch:
         made = Path(scratch) / "made"
         entry = Path(scratch) / f"{variant}.ts"
         entry.write_text(entry_of(variant, root), "utf-8")

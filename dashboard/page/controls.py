@@ -114,7 +114,8 @@ def long_select(
         maxDropdownHeight=420,
         comboboxProps={"width": "max-content", "position": "bottom-start"},
         size="xs",
-        className=class_name,
+        className=f"long-choice {class_name}",
+        classNames={"dropdown": "long-choice-list"},
         **{"aria-label": label, **more},
     )
 

@@ -15,9 +15,10 @@ from stepscope.summary.safe_regex import Pattern, PatternError
 
 T = TypeVar("T")
 
-RunBase = Literal["default", "all", "none"]
+RunBase = Literal["default", "found", "all", "none"]
 DEFAULT_RUNS: Final = 20
-"""Runs shown when nothing else was asked for; more make the first picture slow and unreadable."""
+"""Runs shown when nothing else was asked for, of those that the search finds; more make the first picture slow and
+unreadable."""
 MAX_QUERY: Final = 65_536
 
 
@@ -116,6 +117,7 @@ class View:
     tab: str = ""
     """A panel's name; empty for the first that has data."""
     runs: RunBase = "default"
+    """"found" is all that the search finds, and as by default where nothing is searched for."""
     show: tuple[str, ...] = ()
     """Runs that are shown although ``runs`` would hide them."""
     hide: tuple[str, ...] = ()
@@ -125,20 +127,24 @@ class View:
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Values of the settings by name, as they stand in the URL."""
 
-    def checked_runs(self, run_names: Iterable[str]) -> frozenset[str]:
-        """Run that are switched on, whether or not they pass the filter.
+    def checked_runs(self, run_names: Iterable[str], found: Sequence[str] | None = None) -> frozenset[str]:
+        """Return runs that are switched on, whether or not they pass the filter.
 
         Args:
             run_names: all runs, in order of their first event.
+            found: those that the filter lets through, in the same order; None where there is none.
         """
         ordered = list(run_names)
+        default = (ordered if found is None else found)[:DEFAULT_RUNS]
         match self.runs:
             case "all":
                 base = set(ordered)
             case "none":
                 base = set()
             case "default":
-                base = set(ordered[:DEFAULT_RUNS])
+                base = set(default)
+            case "found":
+                base = set(default if found is None else found)
             case _:
                 assert_never(self.runs)
         return frozenset((base | set(self.show)) - set(self.hide)) & frozenset(ordered)

@@ -6,11 +6,10 @@ from typing import Any, Final
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
-from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import view_input
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.base import Panel
-from stepscope.dashboard.panels.cards import CardGrid, Draw
+from stepscope.dashboard.panels.cards import CardGrid, Draw, Shown
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.snapshot import Snapshot
@@ -44,7 +43,7 @@ class CardPanel(Panel):
         kind: str,
         called: str,
         keys: Callable[[Snapshot, View], Sequence[tuple[Place, str]]],
-        card: Callable[[str, bool, Mapping[str, RunColor]], Any],
+        card: Callable[[str, bool, Shown], Any],
         depends: Callable[[str, Draw], object],
         draw: Callable[[str, Draw], Any],
         toolbar: Callable[[Snapshot, View], html.Div],

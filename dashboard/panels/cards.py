@@ -44,14 +44,11 @@ COLUMNS: Final = {"auto": "Auto", "1": "1 column"} | {str(n): f"{n} columns" for
 
 
 @dataclass(frozen=True)
-class Draw:
-    """What a card's drawing depends on."""
+class Shown:
+    """What cards are of: the runs as the view shows them."""
 
     snapshot: Snapshot
     view: View
-    scheme: Scheme
-    kept: Mapping[str, Any]
-    """By key, what a panel's page keeps of its cards while it is open, such as how far one is zoomed in."""
 
     @cached_property
     def table(self) -> RunTable:
@@ -72,6 +69,15 @@ class Draw:
         """Return the series of a tag in the shown runs."""
         found = (self.snapshot.series(run, tag) for run in self.shown_runs)
         return [series for series in found if series is not None and series.kind == kind]
+
+
+@dataclass(frozen=True)
+class Draw(Shown):
+    """What a card's drawing depends on."""
+
+    scheme: Scheme
+    kept: Mapping[str, Any]
+    """By key, what a panel's page keeps of its cards while it is open, such as how far one is zoomed in."""
 
 
 class GridParameters:
@@ -107,8 +113,10 @@ class CardGrid:
     panel: str
     keys: Callable[[Snapshot, View], Sequence[tuple[Place, str]]]
     """Where every card belongs, and its key, in order."""
-    card: Callable[[str, bool, Mapping[str, RunColor]], Any]
-    """The card of a key, still without data, given whether it takes the full width, and the colors of all runs."""
+    card: Callable[[str, bool, Shown], Any]
+    """The card of a key, still without data but with the room that these will take, given whether it takes the full
+    width.
+    """
     nothing: str
     """What is said where no shown run has such data."""
     remedy: str = "Click the color of a run in the list to show it."
@@ -229,17 +237,15 @@ class CardGrid:
         if not groups:
             why, change = self._notice(groups, view)
             return [html.Div([html.Strong(why), html.Span(change)], className="notice none")]
-        wide, colors = self._dress(snapshot, view)
-        return [html.Div(self._section(group, wide, colors), id=self._section_id(group.name)) for group in groups]
-
-    def _dress(self, snapshot: Snapshot, view: View) -> tuple[frozenset[str], Mapping[str, RunColor]]:
-        return frozenset(self.parameters.wide.of(view)), RunTable(snapshot, view).colors
+        on = Shown(snapshot, view)
+        return [html.Div(self._section(group, on), id=self._section_id(group.name)) for group in groups]
 
     def _section_id(self, name: Any) -> dict[str, Any]:
         """Return id of the part of the page with an outermost section."""
         return {"type": "card-section", "panel": self.panel, "name": name}
 
-    def _section(self, group: Group, wide: frozenset[str], colors: Mapping[str, RunColor]) -> html.Section:
+    def _section(self, group: Group, on: Shown) -> html.Section:
+        wide = frozenset(self.parameters.wide.of(on.view))
         keys, inner = (group.on_page, group.groups) if group.open else ((), ())
         page = {"type": "card-page", "panel": self.panel, "group": group.name}
         pager = [dmc.Pagination(id=page, total=group.pages, value=group.page, size="xs")] if group.pages > 1 else []
@@ -256,8 +262,8 @@ class CardGrid:
         return html.Section(
             [
                 html.Div(head, className="group-head"),
-                html.Div([self.card(key, key in wide, colors) for key in keys], className="cards"),
-                html.Div([self._section(one, wide, colors) for one in inner], className="inner-groups"),
+                html.Div([self.card(key, key in wide, on) for key in keys], className="cards"),
+                html.Div([self._section(one, on) for one in inner], className="inner-groups"),
             ],
             className="group open" if group.open else "group",
             **{"data-group": group.name},
@@ -289,16 +295,16 @@ class CardGrid:
             order = [one["of"]["name"] for one in before]
             if order != [group.name for group in groups] or mounted["notice"] != wanted["notice"]:
                 return self._sections(groups, snapshot, view), style, same, wanted, error
-            anew: dict[str, Any] = {}
-            wide, colors = self._dress(snapshot, view)
+            changed: dict[str, Any] = {}
+            on = Shown(snapshot, view)
             for at, group in enumerate(groups):
                 if still_fits(before[at]["of"], now[at]["of"]):
                     now[at] = before[at]
                 else:
-                    anew[group.name] = self._section(group, wide, colors)
-            if not anew:
+                    changed[group.name] = self._section(group, on)
+            if not changed:
                 return no_update, no_update, same, no_update, error
-            return no_update, style, [anew.get(one["name"], no_update) for one in ids], wanted, error
+            return no_update, style, [changed.get(one["name"], no_update) for one in ids], wanted, error
 
     def _register_draw(
         self, app: Dash, live: Live, draw: Callable[[str, Draw], Any], depends: Callable[[str, Draw], object]
@@ -393,6 +399,11 @@ def pair_of(key: str) -> tuple[str, str]:
 def pair_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[Place, str]]:
     """Return a card for every tag of every shown run, in the sections of the tag's name."""
     return [(OfTag(s.tag), pair_key(s.tag, s.run)) for s in shown_series(snapshot, view, kind)]
+
+
+def expected(*parts: Any, **attributes: Any) -> html.Div:
+    """Return what has about the size of the content that the page will put into ``fill``, and is seen until then."""
+    return html.Div(list(parts), className="expected", **{"aria-hidden": "true"}, **attributes)
 
 
 def action(name: str, title: str) -> html.Button:

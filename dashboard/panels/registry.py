@@ -25,7 +25,9 @@ _ORDER: Final = (
     "projector",
     "timeline",
     "profile",
+    "debugger",
     "health",
+    "live_tensors",
 )
 """Adding a panel is adding its folder and a line here."""
 

@@ -26,7 +26,7 @@ _STARTS: Final = 4
 
 
 def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
-    """Return what is done otherwise than by the book for points of such a shape, in sentences for a person."""
+    """Return where the method is an approximation for points of such a shape, in sentences for a person."""
     said = []
     if dimensions > WIDEST[method]:
         said.append(f"The {dimensions} dimensions were reduced to {WIDEST[method]} by PCA first.")

@@ -162,7 +162,7 @@ def _leading(products: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64]
 
 
 def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) -> _Found:
-    # Seldom needed, and of all imports the slowest and largest.
+    # Rarely needed, and of all imports the slowest and largest.
     from sklearn.utils.extmath import randomized_svd
 
     centered = np.empty(points.shape, np.float32)
@@ -180,7 +180,7 @@ def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) 
 def _without_noise(
     sums: NDArray[np.float64], axes: NDArray[np.float64], squared_mean: float, components: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum and axes of as many components as were asked for; zero where there is nothing but rounding."""
+    """Sum and axes of as many components as requested; zero where there is nothing but rounding."""
     k, d = axes.shape
     kept_sums, kept_axes = np.zeros(components), np.zeros((components, d))
     if k:

@@ -26,7 +26,7 @@ _SUBTREES: Final = 4
 
 
 class Tree:
-    """Forces by a tree that is built anew for every picture."""
+    """Forces by a tree that is built again for every picture."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers

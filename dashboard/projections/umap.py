@@ -41,7 +41,7 @@ def start(
         settings: how.
         labels: int32[n], -1 where unknown; they count if ``settings.supervision`` is above 0.
         init: float32[n, dimensions], where points begin; by default at their principal components.
-        state: what `UmapRun.state` gave for the same points and settings; an empty one begins anew. It goes on as if
+        state: what `UmapRun.state` gave for the same points and settings; an empty one begins again. It goes on as if
             it had not been stopped; edges that the state does not have are made once more.
 
     Raises:

@@ -81,8 +81,15 @@ def surroundings(table: RunTable) -> Surroundings:
         "placeholder": _placeholder(table.facts),
         "total": len(table.facts.trainings),
         "loading": table.snapshot.loading or not table.snapshot.revision,
-        "default_runs": DEFAULT_RUNS,
+        "searched": table.found is not None,
+        "last_default": _last_default(table),
     }
+
+
+def _last_default(table: RunTable) -> int:
+    trainings = table.facts.trainings
+    found = trainings if table.found is None else table.found
+    return trainings.index(found[DEFAULT_RUNS - 1]) if len(found) >= DEFAULT_RUNS else len(trainings) - 1
 
 
 def _placeholder(facts: Facts) -> str:

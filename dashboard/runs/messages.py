@@ -92,7 +92,10 @@ class Surroundings(TypedDict):
     """What stands in the empty search: a search that finds something."""
     total: int
     loading: bool
-    default_runs: int
+    searched: bool
+    """Whether a search that is understood chose the rows."""
+    last_default: int
+    """The place of the last run that is on by default, among all that belong to no other."""
 
 
 class ChangedRows(TypedDict):

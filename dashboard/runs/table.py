@@ -39,7 +39,7 @@ class RunTable:
     @cached_property
     def checked(self) -> frozenset[str]:
         """Runs that are switched on, whether or not they pass the filter; helpers are with the run they belong to."""
-        trainings = self.view.checked_runs(self.facts.trainings)
+        trainings = self.view.checked_runs(self.facts.trainings, self.found)
         shown = frozenset(self.view.show) | trainings
         helpers = (run for run, helper in self.facts.helpers.items() if run in shown or helper.parent in trainings)
         return trainings | (frozenset(helpers) - frozenset(self.view.hide))
@@ -53,6 +53,18 @@ class RunTable:
     def filter_error(self) -> str:
         """What is wrong with the filter; empty if nothing is. A wrong filter lets every run through."""
         return self._filtered[1]
+
+    @cached_property
+    def found(self) -> list[str] | None:
+        """Runs that belong to no other and pass the filter, they or what belongs to them.
+
+        In order of their first event; None where nothing is searched for, or the filter is wrong.
+        """
+        if not self.view.run_filter.strip() or self.filter_error:
+            return None
+        helpers = self.facts.helpers
+        owners = {helpers[run].parent if run in helpers else run for run in self.listed}
+        return [run for run in self.facts.trainings if run in owners]
 
     @cached_property
     def shown(self) -> list[str]:

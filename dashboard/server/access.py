@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
-from stepscope.profiler.capture_request import SHORTEST_TOKEN
+from stepscope.profiler.tokens import SHORTEST_TOKEN
 from stepscope.summary.errors import UserError
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})

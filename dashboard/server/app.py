@@ -34,11 +34,12 @@ from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.guard import Guard
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count
+from stepscope.dashboard.server.page_title import title_element
 from stepscope.dashboard.server.plugin_errors import PluginErrors
 from stepscope.dashboard.server.work import RequestAtHand, light
 from stepscope.dashboard.tensorboard import core, other_kinds, runs
 from stepscope.dashboard.tensorboard.registry import PLUGINS
-from stepscope.dashboard.traces import capture, drop_route
+from stepscope.dashboard.traces import capture, drop_route, live_tensors
 from stepscope.dashboard.traces.capture import CaptureRules
 from stepscope.plugins import GROUPS, found
 from stepscope.profiler.client import Address
@@ -63,7 +64,7 @@ INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
 {%metas%}
-<title>{%title%}</title>
+{%title%}
 <link rel="icon" type="image/svg+xml" href="assets/favicon.svg">
 {%css%}
 <!-- page styles -->
@@ -86,7 +87,7 @@ class Page(Dash):  # type: ignore[misc]
     def interpolate_index(self, **parts: str) -> str:
         """Return the page's HTML."""
         scripts = NEEDLESS_SCRIPTS.sub("", parts["scripts"])
-        html: str = super().interpolate_index(**parts | {"scripts": scripts})
+        html: str = super().interpolate_index(**parts | {"scripts": scripts, "title": title_element(self.title)})
         return html
 
 
@@ -110,7 +111,9 @@ def build_app(
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     for make_router in DATA_ROUTES:
         server.include_router(make_router(live))
-    server.include_router(capture.router(live, CaptureRules.of(access.bound_host, captures)))
+    rules = CaptureRules.of(access.bound_host, captures)
+    server.include_router(capture.router(live, rules))
+    server.include_router(live_tensors.router(rules))
     for panel in panels:
         routes = panel.router(live)
         if routes is not None:
@@ -141,7 +144,8 @@ def build_app(
     # The page starts it, once its callbacks are there.
     app.renderer = ""
     told = [panel.told(files[panel.name]) for panel in plugins]
-    app.layout = layout.page(RUN_SETTINGS, panels, told if told or any(map(found, GROUPS)) else None)
+    server.state.has_plugins = bool(told) or any(map(found, GROUPS))
+    app.layout = layout.page(RUN_SETTINGS, panels, told if server.state.has_plugins else None)
     register_page(app, live, panels)
     if plugins:
         register_plugins(app)
@@ -155,7 +159,8 @@ def build_app(
     server.add_middleware(RequestAtHand)
     server.add_middleware(Compression)
     # The last is the first that a request meets.
-    policy = page_policy(access.frames, app.csp_hashes())
+    server.state.scripts = app.csp_hashes()
+    policy = page_policy(access.frames, server.state.scripts)
     server.add_middleware(
         Guard,
         access=access,

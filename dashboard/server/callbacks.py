@@ -11,7 +11,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from stepscope.dashboard.server.bodies import JSON, parsed, read_already, whole_body
+from stepscope.dashboard.server.bodies import JSON, parsed
+from stepscope.dashboard.server.bounded_bodies import read_already, whole_body
 
 PATH: Final = "/_dash-update-component"
 

@@ -6,14 +6,14 @@ from html import escape
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepscope.dashboard.server.access import HEALTH, PAGE, Access
-from stepscope.dashboard.server.bodies import LARGEST_BODY, BoundedReceive, read_already, too_long, whole_body
+from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY, BoundedReceive, read_already, too_long, whole_body
 
 TOKEN_FIELD: Final = "token"
 """The parameter of the page's address that has the token, until the browser has it as a cookie."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+from stepscope.dashboard.server.page_title import page_title
 from stepscope.summary.contents import Companion
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
@@ -35,7 +36,7 @@ class Live:
             title: the title of the browser tab; that it is the log directory's if empty.
         """
         self.path = path
-        self.title: Final = title or f"{Path(path).name or path} · Stepscope"
+        self.title: Final = page_title(path, title)
         self._followed = self._snapshot = EMPTY_SNAPSHOT
         self._added: tuple[Companion, ...] = ()
         self._additions = 0

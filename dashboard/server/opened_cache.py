@@ -17,7 +17,7 @@ class Listed(Protocol):
 
     @property
     def version(self) -> Hashable:
-        """Equal for equal content: what is kept of another version is opened anew."""
+        """Equal for equal content: what is kept of another version is opened again."""
         ...
 
 

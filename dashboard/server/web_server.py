@@ -4,15 +4,13 @@ import asyncio
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import uvicorn
 from starlette.types import ASGIApp
-
-from stepscope.dashboard.server.live import Live
 
 MOST_CONNECTIONS: Final = 1000
 """A browser has up to six; beyond, requests are answered with 503."""
@@ -25,7 +23,8 @@ _ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") i
 class DashboardServer(uvicorn.Server):
     """Closes connections that never ask for anything, and ends the event streams before it waits for the others."""
 
-    def __init__(self, app: ASGIApp, live: Live) -> None:
+    def __init__(self, app: ASGIApp, stop: Callable[[], None]) -> None:
+        """Prepare to serve ``app``; ``stop`` ends its event streams."""
         super().__init__(
             uvicorn.Config(
                 app,
@@ -41,7 +40,7 @@ class DashboardServer(uvicorn.Server):
                 server_header=False,
             )
         )
-        self._live = live
+        self._stop: Final = stop
         self._silent_since: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
 
     async def on_tick(self, counter: int) -> bool:
@@ -61,7 +60,7 @@ class DashboardServer(uvicorn.Server):
                 abort(connection)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await asyncio.to_thread(self._live.stop)
+        await asyncio.to_thread(self._stop)
         for connection in list(self.server_state.connections):
             # Who is still sending would be waited for.
             if is_silent(connection) or is_sending(connection):

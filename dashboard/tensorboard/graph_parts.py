@@ -21,8 +21,11 @@ def tensorboards_graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
     for number, graph in enumerate(graphs, 1):
         _rename(graph, f"graph_{number}")
         merged.node.extend(graph.node)
-        merged.library.function.extend(graph.library.function)
-        merged.library.gradient.extend(graph.library.gradient)
+        # Graphs without functions get no empty library, which would be in the text.
+        if graph.library.function:
+            merged.library.function.extend(graph.library.function)
+        if graph.library.gradient:
+            merged.library.gradient.extend(graph.library.gradient)
     return merged
 
 

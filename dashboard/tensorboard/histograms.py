@@ -16,7 +16,7 @@ from stepscope.dashboard.server.pieces import json_answer, listed
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.compressor import compress
 from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
-from stepscope.dashboard.tensorboard.scalars import tag_index
+from stepscope.dashboard.tensorboard.tag_indexes import TagIndexes
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.histogram import PLUGIN_NAME
 from stepscope.summary.series import Series
@@ -54,13 +54,13 @@ def points(series: Series, convert: Callable[[Buckets], Any]) -> Response:
 def router(live: Live) -> APIRouter:
     """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["histograms"], route_class=LightRoute)
+    indexes = TagIndexes(PLUGIN_NAME)
 
     @routes.get("/data/plugin/histograms/tags")
     @routes.get("/data/plugin/distributions/tags")
-    def tags() -> dict[str, dict[str, dict[str, str]]]:
+    def tags() -> Response:
         """Run -> tag -> display name and description."""
-        runs = live.snapshot().runs
-        return {name: tag_index(found) for name, run in runs.items() if (found := run.of_kind(PLUGIN_NAME))}
+        return indexes.answer(live.snapshot())
 
     @routes.get("/data/plugin/histograms/histograms")
     def histograms(run: RunName, tag: TagName) -> Response:

@@ -23,6 +23,7 @@ from stepscope.summary.snapshot import Snapshot
 Part = Literal["VERTEX", "FACE", "COLOR"]
 
 _DTYPES: Final = {"VERTEX": np.dtype("<f4"), "FACE": np.dtype("<i4"), "COLOR": np.dtype("u1")}
+_EVERY_PART: Final = sum(1 << number for number in MeshPluginData.ContentType.values() if number)
 
 
 def plugin_data(series: Series) -> MeshPluginData | None:
@@ -75,7 +76,8 @@ def moments(parts: list[tuple[Series, MeshPluginData]]) -> Iterator[dict[str, An
     known = [
         {
             "content_type": data.content_type,
-            "components": data.components,
+            # Older writers leave out which parts there are.
+            "components": data.components or _EVERY_PART,
             "config": data.json_config,
             "data_shape": list(data.shape),
         }

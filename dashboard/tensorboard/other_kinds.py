@@ -10,7 +10,7 @@ from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.parameters import MAX_NAME, RunName, TagName
 from stepscope.dashboard.server.work import HeavyRoute, Pieces
-from stepscope.dashboard.tensorboard.scalars import tag_index
+from stepscope.dashboard.tensorboard.tag_indexes import TagIndexes
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.registry import KINDS, all_kinds
 
@@ -25,13 +25,13 @@ def other_kinds() -> tuple[str, ...]:
 def router(live: Live) -> APIRouter:
     """Return the routes, over the latest snapshot; those of TensorBoard's own plugins must come before them."""
     routes = APIRouter(tags=["other kinds"], route_class=HeavyRoute)
+    indexes: dict[str, TagIndexes] = {}
 
     @routes.get("/data/plugin/{kind}/tags")
-    def tags(kind: KindName) -> dict[str, dict[str, dict[str, str]]]:
+    def tags(kind: KindName) -> Response:
         """Run -> tag -> display name and description, of a kind that another distribution adds."""
         _check(kind)
-        runs = live.snapshot().runs
-        return {name: tag_index(found) for name, run in runs.items() if (found := run.of_kind(kind))}
+        return indexes.setdefault(kind, TagIndexes(kind)).answer(live.snapshot())
 
     @routes.get("/data/plugin/{kind}/table")
     def table(kind: KindName, run: RunName, tag: TagName) -> Response:

@@ -16,7 +16,7 @@ from stepscope.dashboard.server.parameters import MOST_RUNS, TagName
 from stepscope.dashboard.server.pieces import json_answer, listed, named
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
-from stepscope.dashboard.tensorboard.scalars import tag_index
+from stepscope.dashboard.tensorboard.tag_indexes import TagIndexes
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
 from stepscope.summary.series import Series
@@ -60,12 +60,12 @@ def points(series: Series) -> Iterator[dict[str, Any]]:
 def router(live: Live) -> APIRouter:
     """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["pr_curves"], route_class=LightRoute)
+    indexes = TagIndexes(PLUGIN_NAME)
 
     @routes.get("/data/plugin/pr_curves/tags")
-    def tags() -> dict[str, dict[str, dict[str, str]]]:
+    def tags() -> Response:
         """Run -> tag -> display name and description."""
-        runs = live.snapshot().runs
-        return {name: tag_index(found) for name, run in runs.items() if (found := run.of_kind(PLUGIN_NAME))}
+        return indexes.answer(live.snapshot())
 
     @routes.get("/data/plugin/pr_curves/pr_curves")
     def pr_curves(tag: TagName, run: Annotated[list[str], Query(max_length=MOST_RUNS)]) -> Response:

@@ -5,6 +5,7 @@ from typing import Final
 from stepscope.dashboard.tensorboard import (
     audio,
     custom_scalars,
+    debugger,
     graphs,
     histograms,
     images,
@@ -24,6 +25,7 @@ PLUGINS: Final[tuple[TensorboardPlugin, ...]] = (
     custom_scalars.PLUGIN,
     images.PLUGIN,
     audio.PLUGIN,
+    debugger.PLUGIN,
     graphs.PLUGIN,
     histograms.DISTRIBUTIONS,
     histograms.PLUGIN,

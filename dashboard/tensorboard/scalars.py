@@ -7,7 +7,6 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
 from stepscope.dashboard.export.tables import csv_lines
-from stepscope.dashboard.page.safe_html import markdown_html
 from stepscope.dashboard.server.bodies import Body, form_fields, values_of
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.live import Live
@@ -15,6 +14,7 @@ from stepscope.dashboard.server.parameters import MOST_RUNS, RunName, TagName
 from stepscope.dashboard.server.pieces import POINTS_A_PIECE, Row, columns_of, json_answer, named, point_list
 from stepscope.dashboard.server.work import LightRoute, Pieces
 from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
+from stepscope.dashboard.tensorboard.tag_indexes import TagIndexes
 from stepscope.summary.series import SCALARS, Series
 from stepscope.summary.snapshot import Snapshot
 
@@ -44,15 +44,6 @@ def scalar_series(snapshot: Snapshot, runs: Iterable[str], tag: str) -> list[Ser
     return [series for series in found if series is not None and series.kind == SCALARS]
 
 
-def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
-    """Return tags with their display name and description as sanitized HTML, as TensorBoard's ``tags`` routes have
-    them.
-    """
-    return {
-        s.tag: {"displayName": s.display_name or s.tag, "description": markdown_html(s.description)} for s in series
-    }
-
-
 def scalars_answer(series: Series, format: Format) -> Response:
     """Return every point of a series, as TensorBoard sends it."""
     if format == "csv":
@@ -64,11 +55,12 @@ def router(live: Live) -> APIRouter:
     """Return the routes, over the latest snapshot."""
     routes = APIRouter(tags=["scalars"], route_class=LightRoute)
 
+    indexes = TagIndexes(SCALARS)
+
     @routes.get("/data/plugin/scalars/tags")
-    def tags() -> dict[str, dict[str, dict[str, str]]]:
+    def tags() -> Response:
         """Run -> tag -> display name and description."""
-        snapshot = live.snapshot()
-        return {name: tag_index(run.of_kind(SCALARS)) for name, run in snapshot.runs.items() if run.of_kind(SCALARS)}
+        return indexes.answer(live.snapshot())
 
     @routes.get("/data/plugin/scalars/scalars")
     def scalars(

@@ -12,7 +12,8 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
 from stepscope.dashboard.page.safe_html import markdown_html
-from stepscope.dashboard.server.bodies import LARGEST_BODY, Body, form_fields, values_of
+from stepscope.dashboard.server.bodies import Body, form_fields, values_of
+from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import json_number
 from stepscope.dashboard.server.pictures import picture_answer, read_picture
@@ -33,7 +34,7 @@ MOST_REQUESTS: Final = 1_000
 MOST_POINTS: Final = 10_000_000
 """Of one answer, which is some 60 bytes each; a histogram counts as `POINTS_A_HISTOGRAM`."""
 MOST_KEPT: Final = 1_000_000
-"""Points of answers that are kept to be repeated; what is beyond is written anew."""
+"""Points of answers that are kept to be repeated; what is beyond is written again."""
 POINTS_A_HISTOGRAM: Final = 30
 
 Requests = Annotated[str, Query(max_length=LARGEST_BODY, description="A JSON list of plugin, tag, run and sample.")]

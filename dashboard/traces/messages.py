@@ -83,11 +83,60 @@ class CaptureProblem(TypedDict):
     message: str
 
 
+class LiveTensor(TypedDict):
+    """An array of a running program as a picture."""
+
+    name: str
+    layout: Literal["bars", "plane", "tiles", "colors"]
+    shape: list[int]
+    dtype: str
+    width: int
+    height: int
+    shown: int
+    """How many of the array's elements are shown."""
+    not_finite: int
+    """How many of these are NaN or infinite."""
+    mean: float | None
+    lowest: float
+    """What the least color stands for; so is the next of the greatest."""
+    highest: float
+    change: float
+    """Mean variance over the last frames as a share of the values' own."""
+    pixels: str
+    """In base64, a byte each (colors: three): 0 is not finite, 1 a line between tiles, 2 to 255 the scale."""
+
+
+class LiveSection(TypedDict):
+    """Arrays that belong together."""
+
+    name: str
+    change: float
+    tensors: list[LiveTensor]
+
+
+class LiveFrame(TypedDict):
+    """What a program shows of one step; sections that change most come first."""
+
+    number: int
+    step: int | None
+    wall_time: float
+    left_out: int
+    """Arrays for which there was no room."""
+    sections: list[LiveSection]
+
+
+class NoLiveFrame(TypedDict):
+    """There is nothing newer than what the page has."""
+
+    number: int
+    tensors: None
+
+
 class DroppedTrace(TypedDict):
     """The id of a trace that was taken."""
 
     id: str
 
 
-MESSAGES: Final = (CaptureRules, Captured, CaptureProblem, DroppedTrace)
+MESSAGES: Final = (CaptureRules, Captured, CaptureProblem, LiveFrame, NoLiveFrame, DroppedTrace)
 """Of the page itself; steps are told to curves."""

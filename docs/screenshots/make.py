@@ -1,7 +1,8 @@
 """Takes the pictures of the documentation: every panel over the sample logs, in light and in dark.
 
 ``make screenshots`` writes them beside this script. Look at them after every change to what users see.
-The health panel is shown over a copy of the logs in which a few bits were flipped.
+The health panel is shown over a copy of the logs in which a few bits were flipped, live tensors are those of a thread,
+and the Debugger shows a training that is made to go bad.
 """
 
 import argparse
@@ -10,17 +11,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlencode
 
+import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from stepscope import debug
 from stepscope.dashboard.page import bundle
 from stepscope.dashboard.page.assets import VARIANT
 from stepscope.dashboard.panels.registry import PANELS
+from stepscope.debug import showing
+from stepscope.profiler import server as profiler_server
 from tools.browser import FLAGS, browser_path
 
 FOLDER: Final = Path(__file__).resolve().parent
@@ -42,9 +49,13 @@ READY: Final[Mapping[str, str]] = {
     "timeline": "canvas",
     "projector": ".pj-cloud canvas",
     "profile": ".profile-overview .barlayer path, .profile-grid .ag-row",
+    "debugger": ".debugger-verdict, .debugger-canvas[data-drawn], .debugger-empty",
     "health": "#health-details tbody tr",
+    "live_tensors": ".live-bar",
 }
 """A selector that matches once a panel has drawn."""
+OF_THEIR_OWN: Final = ("debugger", "health", "live_tensors")
+"""Panels whose pictures need more than the sample logs."""
 DIGITS: Final = {"projector.id": "digits/lr_0.1/seed_0|config|digits/images", "projector.label": "digit"}
 SEEDS: Final = {"runs.group": "seeds", "run_filter": "seed_"}
 VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
@@ -121,7 +132,7 @@ def damaged_copy(folder: Path) -> str:
 
 def pictures() -> dict[str, tuple[str, str]]:
     """By name, the panel and the query of every picture over the sample logs."""
-    names = {panel.name: panel.name for panel in PANELS if panel.name != "health"}
+    names = {panel.name: panel.name for panel in PANELS if panel.name not in OF_THEIR_OWN}
     for name in VIEWS:
         names[name] = max((panel for panel in READY if name.startswith(panel)), key=len)
     return {
@@ -153,7 +164,82 @@ def take_all(folder: Path) -> None:
         with serving(Path(scratch)) as url:
             query = urlencode({"tab": "health", "health.file": damaged})
             take(browser, f"{url}?{query}", "health", "health", folder)
+        take_debugger(browser, folder)
+        with serving(SAMPLE_LOGS) as url, shown_arrays() as address:
+            take_live_tensors(browser, f"{url}?tab=live_tensors", address, folder)
         browser.close()
+
+
+def take_debugger(browser: Browser, folder: Path) -> None:
+    """Take the pictures of the map of a training whose rate becomes far too high."""
+    with tempfile.TemporaryDirectory() as logs:
+        record_bad_training(Path(logs) / "first")
+        query = urlencode({"tab": "debugger", "debugger.view": "map", "debugger.tensor": "16"})
+        with serving(Path(logs)) as url:
+            take(browser, f"{url}?{query}", "debugger", "debugger", folder)
+
+
+def record_bad_training(run: Path) -> None:
+    """Record a small network that learns, until its rate is raised and it overflows."""
+    import torch
+
+    torch.manual_seed(0)
+    layers = [layer for _ in range(5) for layer in (torch.nn.Linear(24, 24), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(24, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    with debug.watch(model, run, every=1, on_alert=[]):
+        for step in range(120):
+            optimizer.param_groups[0]["lr"] = 0.01 if step < 70 else 0.9
+            rows = torch.randn(32, 24)
+            optimizer.zero_grad()
+            torch.square(model(rows)[:, 0] - rows.sum(1)).mean().backward()
+            optimizer.step()
+
+
+@contextmanager
+def shown_arrays() -> Iterator[str]:
+    """Show the arrays of a small network that learns, until the block ends; gives the address to look at."""
+    random = np.random.default_rng(0)
+    ended = threading.Event()
+    parameters = {
+        "embedding/table": random.normal(size=(32, 96)),
+        "encoder/kernels": random.normal(size=(24, 1, 7, 7)),
+        "encoder/bias": random.normal(size=24),
+        "decoder/weight": random.normal(size=(48, 64)),
+        "decoder/bias": random.normal(size=48),
+    }
+
+    def learn() -> None:
+        for step in count():
+            for rate, (name, values) in enumerate(parameters.items(), 1):
+                values += random.normal(scale=0.02 * rate, size=values.shape)
+                showing.show(name, values)
+            showing.end_step(step)
+            if ended.wait(0.01):
+                return
+
+    thread = threading.Thread(target=learn)
+    thread.start()
+    try:
+        with profiler_server.start(0) as server:
+            yield server.address
+    finally:
+        ended.set()
+        thread.join()
+
+
+def take_live_tensors(browser: Browser, url: str, address: str, folder: Path) -> None:
+    """Take the pictures of a program that is looked at."""
+    for scheme in SCHEMES:
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
+        page.goto(url)
+        page.get_by_role("textbox", name="Address of the program").fill(address)
+        page.get_by_role("button", name="Look", exact=True).click()
+        page.locator(".live-picture").nth(4).wait_for()
+        page.wait_for_timeout(2_000)
+        page.screenshot(path=folder / f"live_tensors_{scheme}.png")
+        print(f"live_tensors_{scheme}.png")
+        page.close()
 
 
 def main() -> None:

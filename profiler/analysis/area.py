@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis import row_loops
+from stepscope.profiler.analysis.classify import is_profilers_own
 from stepscope.profiler.trace import Counter, Trace
 
 
@@ -74,6 +75,9 @@ class Area(NamedTuple):
 
     slices: int
     by_name: Totals
+    """Without spans of the profiler itself (`stepscope.profiler.analysis.classify.is_profilers_own`), where there are
+    others.
+    """
     by_category: Totals
     by_lane: LaneTotals
 
@@ -115,6 +119,9 @@ def area(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None =
         categories,
     )
     name, category = np.divmod(keys, categories)
+    own = is_profilers_own(trace, name, category)
+    if not own.all():
+        name, category, sums = name[~own], category[~own], sums[~own]
     count = found.last - found.first
     highest = found.top == np.arange(len(found.top))
     slices_of_lane = np.add.reduceat(count, np.flatnonzero(highest)) if len(count) else count

@@ -74,13 +74,15 @@ _HOST_COMMUNICATION: Final = re.compile(
     rf"_?(Host)?(Send|Recv)(Tensor)?$|dist\.{_COLLECTIVE}",
 )
 _DEVICE_COMMUNICATION: Final = re.compile(r"nccl|rccl|oneccl|void\s+(nccl|rccl)|.*ncclDev(Kernel|Func)")
-_SYNCHRONISATION: Final = re.compile(r"(cuda|cu|hip)\w*(Synchronize|StreamWaitEvent|EventQuery|StreamQuery)", re.I)
+_SYNCHRONIZATION: Final = re.compile(r"(cuda|cu|hip)\w*(Synchronize|StreamWaitEvent|EventQuery|StreamQuery)", re.I)
 _MEMSET: Final = re.compile(r"memset", re.I)
 _MEMCPY: Final = re.compile(r"memcpy", re.I)
 _DMA: Final = re.compile(r"dma", re.I)
 """MTIA's copies, which Kineto files under "kernel" or "mtia_ccp_events": the name decides, as HolisticTraceAnalysis."""
 _PYTHON_FRAME: Final = "$"
 """What begins with it is a function that JAX's Python tracer saw, such as "$builtins isinstance"."""
+_RECORDING: Final = "trace"
+"""The category of Kineto's "PyTorch Profiler (0)", which lasts as long as the recording."""
 _STEP_NAME: Final = re.compile(r"ProfilerStep#[0-9]+")
 _DERIVED_LANE: Final = re.compile(
     r"Steps?$|XLA Modules|XLA TraceMe|.*Name Scope|Launch Stats|Source code|Framework .*", re.I
@@ -140,7 +142,7 @@ def _by_name(kind: Kind, name: str, lane: LaneKind) -> Kind:
             return "memcpy"
         return "communication" if _DEVICE_COMMUNICATION.match(name) else kind
     if kind == "runtime":
-        return "synchronization" if _SYNCHRONISATION.match(name) else kind
+        return "synchronization" if _SYNCHRONIZATION.match(name) else kind
     if kind in ("operator", "annotation"):
         if _STEP_NAME.fullmatch(name):
             return "annotation"
@@ -150,6 +152,19 @@ def _by_name(kind: Kind, name: str, lane: LaneKind) -> Kind:
         if not on_device and _HOST_COMMUNICATION.match(name):
             return "communication"
     return kind
+
+
+def is_profilers_own(
+    trace: Trace, name_id: NDArray[np.signedinteger], category_id: NDArray[np.signedinteger]
+) -> NDArray[np.bool_]:
+    """Return which names in categories, as places in the trace's texts, are the profiler's own, bool ``[n]``: marks of
+    steps, and the span of a recording.
+    """
+    steps = {step.name for step in trace.steps}
+    marks = np.array([name in steps for name in trace.names] or [False])
+    recordings = np.array([category.lower() == _RECORDING for category in trace.categories] or [False])
+    own: NDArray[np.bool_] = marks[name_id] | recordings[category_id]
+    return own
 
 
 def _lane_shapes(lanes: Sequence[Lane]) -> list[tuple[LaneKind, bool]]:

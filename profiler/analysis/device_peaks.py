@@ -31,6 +31,7 @@ class DevicePeaks(NamedTuple):
     bf16: float | None
     fp8: float | None
     gb_per_s: float
+    """0 where it is not known."""
     source: str
 
     def flops(self, precision: Precision) -> float | None:
@@ -40,10 +41,34 @@ class DevicePeaks(NamedTuple):
         return None if found is None else found * 1e12
 
     @property
-    def bytes_per_s(self) -> float:
-        """The peak of its memory."""
-        return self.gb_per_s * 1e9
+    def bytes_per_s(self) -> float | None:
+        """The peak of its memory, None where it is not known."""
+        return self.gb_per_s * 1e9 or None
 
+
+class StatedPeaks(NamedTuple):
+    """Peaks that somebody states; None where not stated."""
+
+    tflops: float | None = None
+    """TFLOP/s, for all types of numbers."""
+    gb_per_s: float | None = None
+
+    def over(self, known: DevicePeaks | None) -> DevicePeaks | None:
+        """Return what is known of a device with these in its place; None where nothing is known and nothing stated."""
+        if self.tflops is None and self.gb_per_s is None:
+            return known
+        base = known or DevicePeaks("the device", None, None, None, None, None, None, 0, "")
+        numbers: dict[str, Any] = {} if self.tflops is None else dict.fromkeys(PRECISIONS, self.tflops)
+        stated = base._replace(**numbers, gb_per_s=self.gb_per_s or base.gb_per_s)
+        return stated._replace(source=f"as stated; {base.source}" if base.source and not self.complete else "as stated")
+
+    @property
+    def complete(self) -> bool:
+        """Whether both are stated."""
+        return self.tflops is not None and self.gb_per_s is not None
+
+
+NOT_STATED: Final = StatedPeaks()
 
 _PASCAL: Final = "NVIDIA Tesla P100 data sheet (2016)"
 _VOLTA: Final = "NVIDIA V100 Tensor Core GPU data sheet (2020)"
@@ -94,7 +119,7 @@ _TABLE: Final[tuple[tuple[str, DevicePeaks], ...]] = (
     (r"H200.*NVL", DevicePeaks("H200 NVL", 60, 60, 417.5, 835.5, 835.5, 1670.5, 4800, _H200)),
     (r"H200", DevicePeaks("H200 SXM", 67, 67, 494.5, 989.5, 989.5, 1979, 4800, _H200)),
     (r"GB200", DevicePeaks("GB200", 40, 80, 1250, 2500, 2500, 5000, 8000, _GB200)),
-    (r"B200", DevicePeaks("B200", 37, 75, 1100, 2250, 2250, 4500, 8000, _HGX)),
+    (r"B200", DevicePeaks("B200", 37, 75, 1125, 2250, 2250, 4500, 8000, _HGX)),
     # NVIDIA, workstations and desktops. Those of float64 are not stated for all, and slow on all.
     (r"TITAN RTX", DevicePeaks("Titan RTX", None, 16.3, None, 130.5, None, None, 672, _TURING)),
     (r"RTX 2080 TI", DevicePeaks("RTX 2080 Ti", None, 13.4, None, 53.8, None, None, 616, _TURING)),

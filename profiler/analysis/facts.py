@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.arguments import columns, first_known, identifier_columns, number_columns
 from stepscope.profiler.analysis.classify import KINDS, Kind, classify, device_number, repeated
+from stepscope.profiler.analysis.device_peaks import NOT_STATED, StatedPeaks
 from stepscope.profiler.parents import nearest
 from stepscope.profiler.trace import Arguments, Step, Trace
 
@@ -93,6 +94,8 @@ class Facts:
     """A trace with what analyses share. Build one to run several analyses; each accepts a bare trace too."""
 
     trace: Trace
+    stated_peaks: StatedPeaks = NOT_STATED
+    """The peaks of its devices, as far as somebody states them: they go before those that are known."""
 
     @cached_property
     def kinds(self) -> NDArray[np.int8]:
@@ -276,7 +279,7 @@ def facts_of(trace: Trace | Facts) -> Facts:
 
 
 def share(part: float, whole: float) -> float:
-    """``part / whole``, NaN where there is no whole."""
+    """``part / whole``, NaN where the whole is 0."""
     return part / whole if whole else math.nan
 
 

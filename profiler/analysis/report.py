@@ -39,7 +39,6 @@ from stepscope.profiler.analysis.slices import SLICES
 from stepscope.profiler.analysis.steps import MEAN_STEP, STEPS
 from stepscope.profiler.analysis.temporal import OVERLAP, TEMPORAL, UTILIZATION, WORK_AT_ONCE
 from stepscope.profiler.analysis.tfprof import ADVICE, TFPROF
-from stepscope.profiler.lod import span_ns
 from stepscope.profiler.trace import Trace
 from stepscope.summary.cancellation import Cancelled
 
@@ -130,24 +129,6 @@ def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
     if len(set(known)) == len(traces):
         return dict(sorted(zip(known, traces, strict=True), key=lambda pair: pair[0]))
     return dict(enumerate(traces))
-
-
-def are_ranks(traces: Sequence[Facts]) -> bool:
-    """Return whether traces are of one job: they state different ranks, or none and were recorded at once."""
-    stated = [rank_of(facts) for facts in traces]
-    if any(rank is not None for rank in stated):
-        return None not in stated and len(set(stated)) == len(stated)
-    spans = [_wall_span(facts.trace) for facts in traces]
-    known = [span for span in spans if span is not None]
-    return len(known) == len(spans) and max(start for start, _ in known) < min(end for _, end in known)
-
-
-def _wall_span(trace: Trace) -> tuple[int, int] | None:
-    """When a trace begins and ends, in nanoseconds since 1970; None where it does not say, or has nothing."""
-    if trace.epoch_ns is None or not len(trace):
-        return None
-    start, end = span_ns(trace)
-    return trace.epoch_ns + start, trace.epoch_ns + end
 
 
 def analyses(of: Of | None = None) -> dict[str, Analysis]:

@@ -88,11 +88,14 @@ def has_flops(facts: Facts) -> bool:
 
 
 def device_peaks(facts: Facts) -> DevicePeaks | None:
-    """Return the peaks of the devices that the trace is of, by their name; None where they differ, or are not known."""
+    """Return the peaks of the devices that the trace is of: those that were stated, else by the devices' name.
+
+    None where they differ, or are not known.
+    """
     properties = facts.trace.metadata.get("deviceProperties")
     listed = properties if isinstance(properties, list) else []
     used = {peaks_of(str(each.get("name", ""))) for each in listed if isinstance(each, Mapping)}
-    return used.pop() if len(used) == 1 else None
+    return facts.stated_peaks.over(used.pop() if len(used) == 1 else None)
 
 
 def _rates(peaks: DevicePeaks | None) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.profiler.analysis.classify import is_profilers_own
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.records import SLICE, Analysis, Column
 from stepscope.profiler.trace import Trace
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 def slices_by_name(trace: Trace | Facts) -> "pl.DataFrame":
     """Return all slices by name and category, longest own time first.
 
-    A slice's own time is its duration without that of the slices directly inside it on its lane.
+    A slice's own time is its duration without that of the slices directly inside it on its lane. Spans of the profiler
+    itself are left out where there are others (`stepscope.profiler.analysis.classify.is_profilers_own`).
 
     Columns: name, category (text), count, self_ns, total_ns (int64), mean_ns (float64), max_ns (int64), slice (int64:
     index of the longest).
@@ -41,6 +43,9 @@ def slices_by_name(trace: Trace | Facts) -> "pl.DataFrame":
             pl.col("index").get(duration.arg_max()).cast(pl.Int64).alias("slice"),
         )
     )
+    own = is_profilers_own(trace, grouped["name"].to_numpy(), grouped["category"].to_numpy())
+    if not own.all():
+        grouped = grouped.filter(~pl.Series(own, dtype=pl.Boolean))
     texts = {
         column: pl.Series(column, [known[number] for number in grouped[column].to_list()], dtype=pl.String)
         for column, known in (("name", trace.names), ("category", trace.categories))
@@ -95,7 +100,8 @@ SLICES: Final = Analysis(
         SLICE,
     ),
     title="Slices",
-    description="Whatever they are: annotations, functions, operators, kernels. Own times exclude nested slices.",
+    description="Whatever they are: annotations, functions, operators, kernels. Own times exclude nested slices. "
+    "Marks of steps and the profiler's own span are left out.",
     empty="The trace has no slices. Choose another trace, or record again.",
 )
 """All slices."""

@@ -23,7 +23,7 @@ COPY_CATEGORIES: Final = frozenset({"gpu_memcpy", "gpu_memset", "Memcpy", "Memse
 CALL_CATEGORIES: Final = re.compile(r"\w+_(runtime|driver)")
 """Calls on the host that start something on a device: "cuda_runtime", "cuda_driver", "xpu_runtime", ..."""
 
-_SYNCHRONISATIONS: Final = 0x4000_0000
+_SYNCHRONIZATIONS: Final = 0x4000_0000
 """Added to the number of a stream, for the lane of what waits for it."""
 _NO_STREAM: Final = 0xFFFF_FFFF
 _DIRECTION: Final = re.compile(r"([HDAP])to([HDAP])")
@@ -56,7 +56,7 @@ def sync_lane(gpu: int, stream: int) -> Lane:
     number = stream & 0xFFFF_FFFF
     if number == _NO_STREAM:
         return Lane(f"/device:GPU:{gpu}", number, "waiting for the device")
-    return Lane(f"/device:GPU:{gpu}", number | _SYNCHRONISATIONS, f"waiting for stream {number}")
+    return Lane(f"/device:GPU:{gpu}", number | _SYNCHRONIZATIONS, f"waiting for stream {number}")
 
 
 def host_lane(native_id: int, names: Mapping[int, str]) -> Lane:

@@ -34,7 +34,7 @@ DROPPED: Final = -1
 """The place of a call that is not kept."""
 FIELDS_PER_CALL: Final = 3
 CALLS_AT_ONCE: Final = 100
-"""Calls by which a thread takes room, so that threads seldom have to agree."""
+"""Calls by which a thread takes room, so that threads rarely have to agree."""
 C_FUNCTION: Final[Mapping[str, ArgumentValue]] = {"c_function": True}
 
 _OWN_FOLDER: Final = str(Path(__file__).parents[1]) + os.sep

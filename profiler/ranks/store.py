@@ -22,7 +22,7 @@ import msgspec
 
 from stepscope.profiler.analysis.rank_facts import FACT_TABLES, VERSION, FactTable, RankFacts
 from stepscope.profiler.ranks.files import TraceFile, common_folder
-from stepscope.summary.column_cache import default_cache_folder
+from stepscope.summary.cache_folder import cache_folder
 from stepscope.summary.records import crc32c
 from stepscope.summary.storage import Folder, LocalFolder, RemoteFolder, folder_at
 
@@ -71,7 +71,7 @@ class Segment:
 
 def default_store() -> str:
     """Return the folder of the user's cache in which facts are kept."""
-    return str(default_cache_folder().parent / "rank_facts")
+    return str(cache_folder("rank_facts"))
 
 
 class FactStore:

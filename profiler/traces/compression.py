@@ -118,7 +118,7 @@ def _unpacked(
                 content.write(stream.decompress(piece, room if checked else min(room, BEGINNING)))
                 if not checked and content.tell() >= min(BEGINNING, most):
                     check(content.getvalue())
-                    # Begun anew: how the streams go on with what they held back differs.
+                    # Begun again: how the streams go on with what they held back differs.
                     checked, at, content = True, 0, BytesIO()
                     stream = new_stream()
                     continue

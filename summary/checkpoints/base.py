@@ -52,7 +52,7 @@ class TensorInfo:
 
 
 class Checkpoint(Protocol):
-    """One file of weights. It holds no file open; every call opens it anew."""
+    """One file of weights. It holds no file open; every call opens it again."""
 
     @property
     def tensors(self) -> tuple[TensorInfo, ...]:

@@ -102,6 +102,15 @@ class Observations:
     """Seconds since the epoch."""
     figures: NDArray[np.float64]
     """[n, len(FIGURES)]; NaN where a figure was not measured."""
+    marked: NDArray[np.bool_] | None = None
+    """Whether the value is known to have an element that is not finite, where that may be known without how many and of
+    which kind: all that TensorFlow's CURT_HEALTH tells. None where the figures tell all."""
+
+    @classmethod
+    def none(cls) -> "Observations":
+        """Return no observations."""
+        empty = np.empty(0)
+        return cls(empty.astype(np.int32), empty.astype(np.int64), empty, np.empty((0, len(FIGURES))))
 
     def __len__(self) -> int:
         return len(self.tensors)
@@ -116,7 +125,7 @@ class Observations:
         """Whether the value had an element that is not finite."""
         counts = self.figures[:, [COLUMN["nan"], COLUMN["positive_infinity"], COLUMN["negative_infinity"]]]
         found: NDArray[np.bool_] = np.any(np.nan_to_num(counts) > 0, axis=1)
-        return found
+        return found if self.marked is None else found | self.marked
 
 
 @dataclass(frozen=True)

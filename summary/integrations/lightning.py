@@ -198,7 +198,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
             self._writer.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the open files, which another process opens anew."""
+        """Leave out the open files, which another process opens again."""
         return {**self.__dict__, "_writer": None}
 
 

@@ -24,7 +24,7 @@ _WAV: Final = "audio/wav"
 _MOST_CHANNELS: Final = 2
 _LOUDEST: Final = np.iinfo(np.int16).max
 _HIGHEST_RATE: Final = (1 << 32) // (2 * _MOST_CHANNELS)
-"""A WAV header counts bytes a second in 32 bits."""
+"""A WAV header counts bytes per second in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def audio(tag: str, samples: Any, sample_rate: Any) -> Summary.Value:
         samples: int16, or floats in -1..1, which are scaled to +-32767 and rounded; what lies outside is clipped with
             a warning. Shape [frames]; or [channels, frames] or [frames, channels], the shorter axis being
             the channels; or [clips, frames, channels], as in TensorFlow. One channel or two.
-        sample_rate: frames a second.
+        sample_rate: frames per second.
 
     Raises:
         TypeError: another dtype, or ``sample_rate`` is not a whole number.

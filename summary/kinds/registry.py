@@ -9,6 +9,7 @@ from stepscope.plugins import Extensions
 from stepscope.summary.kinds import (
     audio,
     custom_scalars,
+    debug,
     graph,
     histogram,
     hparams,
@@ -44,6 +45,9 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             graph.KIND,
             graph.KERAS_KIND,
             graph.FUNCTIONS_KIND,
+            debug.STEPS_KIND,
+            debug.CATALOG_KIND,
+            debug.ALERTS_KIND,
         )
     }
 )

@@ -29,7 +29,7 @@ def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summ
     Args:
         tag: the series.
         frames: whole numbers in 0..255, booleans, or floats in 0..1, as for images.
-        fps: frames a second.
+        fps: frames per second.
         dataformats: the axes in any order: N (videos), T (frames), C (1, 3 or 4 channels), H and W.
 
     Raises:

@@ -81,7 +81,7 @@ def audio(
         name: the tag, see `stepscope.summary.v1.names.tag_of`; where ``max_outputs`` is 1, it is ``<tag>/audio``.
         tensor: floats in -1..1, shape [clips, frames, channels] with 1 or 2 channels, or [clips, frames]; what lies
             outside is clipped with a warning.
-        sample_rate: frames a second; the WAV has it rounded.
+        sample_rate: frames per second; the WAV has it rounded.
         max_outputs: how many clips to keep, from the first; whether the tag has a number depends on this alone.
         collections: no effect.
         family: what the tag begins with.

@@ -96,7 +96,7 @@ def audio(
         name: the tag, after the scopes around it.
         data: floats in -1..1, shape [clips, frames, channels] with 1 or 2 channels; what lies outside is clipped with a
             warning.
-        sample_rate: frames a second.
+        sample_rate: frames per second.
         step: by default the default step.
         max_outputs: how many clips to keep, from the first.
         encoding: "wav" or None.

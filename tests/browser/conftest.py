@@ -20,7 +20,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from stepscope.dashboard.cli.serve import make_live, make_server
+from stepscope.dashboard.cli.serving import make_live, make_server
 from stepscope.dashboard.page import bundle
 from stepscope.dashboard.page.assets import VARIANT
 from stepscope.dashboard.server.access import Access

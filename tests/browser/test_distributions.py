@@ -99,13 +99,13 @@ def test_each_wheel_has_one_top_level_package_and_no_file_of_the_other(core: Bui
     of_core, of_whole = names(core.wheel), names(whole.wheel)
     assert {name.split("/")[0] for name in of_core + of_whole} == {"stepscope"}
     assert {name.split("/")[1] for name in of_core} == {
-        "__init__.py", "__main__.py", "command.py", "plugins.py", "profiler", "py.typed", "summary",
+        "__init__.py", "__main__.py", "command.py", "debug", "plugins.py", "profiler", "py.typed", "summary",
     }  # fmt: skip
     assert {name.split("/")[1] for name in of_whole} == {"dashboard"}
 
 
 def test_the_wheels_have_every_module_and_the_pages_bundle(core: Built, whole: Built) -> None:
-    packages = ("summary", "profiler", "dashboard")
+    packages = ("summary", "profiler", "debug", "dashboard")
     modules = {str(path.relative_to(REPOSITORY)) for name in packages for path in (REPOSITORY / name).rglob("*.py")}
     found = {name.removeprefix("stepscope/") for name in names(core.wheel) + names(whole.wheel)}
     assert modules <= found

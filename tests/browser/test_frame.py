@@ -314,6 +314,42 @@ def test_a_tab_is_not_taken_back_by_the_answer_for_the_one_before(
     expect(page.locator(".panel.text")).to_be_visible()
 
 
+def test_what_was_left_rests_until_the_chosen_tab_is_here(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_many_kinds(logdir)
+    page.goto(serve(logdir).url)
+    expect_curves(page)
+    panel = page.locator("#panel")
+    tags = page.get_by_label("Filter tags by regular expression")
+    tags.focus()
+    held = held_frames(page, "tab=histograms")
+    # At once: what the user does next finds it so.
+    assert page.evaluate(
+        """() => {
+          [...document.querySelectorAll(".tabs [role=tab]")].find((tab) => tab.textContent === "Histograms").click();
+          return [document.getElementById("panel").inert, document.activeElement === document.body];
+        }"""
+    ) == [True, True]
+    expect(page).to_have_url(re.compile("tab=histograms"))
+    page.keyboard.type("x")
+    expect(tags).to_have_value("")
+    # Back to what is still here, which is there at once, and on again by a key.
+    page.get_by_role("tab", name="Scalars").click()
+    expect(panel).not_to_have_attribute("inert", "")
+    expect(page).to_have_url(re.compile("tab=scalars"))
+    page.wait_for_function("stepscope.view.tabs().find((tab) => tab.open).name === 'scalars'")
+    held_text = held_frames(page, "tab=text")
+    page.keyboard.press("3")
+    expect(panel).to_have_attribute("data-waits", "Opening Text …")
+    expect(panel).to_have_attribute("inert", "")
+    for route in held + held_text:
+        route.continue_()
+    expect(page.locator(".panel.text")).to_be_visible()
+    expect(panel).not_to_have_attribute("inert", "")
+    expect(panel).not_to_have_attribute("data-waits", re.compile("."))
+
+
 def test_back_before_the_tab_has_opened(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_many_kinds(logdir)
     page.goto(serve(logdir).url)

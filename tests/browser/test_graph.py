@@ -1,6 +1,7 @@
 """The graph panel in a real browser, by the numbers that ``stepscope.graph.debug()`` gives."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -491,3 +492,19 @@ def test_what_was_ended_is_not_lit_up(open_page: Open) -> None:
     release(page, held)
     state = wait_for(page, "true")
     assert (state["traced"], state["selected"]) == ([], None)
+
+
+def test_results_with_long_names_are_told_apart(open_page: Open, logdir: Path) -> None:
+    scope = "/".join(f"some_quite_long_scope_{n}" for n in range(4))
+    nodes = [f"{scope}/layer_{n}/projection_of_the_attention/MatMul" for n in range(3)]
+    lines = [f"{nodes[0]} Relu:", *(f"{node} Relu: {before}" for before, node in pairwise(nodes))]
+    write(logdir, "long", graph(graph_of_text("\n".join(lines))))
+    page = open_page(run="long")
+    settled(page)
+    page.get_by_label("Search nodes", exact=True).fill("matmul")
+    results = page.locator(".graph-result")
+    expect(results).to_have_count(3)
+    names = results.locator("bdi")
+    assert all(f"layer_{n}" in text for n, text in enumerate(names.all_inner_texts()))
+    assert not any(names.evaluate_all("(names) => names.map((one) => one.scrollWidth > one.clientWidth)"))
+    assert [row.get_attribute("title") for row in results.all()] == nodes

@@ -1,4 +1,6 @@
+import os
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -210,3 +212,17 @@ def test_first_pass_is_shown_in_the_header_and_moves_nothing(
     expect(bar).to_have_count(0)
     expect(page.locator("#reading")).to_be_empty()
     expect(verdict(page)).to_contain_text("2 files read without errors")
+
+
+def test_a_file_says_how_long_nothing_was_written_to_it(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    file = write_run(logdir, "stalled")
+    hours_ago = time.time() - 3.5 * 3600
+    os.utime(file, (hours_ago, hours_ago))
+    write_run(logdir, "running")
+    page.goto(serve(logdir).url + "?tab=health")
+    expect(cell(page, "stalled", "modified")).to_have_text("3 h ago")
+    expect(cell(page, "stalled", "state")).to_have_text("up to date")
+    expect(cell(page, "running", "state")).to_have_text("growing")
+    expect(cell(page, "running", "modified")).to_have_text("now")

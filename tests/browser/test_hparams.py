@@ -46,7 +46,7 @@ def selection(page: Page) -> Locator:
 
 
 def steady(page: Page, selector: str) -> dict[str, float]:
-    """Where an element is, once it has been there for ten frames: charts are drawn anew as data come."""
+    """Where an element is, once it has been there for ten frames: charts are drawn again as data come."""
     place: dict[str, float] = page.evaluate(
         """(selector) => new Promise((done) => {
           let [known, before, frames] = [null, "", 0];
@@ -103,14 +103,22 @@ def test_a_click_is_not_undone_by_what_is_drawn_late(serve: Callable[..., Dashbo
         """async () => {
           const frames = [];
           const real = window.requestAnimationFrame;
+          const draw = () => frames.splice(0).forEach((frame) => frame(performance.now()));
+          // A frame that what is waited for hangs on is drawn once it is late.
           const said = async (text) => {
-            while (!decodeURIComponent(location.search).includes(text)) await new Promise((done) => setTimeout(done));
+            const began = performance.now();
+            while (!decodeURIComponent(location.search).includes(text)) {
+              const waited = performance.now() - began;
+              if (waited > 60_000) throw new Error(`The address never said ${text}`);
+              if (waited > 2_000) draw();
+              await new Promise((done) => setTimeout(done));
+            }
           };
           const twice = async (first, text, second) => {
             first();
             await said(text);
             second();
-            frames.splice(0).forEach((frame) => frame(performance.now()));
+            draw();
           };
           const header = () =>
             document.querySelector(".hparams-grid .ag-header-cell[col-id=lr] .ag-header-cell-label").click();

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from stepscope.dashboard.server.access import Access
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back, release
 
 EVENTS = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 8, "name": f"operator {n}"} for n in range(4)]
 TRACE = json.dumps({"traceEvents": EVENTS})
@@ -38,11 +38,35 @@ def test_traces_are_dropped_on_the_empty_page(
     later = tmp_path / "later.json"
     later.write_text(TRACE)
     page.get_by_role("tab", name="Profile").click()
+    expect(page.get_by_role("heading", name="Profile", exact=True)).to_be_attached()
     with page.expect_file_chooser() as requested:
         page.get_by_role("button", name="Open a trace from a file").click()
     requested.value.set_files(later)
     expect(page).to_have_url(re.compile(r"profile\.trace=\|dropped\|later\.json"))
     expect(page.locator("#profile-facts")).to_contain_text("4 slices")
+
+
+def test_a_trace_that_was_being_sent_takes_nobody_away_from_another_tab(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path, tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        (logdir / f"{name}.trace.json").write_text(TRACE)
+    later = tmp_path / "later.json"
+    later.write_text(TRACE)
+    page.goto(serve(logdir).url + "/?tab=timeline")
+    held = hold_back(page, "api/traces/drop")
+    with page.expect_file_chooser() as requested, page.expect_request("**/api/traces/drop?*"):
+        page.get_by_role("button", name="Open a trace from a file").click()
+        requested.value.set_files(later)
+    page.get_by_role("tab", name="Profile").click()
+    expect(page.locator("#profile-facts")).to_contain_text("4 slices")
+    release(page, held)
+    box = page.locator("#trace-sending")
+    expect(box.get_by_role("status")).to_have_text("later.json is ready.")
+    expect(page).to_have_url(re.compile("tab=profile"))
+    box.get_by_role("button", name="Open").click()
+    expect(page).to_have_url(re.compile(r"tab=timeline.*timeline\.trace=\|dropped\|later\.json"))
+    expect(box).to_be_hidden()
 
 
 def test_the_page_is_served_under_a_path(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -59,3 +83,30 @@ def test_the_page_is_served_under_a_path(serve: Callable[..., Dashboard], page: 
     assert cookie["path"] == "/team/notes/"
     # A proxy may take the path off.
     assert page.request.get(f"{url}/healthz").json() == {"status": "ok"}
+
+
+def test_a_closed_list_of_traces_shows_what_tells_its_choice_from_the_others(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    job = "llama-7b-pretraining_bs1024_ctx4096_warmup2000_cosine_node00"
+    for rank in range(2):
+        (logdir / f"{job}_rank{rank}.pt.trace.json").write_text(TRACE)
+    page.goto(f"{serve(logdir).url}?tab=timeline&timeline.trace=.|file|{job}_rank1.pt.trace.json")
+    field = page.locator(".timeline-choice .mantine-Select-wrapper")
+    expect(field).to_have_attribute("data-short", re.compile("rank1"))
+    seen = field.get_attribute("data-short")
+    assert seen is not None
+    assert len(seen) < len(job)
+    input_ = field.locator("input")
+    whole = f"logs · {job}_rank1.pt.trace.json · {len(TRACE)} B"
+    expect(input_).to_have_value(whole)
+    expect(input_).to_have_attribute("title", whole)
+    other = page.get_by_role("option", name=f"{job}_rank0")
+    input_.click()
+    # In the open list names are whole.
+    box = other.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 1280
+    other.click()
+    page.locator(".timeline-canvas").focus()
+    expect(field).to_have_attribute("data-short", re.compile("rank0"))

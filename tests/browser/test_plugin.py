@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -18,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 from stepscope.summary import SummaryWriter
 from tests.browser.conftest import PATIENCE_MS
 from tests.extending_chapters import files_of
-from tests.plugin_distributions import copy_example, points_of, write_distribution
+from tests.plugin_distributions import points_of, write_distribution
 
 pytestmark = pytest.mark.browser
 
@@ -65,10 +66,10 @@ export function mount(element, context) {
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed_example: Path) -> Path:
     """A folder with the example installed, seen by this process and by those that it starts."""
     folder = tmp_path / "site"
-    copy_example(folder)
+    shutil.copytree(installed_example, folder)
     monkeypatch.syspath_prepend(str(folder))
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))

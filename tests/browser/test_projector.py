@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
-from stepscope.dashboard.cli.serve import make_live, make_server
+from stepscope.dashboard.cli.serving import make_live, make_server
 from stepscope.dashboard.embeddings.file_listing import MOST_SERIES
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
@@ -666,7 +666,7 @@ def test_a_growing_log_offers_its_new_step(serve: Callable[..., Dashboard], page
     open_log(page, serve(logdir))
     state = settled(page)
     assert (state["id"], state["step"], state["news"]) == (CLOUD, 0, "")
-    # News come at most every few seconds; the first may come at once.
+    # Updates arrive at most every few seconds; the first may come at once.
     page.evaluate("window.stepscope.projector.panel().newsAt = -Infinity")
     log_cloud(logdir / "run", 10)
     page.wait_for_function("() => window.stepscope.projector.debug().news.startsWith('1 newer step, up to 10.')")

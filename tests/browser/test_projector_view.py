@@ -31,7 +31,7 @@ window.GREEN = [0, 160, 0, 255];
 window.color = (...colors) => view.setColors(Uint8Array.from(colors.flat()));
 window.show = (values, dimensions, how) => view.setPoints(Float32Array.from(values), dimensions, how);
 // Whether nothing is left to be painted.
-window.idle = () => !view.asked && !view.moving && !view.motion.busy(view.dimensions);
+window.idle = () => view.requested === 0 && !view.moving && !view.motion.busy(view.dimensions);
 // The pixel of the points at a place in CSS pixels: red, green, blue.
 window.pixel = (x, y) => {
   const [left, top] = [x, y].map((value) => Math.round(value * view.ratio));

@@ -132,6 +132,36 @@ def test_runs_are_searched_by_conditions(serve: Serve, page: Page, logdir: Path)
     expect(page.locator("#run-count")).to_have_text("2 of 4 shown")
 
 
+def test_what_a_search_finds_is_shown_at_once_and_all_of_it_by_a_click(serve: Serve, page: Page, logdir: Path) -> None:
+    for number in range(52):
+        write_run(logdir / f"run_{number:02d}", {}, 1.0, at=1000.0 + number)
+    opened(serve, page, logdir)
+    shown = page.locator("#run-count")
+    note = page.locator("#runs-notes")
+    expect(shown).to_have_text("20 of 52 shown")
+    expect(note).not_to_contain_text("found")
+    page.get_by_label(SEARCH).fill("run_[345]")
+    expect(note).to_contain_text("20 of the 22 found are shown.")
+    expect(page.get_by_label("Show run_30")).to_have_attribute("aria-checked", "true")
+    expect(page.get_by_label("Show run_50")).to_have_attribute("aria-checked", "false")
+    expect(shown).to_have_text("20 of 52 shown")
+    note.get_by_role("button", name="Show these").click()
+    expect(page.get_by_label("Show run_50")).to_have_attribute("aria-checked", "true")
+    expect(shown).to_have_text("22 of 52 shown")
+    expect(note).not_to_contain_text("found")
+    expect(page).to_have_url(re.compile(r"[?&]runs=found(&|$)"))
+    page.get_by_label(SEARCH).fill("run_5")
+    expect(shown).to_have_text("2 of 52 shown")
+    page.get_by_label("Show run_50").click()
+    page.get_by_label("Show run_51").click()
+    expect(note).to_contain_text("None of the 2 found are shown.")
+    note.get_by_role("button", name="Show these").click()
+    expect(shown).to_have_text("2 of 52 shown")
+    expect(page.locator(".card").get_by_role("listitem").filter(has_text="run_51")).to_have_count(1)
+    page.get_by_label(SEARCH).fill("")
+    expect(shown).to_have_text("20 of 52 shown")
+
+
 def test_names_are_completed_while_typing(serve: Serve, page: Page, logdir: Path) -> None:
     write_seeds(logdir)
     opened(serve, page, logdir)

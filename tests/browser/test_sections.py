@@ -69,7 +69,7 @@ def test_what_people_look_at_first_is_open_and_layers_are_sections_within_a_clos
     expect(keys(page, "model.layers.10")).to_have_count(3)
     expect(keys(page, "model.layers.10").first).to_have_class(re.compile(r"\bdrawn\b"))
     expect(page).to_have_url(re.compile("scalars.open=model.layers&scalars.open=model.layers.10"))
-    # Nothing else was mounted anew.
+    # Nothing else was mounted again.
     assert card.evaluate("card => card.same")
 
     page.reload()
@@ -127,6 +127,44 @@ def test_sections_move_by_their_menu_and_stay_there(serve: Serve, page: Page, lo
     expect(page.locator(".inner-groups .group-name").first).to_have_text("model.layers.3")
     expect(page.locator(".inner-groups .group-name").nth(1)).to_have_text("model.layers.0")
     expect(names(page)).to_have_text(["optim", "val", "train", "model.layers", "Other"])
+
+
+def test_sections_are_dragged_to_another_place(serve: Serve, page: Page, logdir: Path) -> None:
+    write_scalars(logdir, TAGS)
+    page.goto(serve(logdir).url)
+    expect(names(page)).to_have_text(["train", "val", "model.layers", "optim", "Other"])
+
+    def begin(name: str, onto: str) -> None:
+        """Take a section by its name, and hold it at the upper edge of another's head."""
+        toggle(page, name).scroll_into_view_if_needed()
+        box = toggle(page, name).bounding_box()
+        assert box is not None
+        x, y = box["x"] + 20, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y - 8)
+        expect(page.locator(".card >> visible=true")).to_have_count(0)
+        target = head(page, onto).bounding_box()
+        assert target is not None
+        page.mouse.move(x, target["y"] + 2)
+        expect(page.locator(f'.group[data-group="{onto}"]')).to_have_class(re.compile("drop-before"))
+
+    begin("optim", "val")
+    page.mouse.up()
+    expect(names(page)).to_have_text(["train", "optim", "val", "model.layers", "Other"])
+    # It was no click: all that was open is open.
+    expect(page.locator(".group-toggle[aria-expanded=true]")).to_have_count(4)
+    expect(head(page, "optim").get_by_role("button", name="Move this section")).to_be_focused()
+    assert kept(page, "scalars.sections") == ("train", "optim")
+
+    begin("Other", "train")
+    page.keyboard.press("Escape")
+    expect(keys(page, "train").first).to_be_visible()
+    page.mouse.up()
+    expect(page.locator(".dragged, .drop-before, .only-head")).to_have_count(0)
+    assert kept(page, "scalars.sections") == ("train", "optim")
+    page.reload()
+    expect(names(page)).to_have_text(["train", "optim", "val", "model.layers", "Other"])
 
 
 WIDTHS = """() => {
@@ -191,6 +229,10 @@ def write_media(logdir: Path) -> None:
             writer.add_histogram("weights", np.linspace(0, step + 1, 50), step)
             writer.add_text("notes", f"text {step}", step)
             writer.add_mesh("mesh", np.random.default_rng(1).random((1, 9, 3)).astype(np.float32), global_step=step)
+    for run in "abcdefgh":
+        with SummaryWriter(logdir / run) as writer:
+            writer.add_image("square", np.zeros((3, 8, 8), np.uint8), 0)
+            writer.add_pr_curve("curve", np.array([0, 1, 1, 0]), np.array([0.2, 0.8, 0.6, 0.7]), 0)
 
 
 def height(card: Locator) -> float:
@@ -202,7 +244,9 @@ def draws_of(panel: str) -> Callable[[Route], bool]:
     return lambda route: f"{panel}-drawn.data" in (route.request.post_data or "")
 
 
-@pytest.mark.parametrize(("panel", "jump"), [("histograms", 0), ("mesh", 8), ("text", 60)])
+@pytest.mark.parametrize(
+    ("panel", "jump"), [("histograms", 0), ("mesh", 8), ("text", 60), ("images", 8), ("pr_curves", 24)]
+)
 def test_cards_on_their_way_say_so_and_have_their_height(
     serve: Serve, page: Page, logdir: Path, panel: str, jump: float
 ) -> None:

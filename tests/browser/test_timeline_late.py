@@ -331,8 +331,8 @@ def test_an_impatient_second_click_opens_the_box_of_traces_too(page: Page, open_
 def test_a_link_of_an_earlier_version_opens_with_its_settings_and_gets_their_new_names(
     page: Page, open_page: Open
 ) -> None:
-    open_page("&timeline.colour=category&mesh.background=grey&images.map=viridis")
+    open_page("&timeline.colour=category&mesh.background=grey&images.map=viridis")  # codespell:ignore
     expect(page.get_by_role("button", name="Color: Category")).to_be_visible()
     assert address(page, "color") == ["category"]
     assert "mesh.background=gray" in page.url
-    assert address(page, "colour") == []
+    assert address(page, "colour") == []  # codespell:ignore

@@ -10,6 +10,7 @@ from stepscope.dashboard.cli.main import main
 from stepscope.profiler.analysis.report import DIGEST, analyses
 from tests.profiler.analysis.kineto import Event, operator, step
 from tests.profiler.analysis.test_device import GEMM, events
+from tests.profiler.analysis.test_peaks import product
 
 
 @pytest.fixture
@@ -193,3 +194,17 @@ def test_a_folder_says_how_its_traces_are_taken(tmp_path: Path, capsys: pytest.C
     first = {"baseTimeNanoseconds": 1_700_000_000 * 10**9}
     assert said(first, first) == (together, True)
     assert said(first, {"baseTimeNanoseconds": first["baseTimeNanoseconds"] + day}) == (alone, False)
+
+
+def test_the_peaks_of_a_device_can_be_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "products.pt.trace.json", [step(1, 0, 200), *product(10, 1)])
+    assert main(["analyze", path, "--fail-if", "mfu < 50%"]) == 2
+    stated = ["--peak-tflops", "1", "--peak-gbps", "100"]
+    assert main(["analyze", path, "--fail-if", "mfu < 50%", *stated]) == 1
+    assert "mfu is 1.00%" in capsys.readouterr().err
+    assert main(["analyze", path, "--table", "roofline", *stated]) == 0
+    text = capsys.readouterr().out
+    assert "roofline (Peaks of the device: 1 TFLOP/s (FP32), 100 GB/s. Source: as stated)" in text
+    with pytest.raises(SystemExit):
+        main(["analyze", path, "--peak-gbps", "-1"])
+    assert "expected a number above 0, got '-1'" in capsys.readouterr().err

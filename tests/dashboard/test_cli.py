@@ -12,7 +12,8 @@ from rich.console import Console
 
 from stepscope.dashboard.cli.main import main, with_verb
 from stepscope.dashboard.cli.reading import check_logdirs
-from stepscope.dashboard.cli.serve import announcement, listen, make_live, page_link, page_url, token_for
+from stepscope.dashboard.cli.serve import announcement, listen, page_link, page_url, token_for
+from stepscope.dashboard.cli.serving import make_live
 from stepscope.dashboard.panels.registry import recognizers
 from stepscope.dashboard.server.access import Access
 from stepscope.summary import SummaryWriter

@@ -14,10 +14,10 @@ from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 from stepscope.dashboard.panels.registry import uploads
-from stepscope.dashboard.server import bodies
+from stepscope.dashboard.server import bounded_bodies
 from stepscope.dashboard.server.access import Access, checked_host, checked_prefix
 from stepscope.dashboard.server.app import LOCAL, build_app
-from stepscope.dashboard.server.bodies import LARGEST_BODY
+from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
 from stepscope.dashboard.server.guard import Guard
 from stepscope.summary.logdir import open_logdir
 from tests.dashboard.media import live_of
@@ -298,7 +298,7 @@ def test_a_client_that_leaves_in_the_midst_of_its_request_is_let_go() -> None:
 
 
 def test_a_client_that_sends_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(bounded_bodies, "GRACE_SECONDS", 0.0)
 
     async def receive() -> Message:
         await asyncio.Event().wait()

@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -64,7 +65,8 @@ def test_state_in_words(file: FileHealth, expected: Condition) -> None:
 
 
 def test_row_of_a_damaged_file() -> None:
-    assert table_row(replace(DAMAGED, path="b/c/events.7", damage_count=5, superseded=3, skipped_bytes=77)) == {
+    file = replace(DAMAGED, path="b/c/events.7", damage_count=5, superseded=3, skipped_bytes=77, modified=1e9)
+    assert table_row(file) == {
         "path": "b/c/events.7",
         "file": "events.7",
         "run": "b",
@@ -74,6 +76,7 @@ def test_row_of_a_damaged_file() -> None:
         "stretches": 5,
         "skipped": 77,
         "superseded": 3,
+        "modified": 1e9,
         "state": "damaged",
         "severity": "bad",
     }
@@ -88,7 +91,7 @@ def test_the_column_of_superseded_points_is_there_if_there_are_any() -> None:
         [column["field"] for column in columns([table_row(file)]) if not column["hide"]]
         for file in (replace(WHOLE, superseded=3), WHOLE)
     ]
-    rest = ["records", "read", "size"]
+    rest = ["modified", "records", "read", "size"]
     assert shown == [
         ["run", "file", "state", "stretches", "skipped", "superseded", *rest],
         ["run", "file", "state", "stretches", "skipped", *rest],
@@ -201,6 +204,7 @@ def damaged_run(path: Path) -> str:
 
 def test_tables_as_csv(tmp_path: Path) -> None:
     path = damaged_run(tmp_path)
+    os.utime(tmp_path / path, (1e9, 1e9))
     (file,) = open_logdir(tmp_path).health
     (damage,) = file.damages
     client = client_of(tmp_path)
@@ -208,8 +212,9 @@ def test_tables_as_csv(tmp_path: Path) -> None:
     assert files.headers["content-disposition"] == 'attachment; filename="event_files.csv"'
     assert files.text.splitlines() == [
         "File,Run,Records,Size in bytes,Read up to byte,Skipped stretches,Skipped bytes,Superseded points,"
-        "Writers at once,State",
-        f'"{path}","a, b",{file.records},{file.size},{file.size},1,{damage.length},0,1,damaged',
+        "Writers at once,State,Last written",
+        f'"{path}","a, b",{file.records},{file.size},{file.size},1,{damage.length},0,1,damaged,'
+        "2001-09-09T01:46:40+00:00",
     ]
     damages = client.get("/api/health/damages.csv", params={"file": path})
     assert damages.text.splitlines() == [

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
-from stepscope.dashboard.server.bodies import LARGEST_BODY
+from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.follow import Follower
 from stepscope.summary.logdir import Logdir
@@ -70,7 +70,7 @@ CONTENT_TYPES = (
 @pytest.fixture(scope="module")
 def client() -> TestClient:
     source = Logdir(SAMPLE_LOGS, companion_patterns=companion_patterns())
-    # Under a name that is no folder, so that no request can write into it.
+    # Under a name that is not a folder, so that no request can write into it.
     live = Live("samples", lambda publish: Follower(source, publish))
     live.publish(source.update())
     return TestClient(build_app(live), base_url="http://localhost", raise_server_exceptions=False)

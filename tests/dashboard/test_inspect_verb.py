@@ -98,6 +98,7 @@ def test_everything_as_json(logdir: Path, capsys: pytest.CaptureFixture[str]) ->
                         "writers": 1,
                         "growing": False,
                         "is_folder": False,
+                        "modified": None,
                     }
                 ],
             }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from stepscope.dashboard.server.bodies import LARGEST_BODY
+from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings_tensor
 from stepscope.summary.proto import summary_pb2

@@ -76,6 +76,17 @@ def test_a_bundle_is_current_until_something_changes(root: Path) -> None:
     assert not bundle.is_current(bundle.SHIPPED, root)
 
 
+def test_what_another_process_is_making_is_no_part_of_a_bundle(root: Path) -> None:
+    bundle.make(bundle.SHIPPED, root)
+    before = (bundle.modules(root), bundle.styles(root))
+    for name in ("main.ts", "page.css", "made/page.css", "made/chunk.ts"):
+        path = root / "web/.bundle-other" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("/* half */")
+    assert (bundle.modules(root), bundle.styles(root)) == before
+    assert bundle.is_current(bundle.SHIPPED, root)
+
+
 def test_an_installed_package_has_no_modules_and_its_bundle_is_current(root: Path) -> None:
     bundle.make(bundle.SHIPPED, root)
     for path in [*bundle.modules(root), *bundle.styles(root)]:

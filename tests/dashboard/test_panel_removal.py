@@ -64,7 +64,7 @@ def test_the_rest_works_without_the_folder_of_a_panel(removed: str, tmp_path: Pa
     package.mkdir()
     for path in (REPOSITORY / "stepscope").glob("*.py"):
         shutil.copy(path, package)
-    for room in ("summary", "profiler"):
+    for room in ("summary", "profiler", "debug"):
         (package / room).symlink_to(REPOSITORY / room)
     shutil.copytree(bundle.ROOT, root, ignore=shutil.ignore_patterns("*_bundle", ".bundle-*", "__pycache__"))
     shutil.copy(bundle.ROOT.parent / "deno.json", tmp_path)

@@ -56,7 +56,7 @@ FILES = {
 
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for packages, seen by this process; plug-ins are looked for anew."""
+    """A folder for packages, seen by this process; plug-ins are looked for again."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))

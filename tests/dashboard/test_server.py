@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from stepscope.dashboard.server.access import host_name
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.tensorboard.scalars import tag_index
+from stepscope.dashboard.tensorboard.tag_indexes import tag_index
 from stepscope.summary import SummaryWriter
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.series import Columns, Series

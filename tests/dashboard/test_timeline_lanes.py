@@ -1,6 +1,7 @@
 """What lanes are called and how they are grouped, over the names that profilers write."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,8 +15,6 @@ from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import load_trace, read_trace, trace_of_step_stats
 from stepscope.summary.contents import Companion
 from stepscope.summary.proto.step_stats_pb2 import StepStats
-
-PEERS = Path(__file__).resolve().parents[3] / "shared" / "peer"
 
 
 def trace_of(events: list[dict[str, Any]], **more: Any) -> Trace:
@@ -122,13 +121,12 @@ def test_step_stats_of_two_tasks_with_streams_of_all_three_generations() -> None
             "kineto/resnet50_num_workers_0.pt.trace",
             ["Host · python", "GPU 0 · Tesla V100-DGXS-32GB", "Counters", "Profiler"],
         ),
+        ("pack/kineto/rank-0", ["Host · python", "GPU 0 · NVIDIA A100-SXM4-40GB"]),
+        ("pack/torch_profiler/cpu.pt.trace", ["Host · python", "Counters", "Profiler"]),
     ],
 )
-def test_peers_traces(name: str, groups: list[str]) -> None:
-    path = PEERS / f"{name}.json.gz"
-    if not path.exists():
-        pytest.skip(f"{name} of the peers' files is not here")
-    trace = load_trace(str(path))
+def test_traces_of_other_tools(peer: Callable[[str], Path], name: str, groups: list[str]) -> None:
+    trace = load_trace(str(peer(f"{name}.json.gz")))
     found = arrange(trace)
     assert [group.title for group in found.groups] == groups
     every = [lane for group in found.groups for lane in group.lanes]

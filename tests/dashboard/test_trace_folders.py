@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import fsspec
 import pytest
 
-from stepscope.dashboard.cli.serve import found
+from stepscope.dashboard.cli.serving import found
 from stepscope.dashboard.page.layout import empty
 from stepscope.dashboard.panels.registry import recognizers
 from stepscope.dashboard.traces.folders import MOST_OF_A_FOLDER, same_recording, traces_at

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 
-from stepscope.dashboard.cli.serve import make_server
+from stepscope.dashboard.cli.serving import make_server
 from stepscope.dashboard.server import web_server
 from stepscope.dashboard.server.web_server import ends_as_interrupted
 from stepscope.summary.logdir import open_logdir
@@ -40,6 +40,15 @@ def environment(temporary: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(REPOSITORY), "TMPDIR": str(temporary)}
 
 
+@pytest.fixture
+def ends_with_its_terminal() -> Iterator[None]:
+    """What is started ends with SIGHUP, also where the tests run under nohup, which is inherited."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("ends_with_its_terminal")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_server_and_nothing_stays_behind(tmp_path: Path, number: signal.Signals) -> None:
     for name in ("logs", "tmp"):

@@ -23,7 +23,16 @@ from stepscope.profiler.traces import read_trace
 
 pytestmark = pytest.mark.peers
 
-TRACES = ["a100_rank0_108936_events", "diff_control", "diff_test", "sampled_rank-0", "sampled_rank-1", "simple_add"]
+TRACES = [
+    "hta/a100_rank0_108936_events",
+    "hta/diff_control",
+    "hta/diff_test",
+    "hta/sampled_rank-0",
+    "hta/sampled_rank-1",
+    "hta/simple_add",
+    "pack/kineto/rank-0",
+    "pack/kineto/rank-1",
+]
 STATISTICS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
 OURS = ("count", "mean", "std", "min", "p25", "p50", "p75", "max")
 Opened = tuple[Facts, dict[str, Any]]
@@ -31,7 +40,7 @@ Opened = tuple[Facts, dict[str, Any]]
 
 @pytest.fixture(params=TRACES)
 def opened(request: pytest.FixtureRequest, peer: Callable[[str], Path]) -> Opened:
-    return opened_trace(peer(f"hta/{request.param}.json.gz"))
+    return opened_trace(peer(f"{request.param}.json.gz"))
 
 
 @cache
@@ -170,10 +179,12 @@ def test_the_last_step_is_left_out(opened: Opened) -> None:
         assert (facts.trace.start_ns[launches] < last).all()
 
 
-def test_every_kernel_of_the_file_is_classified(peer: Callable[[str], Path], opened: Opened) -> None:
+def test_every_kernel_of_the_file_is_classified(
+    peer: Callable[[str], Path], opened: Opened, request: pytest.FixtureRequest
+) -> None:
     facts, _ = opened
-    name = next(name for name in TRACES if opened_trace(peer(f"hta/{name}.json.gz"))[0] is facts)
-    events = json.loads(gzip.decompress(peer(f"hta/{name}.json.gz").read_bytes()))["traceEvents"]
+    name = request.node.callspec.params["opened"]
+    events = json.loads(gzip.decompress(peer(f"{name}.json.gz").read_bytes()))["traceEvents"]
     categories = [event.get("cat") for event in events if event["ph"] == "X"]
     assert facts.slices("kernel", "communication", on_device=True).size == categories.count("kernel")
     assert facts.slices("memcpy").size == categories.count("gpu_memcpy")
@@ -187,13 +198,13 @@ def test_every_kernel_of_the_file_is_classified(peer: Callable[[str], Path], ope
     ("name", "step", "total"),
     [
         # The sum of HTA 0.5's get_critical_path_breakdown of critical_path_analysis(annotation="ProfilerStep").
-        ("a100_rank0_108936_events", 550, 216_284),
-        ("a100_rank0_108936_events", 551, 215_565),
-        ("sampled_rank-0", 551, 267_581),
+        ("hta/a100_rank0_108936_events", 550, 216_284),
+        ("hta/a100_rank0_108936_events", 551, 215_565),
+        ("hta/sampled_rank-0", 551, 267_581),
     ],
 )
 def test_critical_path(peer: Callable[[str], Path], name: str, step: int, total: int) -> None:
-    facts, _ = opened_trace(peer(f"hta/{name}.json.gz"))
+    facts, _ = opened_trace(peer(f"{name}.json.gz"))
     path = path_of(facts, step=step, inferred=False)
     # It knows no backlog: its path begins at the first kernel behind that. And calls that copy take no time.
     backlog = np.flatnonzero(path.bound == BOUNDS.index("backlog"))
@@ -204,7 +215,7 @@ def test_critical_path(peer: Callable[[str], Path], name: str, step: int, total:
 
 @pytest.mark.parametrize(
     "name",
-    [*(f"hta/{name}.json.gz" for name in (*TRACES, "amd_mi250")), "kineto/resnet50_num_workers_0.pt.trace.json.gz"],
+    [*(f"{name}.json.gz" for name in (*TRACES, "hta/amd_mi250")), "kineto/resnet50_num_workers_0.pt.trace.json.gz"],
 )
 def test_kernels_are_those_that_the_file_calls_so(peer: Callable[[str], Path], name: str) -> None:
     """Annotations on streams, of which AMD's trace has some, are none."""

@@ -17,7 +17,13 @@ from stepscope.profiler.traces import read_trace
 
 pytestmark = pytest.mark.peers
 
-STEP_STATS = [f"timeline/gen{generation}_{number}.step_stats.pb" for generation in (1, 2, 3) for number in (0, 1)]
+STEP_STATS = [
+    f"{place}timeline/gen{generation}_{number}.step_stats.pb"
+    for place in ("", "pack/")
+    for generation in (1, 2, 3)
+    for number in (0, 1)
+]
+CPU_PROFILES = ["torch_profiler/cpu.1795227341401647509.pt.trace.json.gz", "pack/torch_profiler/cpu.pt.trace.json.gz"]
 
 
 @pytest.mark.parametrize("name", STEP_STATS)
@@ -39,7 +45,9 @@ def test_device_activities_count_once_in_every_generation(peer: Callable[[str], 
     assert nodes["cpu_ns"].sum() == facts.trace.duration_ns[facts.operator_slices].sum()
 
 
-@pytest.mark.parametrize("name", ["tensorflow1/rm_4.pb", "tensorflow1/rm_9.pb"])
+@pytest.mark.parametrize(
+    "name", ["tensorflow1/rm_4.pb", "tensorflow1/rm_9.pb", "pack/tensorflow1/rm_2.pb", "pack/tensorflow1/rm_4.pb"]
+)
 def test_tensors_of_a_step_are_freed_again(peer: Callable[[str], Path], name: str) -> None:
     data = peer(name).read_bytes()
     requested = sum(
@@ -54,8 +62,9 @@ def test_tensors_of_a_step_are_freed_again(peer: Callable[[str], Path], name: st
     assert 0 < memory_peaks(facts)["peak_bytes"][0] <= requested
 
 
-def test_operators_and_memory_of_a_cpu_profile(peer: Callable[[str], Path]) -> None:
-    path = peer("torch_profiler/cpu.1795227341401647509.pt.trace.json.gz")
+@pytest.mark.parametrize("name", CPU_PROFILES)
+def test_operators_and_memory_of_a_cpu_profile(peer: Callable[[str], Path], name: str) -> None:
+    path = peer(name)
     facts = Facts(read_trace(path.read_bytes(), name=path.name))
     events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
     calls = [event for event in events if event.get("cat") == "cpu_op"]
@@ -73,3 +82,17 @@ def test_operators_and_memory_of_a_cpu_profile(peer: Callable[[str], Path]) -> N
     (peak,) = memory_peaks(facts).to_dicts()
     assert peak["peak_bytes"] == max(arguments["Total Allocated"] for arguments in memory)
     assert allocations(facts).bytes.sum() == sum(max(0, arguments["Bytes"]) for arguments in memory)
+
+
+def test_calls_and_times_of_operators_are_those_that_pytorch_adds_up(peer: Callable[[str], Path]) -> None:
+    path = peer("pack/torch_profiler/cpu.pt.trace.json.gz")
+    theirs = json.loads(peer("pack/torch_profiler/cpu.key_averages.json").read_bytes())
+    facts = Facts(read_trace(path.read_bytes(), name=path.name))
+    ours = {row["name"]: row for row in operators(facts).to_dicts()}
+    assert len(ours) > 20
+    for name, row in ours.items():
+        # Calls that repeat the one around them count as one with it.
+        assert row["calls"] <= theirs[name]["calls"]
+        if row["calls"] == theirs[name]["calls"]:
+            assert row["host_total_ns"] / 1000 == pytest.approx(theirs[name]["total_us"], abs=0.001 * row["calls"])
+            assert row["host_self_ns"] / 1000 == pytest.approx(theirs[name]["self_us"], abs=0.01 * row["calls"])

@@ -30,11 +30,23 @@ Points = dict[str, dict[str, list[tuple[float, int, Any]]]]
 """Run, tag, then (wall time, step, payload)."""
 
 
-@pytest.fixture(scope="module", params=["torch", "tensorflow1", "tensorflow2"])
+HYPERPARAMETERS = {
+    "torch": 12,
+    "tensorflow1": 0,
+    "tensorflow2": 2,
+    "pack/torch": 6,
+    "pack/tensorboardX": 3,
+    "pack/tensorflow1": 0,
+    "pack/tensorflow2": 2,
+}
+"""What other tools wrote, and how many messages of hyperparameters are in it."""
+
+
+@pytest.fixture(scope="module", params=HYPERPARAMETERS)
 def case(request: pytest.FixtureRequest, peer: Callable[[str], Path]) -> tuple[dict[str, Points], dict[str, Any]]:
     """Our points by kind, and TensorBoard's dump."""
     name = request.param
-    folder = peer(f"{name}/logdir" if name == "tensorflow1" else name)
+    folder = peer(f"{name}/logdir" if name.endswith("tensorflow1") else name)
     return _decoded(folder), json.loads(peer(f"{name}.tensorboard.json").read_bytes())
 
 
@@ -138,22 +150,30 @@ def test_pr_curves(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
 def test_meshes(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
     for run, tags in case[1]["plugin/mesh/tags"].items():
         for tag, served in tags.items():
-            points = {part: case[0]["mesh"][run][f"{tag}_{part}"] for part in ("VERTEX", "FACE", "COLOR")}
+            found = {part: case[0]["mesh"][run].get(f"{tag}_{part}") for part in MESH_TAGS}
+            points = {part: of_part for part, of_part in found.items() if of_part}
+            assert set(points) in ({"VERTEX", "FACE", "COLOR"}, {"1", "2", "3"})
             assert {len(rows.rows) for of_part in points.values() for _, _, rows in of_part} == {served["samples"]}
     assert case[0]["mesh"].keys() == case[1]["plugin/mesh/tags"].keys()
 
 
-def test_mesh_metadata(peer: Callable[[str], Path]) -> None:
+MESH_TAGS = {"VERTEX": "VERTEX", "FACE": "FACE", "COLOR": "COLOR", "1": "VERTEX", "2": "FACE", "3": "COLOR"}
+"""How tags of meshes end, and the part that they are; tensorboardX counts."""
+
+
+@pytest.mark.parametrize("writer", ["torch", "pack/torch", "pack/tensorboardX"])
+def test_mesh_metadata(peer: Callable[[str], Path], writer: str) -> None:
     found = set()
-    for path in peer("torch").rglob("*tfevents*"):
+    for path in peer(writer).rglob("*tfevents*"):
         for raw in RawEventFileLoader(str(path)).Load():
             for value in Event.FromString(raw).summary.value:
                 if kind_of(value) == "mesh":
                     info = mesh_info(value.metadata.plugin_data.content)
-                    assert value.tag == f"{info.name}_{info.part}"
+                    name, _, ending = value.tag.rpartition("_")
+                    assert (name, MESH_TAGS[ending]) == (info.name, info.part)
                     assert info.parts == {"VERTEX", "FACE", "COLOR"}
-                    found.add(value.tag)
-    assert found == {"tetra_VERTEX", "tetra_FACE", "tetra_COLOR"}
+                    found.add(info.part)
+    assert found == {"VERTEX", "FACE", "COLOR"}
 
 
 def test_layouts(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
@@ -167,16 +187,16 @@ def test_layouts(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
 
 def test_hyperparameters(case: tuple[dict[str, Points], dict[str, Any]], request: pytest.FixtureRequest) -> None:
     messages = [point[2] for tags in case[0]["hparams"].values() for points in tags.values() for point in points]
-    expected = {"torch": 12, "tensorflow1": 0, "tensorflow2": 2}
-    assert len(messages) == expected[request.node.callspec.params["case"]]
+    assert len(messages) == HYPERPARAMETERS[request.node.callspec.params["case"]]
     for message in messages:
         theirs = HParamsPluginData.FromString(message.SerializeToString())
         assert json_format.MessageToDict(theirs) == json_format.MessageToDict(message)
         assert theirs.WhichOneof("data") == message.WhichOneof("data")
 
 
-def test_embeddings_join_those_of_pytorch(peer: Callable[[str], Path], tmp_path: Path) -> None:
-    shutil.copy(peer("torch/lr_0.01/seed_0/projector_config.pbtxt"), tmp_path)
+@pytest.mark.parametrize(("run", "first"), [("torch/lr_0.01/seed_0", "emb:00199"), ("pack/torch/seed_0", "emb:00005")])
+def test_embeddings_join_those_of_pytorch(peer: Callable[[str], Path], tmp_path: Path, run: str, first: str) -> None:
+    shutil.copy(peer(f"{run}/projector_config.pbtxt"), tmp_path)
     path = tmp_path / "projector_config.pbtxt"
     path.chmod(0o644)
     (theirs,) = text_format.Parse(path.read_text(), ProjectorConfig()).embeddings
@@ -184,4 +204,4 @@ def test_embeddings_join_those_of_pytorch(peer: Callable[[str], Path], tmp_path:
         writer.add_embedding([[1.0]], tag="mine")
     both = text_format.Parse(path.read_text(), ProjectorConfig()).embeddings
     assert both[0] == theirs
-    assert [info.tensor_name for info in both] == ["emb:00199", "mine:00000"]
+    assert [info.tensor_name for info in both] == [first, "mine:00000"]

@@ -24,6 +24,7 @@ FILES = [
     "hta/amd_mi250.json.gz",
     "hta/sampled_rank-1.json.gz",
     "hta/simple_add.json.gz",
+    "pack/kineto/rank-1.json.gz",
 ]
 TABLES: tuple[Callable[..., pl.DataFrame], ...] = (
     kernels,

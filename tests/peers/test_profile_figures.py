@@ -26,6 +26,7 @@ from stepscope.dashboard.panels.profile.views import options_of, page_content, t
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from stepscope.profiler.analysis import report
+from stepscope.profiler.analysis.classify import is_profilers_own
 from stepscope.profiler.analysis.compare import CHANGES, compare
 from stepscope.profiler.analysis.kernels import kernels
 from stepscope.profiler.analysis.members import BUCKETS
@@ -41,12 +42,18 @@ from tests.dashboard.test_profile_panel import client_of, requested
 pytestmark = pytest.mark.peers
 Peer = Callable[[str], Path]
 
+PACKED_XSPACE = "pack/tensorflow2/keras/train/plugins/profile/2026_11_24_04_17_28/vm.xplane.pb"
 TRACES = [
     *(f"hta/{name}.json.gz" for name in ("a100_rank0_108936_events", "amd_mi250", "diff_control", "diff_test")),
     *(f"hta/{name}.json.gz" for name in ("sampled_rank-0", "sampled_rank-1", "simple_add")),
     "kineto/resnet50_num_workers_0.pt.trace.json.gz",
     "torch_profiler/cpu.1795227341401647509.pt.trace.json.gz",
     *(f"timeline/gen{generation}_{number}.step_stats.pb" for generation in (1, 2, 3) for number in (0, 1)),
+    *(f"pack/timeline/gen{generation}_1.step_stats.pb" for generation in (1, 2, 3)),
+    "pack/kineto/rank-0.json.gz",
+    "pack/torch_profiler/cpu.pt.trace.json.gz",
+    "pack/tensorflow1/rm_4.pb",
+    PACKED_XSPACE,
     "tensorflow1/rm_4.pb",
     "tensorflow1/rm_9.pb",
     "tensorflow2/keras/train/plugins/profile/2026_11_21_01_47_37/vm.xplane.pb",
@@ -178,7 +185,8 @@ def test_kernels_and_slices_are_those_of_each_grouping(analyzed_traces: Analyzed
     assert table.groups is not None
     assert_frame_equal(table.groups.frame, slices_by_category(table.frame))
     check_groups(table, ("count", "self_ns", "total_ns"))
-    assert table.frame["count"].sum() == len(facts.trace)
+    own = is_profilers_own(facts.trace, facts.trace.name_id, facts.trace.category_id)
+    assert table.frame["count"].sum() == (~own).sum()
 
 
 def test_every_row_leads_to_a_slice_of_its_own(analyzed_traces: AnalyzedTraces, source: TraceSource) -> None:
@@ -207,8 +215,9 @@ def test_the_row_of_every_kernel_and_operator_is_found_by_its_name(
             assert table.frame["name"][table.chosen] == name
 
 
-def test_ranks_are_the_analyses(analyzed_traces: AnalyzedTraces, peer: Peer) -> None:
-    sources = [source_of(peer(f"hta/sampled_rank-{rank}.json.gz")) for rank in (0, 1)]
+@pytest.mark.parametrize("trace", ["hta/sampled_rank", "pack/kineto/rank"])
+def test_ranks_are_the_analyses(analyzed_traces: AnalyzedTraces, peer: Peer, trace: str) -> None:
+    sources = [source_of(peer(f"{trace}-{rank}.json.gz")) for rank in (0, 1)]
     answer = shown(analyzed_traces, requested("ranks"), *sources)
     facts = {rank: analyzed_traces.get(each).facts for rank, each in enumerate(sources)}
     assert [table.name for table in answer.tables] == list(report.analyses("ranks"))
@@ -217,9 +226,12 @@ def test_ranks_are_the_analyses(analyzed_traces: AnalyzedTraces, peer: Peer) -> 
         check_rows(table)
 
 
+@pytest.mark.parametrize("pair", [("hta/diff_control", "hta/diff_test"), ("pack/kineto/rank-0", "pack/kineto/rank-1")])
 @pytest.mark.parametrize("what", CHANGES)
-def test_changes_are_the_analyses(analyzed_traces: AnalyzedTraces, peer: Peer, what: Any) -> None:
-    before, after = (source_of(peer(f"hta/{name}.json.gz")) for name in ("diff_control", "diff_test"))
+def test_changes_are_the_analyses(
+    analyzed_traces: AnalyzedTraces, peer: Peer, what: Any, pair: tuple[str, str]
+) -> None:
+    before, after = (source_of(peer(f"{name}.json.gz")) for name in pair)
     (table,) = shown(analyzed_traces, requested("diff", before=before.id, changed=what), after, before).tables
     expected = compare(analyzed_traces.get(before).facts, analyzed_traces.get(after).facts, what=what)
     assert_frame_equal(table.frame, expected)
@@ -231,6 +243,8 @@ def test_changes_are_the_analyses(analyzed_traces: AnalyzedTraces, peer: Peer, w
     [
         ("kineto/resnet50_num_workers_0.pt.trace.json.gz", "a.trace.json.gz"),
         ("tensorflow2/keras/train/plugins/profile/2026_11_21_01_47_37/vm.xplane.pb", "vm.xplane.pb"),
+        ("pack/kineto/rank-0.json.gz", "a.trace.json.gz"),
+        (PACKED_XSPACE, "vm.xplane.pb"),
     ],
 )
 def test_files_have_what_the_page_has(peer: Peer, tmp_path: Path, name: str, files: str) -> None:

@@ -21,7 +21,15 @@ from tests.peers.tensorboard_server import TensorBoard
 pytestmark = pytest.mark.peers
 
 Peer = Callable[[str], Path]
-LOGDIRS = {"torch": "torch", "tensorflow2": "tensorflow2", "tensorflow1": "tensorflow1/logdir"}
+LOGDIRS = {
+    "torch": "torch",
+    "tensorflow2": "tensorflow2",
+    "tensorflow1": "tensorflow1/logdir",
+    "pack/torch": "pack/torch",
+    "pack/tensorboardX": "pack/tensorboardX",
+    "pack/tensorflow2": "pack/tensorflow2",
+    "pack/tensorflow1": "pack/tensorflow1/logdir",
+}
 KINDS = ["scalars", "images", "audio", "histograms", "distributions", "text", "pr_curves"]
 
 
@@ -272,8 +280,9 @@ def test_graphs(both: Both) -> None:
                 same_message(both, "plugin/graphs/run_metadata", RunMetadata, run=run, tag=tag)
 
 
-def test_graph_of_layers(peer: Peer) -> None:
-    logdir = peer("tensorflow2")
+@pytest.mark.parametrize("name", ["tensorflow2", "pack/tensorflow2"])
+def test_graph_of_layers(peer: Peer, name: str) -> None:
+    logdir = peer(name)
     query = {"run": "keras/train", "tag": "keras", "conceptual": "true"}
     client, tensorboard = client_with_companions(logdir), tensorboard_of(logdir)
     ours = parsed(client.get("/data/plugin/graphs/graph", params=query).content, GraphDef())

@@ -12,7 +12,12 @@ from stepscope.profiler.timeline import allocator_maximums, chrome_trace
 
 pytestmark = pytest.mark.peers
 
-GENERATIONS = ["gen1_0", "gen1_1", "gen2_0", "gen2_1", "gen3_0", "gen3_1"]
+GENERATIONS = [
+    f"{place}timeline/gen{generation}_{number}"
+    for place in ("", "pack/")
+    for generation in (1, 2, 3)
+    for number in (0, 1)
+]
 Peer = Callable[[str], Path]
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -32,8 +37,8 @@ def in_order(trace: Any) -> str:
 
 @pytest.mark.parametrize("name", GENERATIONS)
 def test_every_option(peer: Peer, name: str) -> None:
-    step_stats = load_step_stats(peer(f"timeline/{name}.step_stats.pb"))
-    expected = json.loads(peer(f"timeline/{name}.timeline.json").read_text())
+    step_stats = load_step_stats(peer(f"{name}.step_stats.pb"))
+    expected = json.loads(peer(f"{name}.timeline.json").read_text())
     assert set(expected) == {*OPTIONS, "allocator_maximums"}
     for key, options in OPTIONS.items():
         assert in_order(chrome_trace(step_stats, **options)) == in_order(expected[key]), key
@@ -44,8 +49,9 @@ def test_every_option(peer: Peer, name: str) -> None:
     assert maximums == expected["allocator_maximums"]
 
 
+@pytest.mark.parametrize("step", ["tensorflow1/rm_4", "pack/tensorflow1/rm_2", "pack/tensorflow1/rm_4"])
 @pytest.mark.parametrize(("name", "show_memory"), [("dataflow", False), ("dataflow_memory", True)])
-def test_a_traced_training_step(peer: Peer, name: str, show_memory: bool) -> None:
-    step_stats = load_step_stats(peer("tensorflow1/rm_4.pb"))
-    expected = json.loads(peer(f"tensorflow1/rm_4.timeline_{name}.json").read_text())
+def test_a_traced_training_step(peer: Peer, step: str, name: str, show_memory: bool) -> None:
+    step_stats = load_step_stats(peer(f"{step}.pb"))
+    expected = json.loads(peer(f"{step}.timeline_{name}.json").read_text())
     assert in_order(chrome_trace(step_stats, show_memory=show_memory)) == in_order(expected)

@@ -219,6 +219,12 @@ PEERS = [
     "timeline/gen2_0.step_stats.pb",
     "timeline/gen3_1.step_stats.pb",
     "tensorflow2/keras/train/plugins/profile/2026_11_21_01_47_37/vm.xplane.pb",
+    "pack/kineto/rank-0.json.gz",
+    "pack/torch_profiler/cpu.pt.trace.json.gz",
+    "pack/tensorflow1/rm_4.timeline_dataflow_memory.json",
+    "pack/timeline/gen2_0.step_stats.pb",
+    "pack/timeline/gen3_1.step_stats.pb",
+    "pack/tensorflow2/keras/train/plugins/profile/2026_11_24_04_17_28/vm.xplane.pb",
 ]
 
 

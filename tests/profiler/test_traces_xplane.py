@@ -210,10 +210,16 @@ def test_any_events(events: list[tuple[int, int, int, int]], timestamp: int, nam
 
 
 @pytest.mark.peers
-def test_a_profile_of_tensorflow_is_what_xprof_shows(peer: Callable[[str], Path]) -> None:
-    (path,) = peer("tensorflow2/keras/train/plugins/profile").rglob("*.xplane.pb")
+@pytest.mark.parametrize(
+    ("logdir", "slices", "arrows_between", "steps"),
+    [("tensorflow2", 3497, 665, [4, 5, 6, 7, 8, 9]), ("pack/tensorflow2", 491, 92, [1, 2])],
+)
+def test_a_profile_of_tensorflow_is_what_xprof_shows(
+    peer: Callable[[str], Path], logdir: str, slices: int, arrows_between: int, steps: list[int]
+) -> None:
+    (path,) = peer(f"{logdir}/keras/train/plugins/profile").rglob("*.xplane.pb")
     trace = read_trace(path.read_bytes(), name=path.name)
-    events = json.loads(peer("tensorflow2.xprof_trace.json").read_bytes())["traceEvents"]
+    events = json.loads(peer(f"{logdir}.xprof_trace.json").read_bytes())["traceEvents"]
     # What xprof's analysis of groups adds to what was recorded.
     derived = ("group_id", "flow", "is_eager")
 
@@ -231,15 +237,15 @@ def test_a_profile_of_tensorflow_is_what_xprof_shows(peer: Callable[[str], Path]
         for index, (lane, name, start, duration) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
     ]
     assert Counter(keys) == expected
-    assert len(keys) == 3497
+    assert len(keys) == slices
     names = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
     assert {lane.tid: lane.name for lane in trace.lanes} == names
     # Both ends of an arrow are in one flow of xprof, whose lowest two bits are the direction.
     flows = {key(event): int(event["args"]["flow"]) >> 2 for event in shown if "flow" in event.get("args", {})}
     arrows = np.stack([trace.flows.source, trace.flows.target], axis=1).tolist()
-    assert len(arrows) == 665
+    assert len(arrows) == arrows_between
     assert all(flows[keys[source][:4]] == flows[keys[target][:4]] for source, target in arrows)
-    assert [step.number for step in trace.steps] == [4, 5, 6, 7, 8, 9]
+    assert [step.number for step in trace.steps] == steps
 
 
 def test_modules_operations_and_scopes_are_derived_from_the_kernels_of_a_gpu() -> None:

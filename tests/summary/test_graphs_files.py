@@ -273,8 +273,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load_graph_file("a\0b")
 
 
-def test_the_graph_of_a_run_of_tensorflow(peer: Callable[[str], Path], tmp_path: Path) -> None:
-    (run,) = open_logdir(peer("tensorflow1/logdir")).runs.values()
+@pytest.mark.parametrize("logdir", ["tensorflow1/logdir", "pack/tensorflow1/logdir"])
+def test_the_graph_of_a_run_of_tensorflow(peer: Callable[[str], Path], logdir: str) -> None:
+    (run,) = open_logdir(peer(logdir)).runs.values()
     stored = run.series["__run_graph__"].read(0)
     assert parse_graph_file(binary_of(stored), name="m") == stored
     assert parse_graph_file(text_of(stored).encode(), name="m") == stored

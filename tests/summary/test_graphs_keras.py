@@ -171,8 +171,9 @@ def test_a_model_that_is_its_own_class_is_one_node() -> None:
     assert [row[:2] for row in rows(graph_from_keras(model))] == [("Own", [])]
 
 
-def test_the_model_that_keras_own_callback_wrote(peer: Callable[[str], Path]) -> None:
-    payload = open_logdir(peer("tensorflow2")).runs["keras/train"].series["keras"].read(0)
+@pytest.mark.parametrize("logdir", ["tensorflow2", "pack/tensorflow2"])
+def test_the_model_that_keras_own_callback_wrote(peer: Callable[[str], Path], logdir: str) -> None:
+    payload = open_logdir(peer(logdir)).runs["keras/train"].series["keras"].read(0)
     ours, theirs = graph_from_keras(payload.json), keras_model_to_graph_def(payload.config)
     assert rows(ours) == rows(theirs)
     assert len(ours.node) > 2

@@ -48,22 +48,32 @@ def scalar(step: int, *tags: str) -> Event:
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize("folder", ["tensorflow1", "tensorflow2", "torch"])
+@pytest.mark.parametrize(
+    "folder", [f"{place}{name}" for place in ("", "pack/") for name in ("tensorflow1", "tensorflow2", "torch")]
+)
 def test_the_text_on_logs_of_other_writers_is_tensorboards(peer: Callable[[str], Path], folder: str) -> None:
     logdir = peer(folder)
     assert our_text(logdir) == tensorboard_text(str(logdir))
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize(("folder", "tag"), [("torch", "loss/train"), ("tensorflow2", "note"), ("torch", "absent")])
+@pytest.mark.parametrize(
+    ("folder", "tag"),
+    [
+        (f"{place}{name}", tag)
+        for place in ("", "pack/")
+        for name, tag in (("torch", "loss/train"), ("tensorflow2", "note"), ("torch", "absent"))
+    ],
+)
 def test_the_text_on_one_tag_is_tensorboards(peer: Callable[[str], Path], folder: str, tag: str) -> None:
     logdir = peer(folder)
     assert our_text(logdir, tag) == tensorboard_text(str(logdir), tag=tag)
 
 
 @pytest.mark.peers
-def test_the_text_on_one_file_is_tensorboards(peer: Callable[[str], Path]) -> None:
-    (file,) = peer("tensorflow1/logdir").iterdir()
+@pytest.mark.parametrize("logdir", ["tensorflow1/logdir", "pack/tensorflow1/logdir"])
+def test_the_text_on_one_file_is_tensorboards(peer: Callable[[str], Path], logdir: str) -> None:
+    (file,) = peer(logdir).iterdir()
     assert text_of(inspect(SingleFile(str(file))), "") == tensorboard_text(event_file=str(file))
 
 

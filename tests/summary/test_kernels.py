@@ -47,7 +47,7 @@ def test_every_module_with_kernels_is_in_a_group_or_in_the_workers() -> None:
 
     found = {
         str(path.relative_to(ROOT).with_suffix("")).replace(os.sep, ".")
-        for room in ("summary", "profiler", "dashboard")
+        for room in ("summary", "profiler", "debug", "dashboard")
         for path in (ROOT / "stepscope" / room).rglob("*.py")
         if any(line.startswith("@kernel") for line in path.read_text("utf-8").splitlines())
     }

@@ -130,14 +130,15 @@ def test_messages_are_those_of_tensorboard() -> None:
     assert [node.name for node in meta.graph_def.node] == ["a", "b"]
 
 
-def test_graphs_of_tensorflow(peer: Callable[[str], Path]) -> None:
-    (version_1,) = open_logdir(peer("tensorflow1/logdir")).runs.values()
+@pytest.mark.parametrize(("place", "function"), [("", "func"), ("pack/", "dense")])
+def test_graphs_of_tensorflow(peer: Callable[[str], Path], place: str, function: str) -> None:
+    (version_1,) = open_logdir(peer(f"{place}tensorflow1/logdir")).runs.values()
     run_graph = version_1.series["__run_graph__"]
     nodes = {node.name for node in run_graph.read(len(run_graph.steps) - 1).node}
     assert nodes
-    version_2 = open_logdir(peer("tensorflow2")).runs
+    version_2 = open_logdir(peer(f"{place}tensorflow2")).runs
     model = version_2["keras/train"].series["keras"].read(0)
     assert model.config["class_name"] in ("Sequential", "Functional")
-    functions = version_2["eager"].series["func"].read(0)
+    functions = version_2["eager"].series[function].read(0)
     assert all(graphs.pre_optimization_graph.node for graphs in functions.function_graphs)
     assert {"graphs", "graph_keras_model", "graph_run_metadata_graph"} <= set(KINDS)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.debugger.listing import dump_sources
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.logdir import Logdir, open_logdir, run_of_companion
@@ -21,6 +22,8 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 from stepscope.summary.proto.types_pb2 import DT_STRING
 from stepscope.summary.records import frame
 from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.writer import SummaryWriter
+from tests.summary.debugger.dumps import START, write_dump
 
 
 def write(path: Path, *events: Event, mode: str = "ab") -> None:
@@ -159,7 +162,7 @@ def test_a_payload_whose_bytes_changed_is_an_error_and_no_value(tmp_path: Path) 
 
 
 def test_a_payload_of_another_point_in_the_same_place_is_an_error(tmp_path: Path) -> None:
-    # A run that was written anew put a record of the same length, with a valid CRC, where the old one had been, and
+    # A run that was written again put a record of the same length, with a valid CRC, where the old one had been, and
     # readers of the old snapshot were shown its text.
     file = tmp_path / "events.out.tfevents.1"
     write(file, text(1, "zero"))
@@ -314,6 +317,24 @@ def test_an_unreadable_file_is_reported_and_others_are_read(tmp_path: Path) -> N
     assert [h.error for h in snapshot.health] == ["Permission denied", ""]
 
 
+def test_a_dump_of_tensorflows_debugger_is_a_run_without_series(tmp_path: Path) -> None:
+    with SummaryWriter(str(tmp_path / "with_events")) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    write_dump(tmp_path / "with_events")
+    write_dump(tmp_path / "alone")
+    (tmp_path / "tfdbg_events.notes.txt").touch()
+    logdir = Logdir(tmp_path)
+    snapshot = logdir.update()
+    assert {name: list(run.series) for name, run in snapshot.runs.items()} == {"alone": [], "with_events": ["loss"]}
+    assert snapshot.runs["alone"].first_wall_time == START
+    assert {companion.run for companion in snapshot.companions} == {"with_events", "alone"}
+    assert [source.id for source in dump_sources(snapshot)] == ["alone|tfdbg", "with_events|tfdbg"]
+    assert [source.following().update().trace_count for source in dump_sources(snapshot)] == [4, 4]
+    for path in (tmp_path / "alone").iterdir():
+        path.unlink()
+    assert list(logdir.update().runs) == ["with_events"]
+
+
 def test_companions_belong_to_the_run_they_lie_in(tmp_path: Path) -> None:
     for path in ("run/plugins/profile/2026_11_01_00_00_00/host.trace.json.gz", "run/rank0.pt.trace.json"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -328,7 +349,7 @@ def test_companions_belong_to_the_run_they_lie_in(tmp_path: Path) -> None:
 
 def test_a_first_pass_over_many_files_publishes_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.summary.logdir._SECONDS_BETWEEN_PARTIAL_SNAPSHOTS", -1.0)
-    monkeypatch.setattr("stepscope.summary.logdir._batches", lambda files: [[file] for file in files])
+    monkeypatch.setattr("stepscope.summary.logdir._batches", lambda files, *size: [[file] for file in files])
     for run in "abc":
         write(tmp_path / run / "events.out.tfevents.1", scalar(0, 1.0))
     published: list[tuple[list[str], bool]] = []
@@ -430,7 +451,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 def test_a_folder_that_cannot_be_listed_for_a_moment_keeps_its_runs(
     tmp_path: Path, refused: dict[str, int], folder: str, number: int
 ) -> None:
-    # All runs vanished, and were read anew when they came back.
+    # All runs vanished, and were read again when they came back.
     logs = tmp_path / "logs"
     write(logs / "run" / "deep" / "events.out.tfevents.1", scalar(0, 1.0))
     logdir = Logdir(logs)

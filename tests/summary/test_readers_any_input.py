@@ -300,7 +300,7 @@ def test_a_value_that_cannot_be_read_is_reported_and_the_tag_begins_with_the_nex
 
 
 def test_large_and_many_tags() -> None:
-    # Each of a record's values was looked for in the whole record anew.
+    # Each of a record's values was looked for in the whole record again.
     large = "x" * (1 << 20)
     many = [f"{number}/é" for number in range(20_000)]
     values = [Summary.Value(tag=tag, simple_value=1.0) for tag in many]
@@ -600,7 +600,7 @@ def test_points_of_another_kind_do_not_move_the_place_of_a_restart() -> None:
 
 
 def test_a_start_that_comes_to_be_a_restart_is_heeded_in_every_tag() -> None:
-    # Only tags with new points were made anew.
+    # Only tags with new points were made again.
     source = MemorySource()
     source.put("events.out.tfevents.2", file_of(start(9), scalar(5, 1.0), scalar(2, 2.0)))
     logdir = Logdir(source)

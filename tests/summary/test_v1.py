@@ -502,8 +502,9 @@ def samples_of(histo: Any) -> NDArray[np.float64]:
 
 
 @pytest.mark.peers
-def test_the_same_as_in_tensorflows_file(peer: Callable[[str], Path]) -> None:
-    (path,) = peer("tensorflow1/logdir").iterdir()
+@pytest.mark.parametrize("logdir", ["tensorflow1/logdir", "pack/tensorflow1/logdir"])
+def test_the_same_as_in_tensorflows_file(peer: Callable[[str], Path], logdir: str) -> None:
+    (path,) = peer(logdir).iterdir()
     seen = set()
     for event in events(path):
         for value in event.summary.value:
@@ -529,8 +530,9 @@ def test_the_same_as_in_tensorflows_file(peer: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.peers
-def test_tensorflows_events_are_written_as_they_are(peer: Callable[[str], Path], tmp_path: Path) -> None:
-    (path,) = peer("tensorflow1/logdir").iterdir()
+@pytest.mark.parametrize("logdir", ["tensorflow1/logdir", "pack/tensorflow1/logdir"])
+def test_tensorflows_events_are_written_as_they_are(peer: Callable[[str], Path], tmp_path: Path, logdir: str) -> None:
+    (path,) = peer(logdir).iterdir()
     theirs = events(path)
     with v1.FileWriter(tmp_path) as opened:
         for event in theirs:

@@ -604,7 +604,7 @@ def write_again(value: Summary.Value, kind: str, step: int) -> None:
         case "scalars":
             tf_summary.scalar(value.tag, payload, step)
         case "histograms":
-            tf_summary.histogram(value.tag, samples_of(payload.buckets), step)
+            tf_summary.histogram(value.tag, samples_of(payload.buckets), step, buckets=len(payload.buckets))
         case "images":
             tf_summary.image(value.tag, np.stack([pixels(png) for png in payload.encoded]), step)
         case "audio":
@@ -618,8 +618,9 @@ def write_again(value: Summary.Value, kind: str, step: int) -> None:
 
 
 @pytest.mark.peers
-def test_the_same_as_in_tensorflows_file(run: Path, peer: Callable[[str], Path]) -> None:
-    theirs = [event for event in events(peer("tensorflow2/eager")) if event.summary.value]
+@pytest.mark.parametrize("logdir", ["tensorflow2", "pack/tensorflow2"])
+def test_the_same_as_in_tensorflows_file(run: Path, peer: Callable[[str], Path], logdir: str) -> None:
+    theirs = [event for event in events(peer(f"{logdir}/eager")) if event.summary.value]
     kinds = {value.tag: value.metadata.plugin_data.plugin_name for event in theirs for value in event.summary.value}
     kinds = {tag: kind for tag, kind in kinds.items() if kind in ("scalars", "histograms", "images", "audio", "text")}
     assert set(kinds.values()) == {"scalars", "histograms", "images", "audio", "text"}
@@ -646,15 +647,19 @@ def test_the_same_as_in_tensorflows_file(run: Path, peer: Callable[[str], Path])
 
 
 @pytest.mark.peers
-def test_the_group_of_a_session_is_tensorboards(peer: Callable[[str], Path]) -> None:
-    (path,) = peer("tensorflow2/keras").glob("*tfevents*")
+@pytest.mark.parametrize(
+    ("run", "given"),
+    [("tensorflow2/keras", {"lr": 1e-3, "units": 8}), ("pack/tensorflow2/hparams", {"lr": 0.1, "opt": "adam"})],
+)
+def test_the_group_of_a_session_is_tensorboards(
+    peer: Callable[[str], Path], run: str, given: dict[str, float | str]
+) -> None:
+    (path,) = peer(run).glob("*tfevents*")
     for raw in RawEventFileLoader(str(path)).Load():
         for value in Event.FromString(raw).summary.value:
             if value.tag == "_hparams_/session_start_info":
                 theirs = HParamsPluginData.FromString(value.metadata.plugin_data.content)
-                ours = hp.hparams_pb(
-                    {"lr": 1e-3, "units": 8}, start_time_secs=theirs.session_start_info.start_time_secs
-                )
+                ours = hp.hparams_pb(given, start_time_secs=theirs.session_start_info.start_time_secs)
                 assert content(ours) == theirs
                 return
     pytest.fail("the file has no session")

@@ -113,7 +113,7 @@ function draw(card: Card) {
 
 const redraw = () => state.cards.forEach(draw);
 
-/** Smooths the lines of a card anew, and nothing else of it. */
+/** Smooths the lines of a card again, and nothing else of it. */
 function smoothAnew({ key, chart, model, plot }: Card) {
   const lines = chart?.lines.filter((line) => line.kind !== "member") ?? [];
   const updates = new Map(lines.map((line) => [line.id, smoothed(line, weightOf(key))]));

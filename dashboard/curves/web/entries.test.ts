@@ -56,7 +56,7 @@ Deno.test("a height replaces the one before, and those no chart can have do not 
   assert.deepEqual([...entries.heightsOf(list)], [["x/y", 300]]);
 });
 
-Deno.test("a click sets mark A, the next one B, the one after that begins anew", () => {
+Deno.test("a click sets mark A, the next one B, the one after that begins again", () => {
   const clicks: [string, number][] = [["loss", 3], ["acc", 7], ["loss", 9]];
   let marks = entries.NO_MARKS;
   const seen = clicks.map(([card, x]) => entries.markEntries(marks = entries.marked(marks, card, x)));

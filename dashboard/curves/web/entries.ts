@@ -146,7 +146,7 @@ export function marksOf(entries: readonly string[]): Marks {
 export const markEntries = ({ card, a, b }: Marks): string[] =>
   a === null ? [] : [`card:${card}`, `a:${a}`, ...(b === null ? [] : [`b:${b}`])];
 
-/** A click marks A, the next one B, the one after that begins anew. */
+/** A click marks A, the next one B, the one after that begins again. */
 export const marked = (marks: Marks, card: string, x: number): Marks =>
   marks.a === null || marks.b !== null ? { card, a: x, b: null } : { card, a: marks.a, b: x };
 

@@ -54,8 +54,11 @@ let requested: number | null = null;
 let asking = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Calls back when bands have to be drawn anew. */
+/** Calls back when bands have to be drawn again. */
 export const onNews = (listener: () => void): void => void listeners.push(listener);
+/** What was profiled of a run at a step; the first trace that has it. */
+export const profiledAtStep = (run: string, step: number): Entry | null =>
+  entriesAt(byRun.get(run)?.entries ?? [], step)[0] ?? null;
 /** Changes with what is known. */
 export const version = (): string => known;
 
@@ -179,16 +182,20 @@ export const stepsOf = (traceId: string): Promise<StepsOfTrace> => api.ask<Steps
 function shown(runs: readonly string[]): Record<string, string[]> {
   const params = view.params();
   const { rows: listed, isOn, around } = pageRuns;
-  const found = runs.map((run) => ({ run, row: listed.get(run) })).filter(({ row }) => !row || !isOn(row));
+  // A search that hides one of them is given up, and what it showed with it.
+  const unsearched = runs.some((run) => !listed.has(run));
+  const found = runs.map((run) => ({ run, row: listed.get(run) }))
+    .filter(({ row }) => !row || unsearched || !isOn(row));
   if (!found.length) return {};
   const missing = found.map(({ run }) => run);
   const added = found.filter(({ row }) =>
-    params.get("runs") !== "all" && (params.has("runs") || !row || row.order >= around().default_runs)
+    params.get("runs") !== "all" &&
+    (params.has("runs") || !row || unsearched || row.order > around().last_default)
   );
   return {
     hide: params.getAll("hide").filter((run) => !missing.includes(run)),
     show: [...new Set([...params.getAll("show"), ...added.map(({ run }) => run)])],
-    ...(found.some(({ row }) => !row) ? { run_filter: [""] } : {}),
+    ...(unsearched ? { run_filter: [""] } : {}),
   };
 }
 

@@ -173,7 +173,7 @@ export function mark(found: Hit | null, event: Event): void {
   if (found && event instanceof MouseEvent) say(event, more(found.title));
 }
 
-/** A card was drawn anew: its cursor goes back to where it was. */
+/** A card was drawn again: its cursor goes back to where it was. */
 export function place(card: Card): void {
   if (at) card.plot.showCursor(sameAxis(at.card.chart, card.chart) ? at.x : null);
 }

@@ -64,7 +64,7 @@ class Facts:
     format: str
     """In words: "WAV, 16-bit PCM"."""
     rate: int
-    """Frames a second; 0 where only a browser can tell."""
+    """Frames per second; 0 where only a browser can tell."""
     channels: int
     frames: int
     seconds: float

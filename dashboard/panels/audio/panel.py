@@ -1,10 +1,7 @@
 """The audio panel: one card per tag, with a clip of every shown run at one step."""
 
-from collections.abc import Mapping
-
 from dash import dcc, html
 
-from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import number_slider, segmented, short_select, switch, tag_filter_input
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.audio.messages import CardData
@@ -24,7 +21,7 @@ from stepscope.dashboard.panels.audio.settings import (
     VOLUME,
 )
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, tag_keys, titled_card
+from stepscope.dashboard.panels.cards import Draw, Shown, tag_keys, titled_card
 from stepscope.dashboard.server.arrays import typed
 from stepscope.summary.kinds.audio import PLUGIN_NAME
 
@@ -88,7 +85,7 @@ def select(setting: Setting[str], view: View, options: dict[str, str], label: st
     return html.Label([html.Span(label), box], className="field", title=title)
 
 
-def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+def card(tag: str, wide: bool, on: Shown) -> html.Article:
     """Return the card of one tag, which ``audio/web/mount.ts`` fills."""
     data = dcc.Store(id={"type": "audio-data", "key": tag})
     return titled_card(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))

@@ -23,7 +23,7 @@ Numbers: TypeAlias = NDArray[np.float32]
 """[frames, channels]; full scale is -1..1, which floats may exceed."""
 
 MOST_KEPT: Final = 1 << 25
-"""Numbers of a clip that are kept decoded: 12 minutes of 44,100 frames a second. Longer ones are read by stretches."""
+"""Numbers of a clip that are kept decoded: 12 minutes of 44,100 Hz. Longer ones are read by stretches."""
 MOST_COUNTED: Final = 1 << 30
 """Numbers of a clip from which it is too long: some seconds' work to decode them once."""
 _AT_A_TIME: Final = 1 << 19

@@ -1,13 +1,11 @@
 """The custom scalars panel: charts of several tags, as layouts in the log directory say."""
 
-from collections.abc import Mapping
-
 from dash import html
 from fastapi import APIRouter
 
 from stepscope.dashboard.curves.cards import curve_card
 from stepscope.dashboard.curves.panel import CurvePanel
-from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.panels.cards import Shown
 from stepscope.dashboard.panels.custom_scalars.charts import card_keys, card_title, closed_categories, spec_of
 from stepscope.dashboard.panels.custom_scalars.routes import layout_routes
 from stepscope.dashboard.server.live import Live
@@ -45,7 +43,7 @@ def edit_button() -> html.Button:
     return html.Button("Edit custom charts", className="quiet act-layout", title="Build and save custom charts")
 
 
-def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
+def card(key: str, wide: bool, _on: Shown) -> html.Article:
     """Return the card of one chart, still without its curves."""
     return curve_card("custom_scalars", key, card_title(key), wide)
 

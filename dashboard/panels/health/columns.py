@@ -46,6 +46,12 @@ COLUMNS: Final[list[dict[str, Any]]] = [
         "cellClassRules": {"note": "params.value > 0"},
     },
     NUMBER | {
+        "field": "modified", "headerName": "Last written", "width": 88,
+        "headerTooltip": "When something was last written to the file",
+        "valueFormatter": {"function": "stepscopeWritten(params.value)"},
+        "tooltipValueGetter": {"function": "stepscopeMoment(params.value)"},
+    },
+    NUMBER | {
         "field": "records", "headerName": "Records", "width": 68,
         "valueFormatter": {"function": "stepscopeCount(params.value)"},
     },

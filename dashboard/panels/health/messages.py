@@ -18,6 +18,8 @@ class FileRow(TypedDict):
     stretches: int
     skipped: int
     superseded: int
+    modified: float | None
+    """When it was last written to, in seconds since 1970."""
     state: str
     severity: Severity
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -12,7 +13,7 @@ from stepscope.summary.contents import FileHealth
 
 FILE_COLUMNS: Final = (
     "File", "Run", "Records", "Size in bytes", "Read up to byte", "Skipped stretches", "Skipped bytes",
-    "Superseded points", "Writers at once", "State",
+    "Superseded points", "Writers at once", "State", "Last written",
 )  # fmt: skip
 DAMAGE_COLUMNS: Final = ("File", "Run", "Offset", "Length", "Reason")
 
@@ -61,6 +62,7 @@ def table_row(file: FileHealth) -> FileRow:
         "stretches": file.damage_count,
         "skipped": file.skipped_bytes,
         "superseded": file.superseded,
+        "modified": file.modified,
         "state": state.words,
         "severity": state.severity,
     }
@@ -72,6 +74,7 @@ def file_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
         yield (
             file.path, file.run, file.records, max(file.size, file.bytes_read), file.bytes_read, file.damage_count,
             file.skipped_bytes, file.superseded, file.writers, condition(file).words,
+            "" if file.modified is None else datetime.fromtimestamp(file.modified, UTC).isoformat(timespec="seconds"),
         )  # fmt: skip
 
 

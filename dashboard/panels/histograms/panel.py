@@ -1,7 +1,7 @@
 """The histograms panel: a card per tag and run over steps, or a card per tag with all runs at one step."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, cast
 
@@ -12,7 +12,7 @@ from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
+from stepscope.dashboard.panels.cards import Draw, Shown, action, full_width, pair_keys, pair_of, tag_keys, titled_card
 from stepscope.dashboard.panels.charts import Chart, chart_body, utc_offset
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
@@ -158,7 +158,7 @@ def keys(snapshot: Snapshot, view: View) -> Sequence[tuple[Place, str]]:
     return [(group, runs_key(tag)) for group, tag in tag_keys(snapshot, view, PLUGIN_NAME)]
 
 
-def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+def card(key: str, wide: bool, on: Shown) -> html.Article:
     """Return the card of one tag, of one run or of all, still without its chart."""
     actions = [full_width(), action("download", "Download")]
     chart = chart_body({"type": "histograms-data", "key": key})
@@ -167,7 +167,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
         body = html.Div([chart, html.Div(className="fill")])
         return titled_card(key, tag, "histograms", wide, body, actions=actions)
     tag, run = pair_of(key)
-    return titled_card(key, tag, "histograms", wide, chart, run=run, color=colors.get(run), actions=actions)
+    return titled_card(key, tag, "histograms", wide, chart, run=run, color=on.colors.get(run), actions=actions)
 
 
 def depends(key: str, on: Draw) -> object:

@@ -57,7 +57,7 @@ class Latest(Generic[T]):
         self._entry: tuple[object, T] | None = None
 
     def get(self, key: object, make: Callable[[], T]) -> T:
-        """Return the value made of ``key``, made anew where the last was made of something else."""
+        """Return the value made of ``key``, made again where the last was made of something else."""
         entry = self._entry
         if entry is None or entry[0] != key:
             entry = self._entry = (key, make())

@@ -1,15 +1,13 @@
 """The images panel: galleries of pictures by tag, by run, or as film strips of steps."""
 
-from collections.abc import Mapping
-from typing import cast
+from typing import Final, cast
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 
-from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import setting_id
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, shown_series, tag_keys, titled_card
+from stepscope.dashboard.panels.cards import Draw, Shown, expected, shown_series, tag_keys, titled_card
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.panels.images.messages import CardData, CardSeries
 from stepscope.dashboard.panels.images.routes import epoch, make_router
@@ -23,6 +21,8 @@ from stepscope.summary.snapshot import Snapshot
 
 _RUN = "run:"
 _TAG = "tag:"
+MOST_EXPECTED: Final = 60
+"""Tiles that have room before it is known what they show."""
 
 
 class ImagesPanel(CardPanel):
@@ -66,7 +66,7 @@ def keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
     return [(group, _TAG + tag) for group, tag in tag_keys(snapshot, view, PLUGIN_NAME)]
 
 
-def series_of(key: str, on: Draw) -> list[Series]:
+def series_of(key: str, on: Shown) -> list[Series]:
     """Return what a card shows: the series of its tag, or those of its run whose tags pass the filter."""
     if key.startswith(_TAG):
         return on.series_of_tag(key.removeprefix(_TAG), PLUGIN_NAME)
@@ -74,10 +74,17 @@ def series_of(key: str, on: Draw) -> list[Series]:
     return [series for series in shown_series(on.snapshot, on.view, PLUGIN_NAME) if series.run == run]
 
 
-def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+def card(key: str, wide: bool, on: Shown) -> html.Article:
     """Return the card of one tag or run, which ``images/web/mount.ts`` fills."""
     data = dcc.Store(id={"type": "images-data", "key": key})
-    body = html.Div([data, html.Div(className="fill")], className="card-body")
+    count = len(series_of(key, on))
+    rows = (
+        html.Div(className="room-strip", style={"--rows": count})
+        if GROUP.of(on.view) == "step"
+        else html.Div([html.I() for _ in range(min(count, MOST_EXPECTED))], className="room-tiles")
+    )
+    room = expected(rows)
+    body = html.Div([data, room, html.Div(className="fill")], className="card-body")
     return titled_card(key, key.removeprefix(_TAG).removeprefix(_RUN), "images", wide, body)
 
 

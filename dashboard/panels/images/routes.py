@@ -37,7 +37,7 @@ MOST_ZIPPED: Final = 5_000
 
 
 def epoch(series: Series) -> str:
-    """Change where points of a series may have become others: the run was started again, or written anew.
+    """Change where points of a series may have become others: the run was started again, or written again.
 
     Points that are added leave it as it is, so that with it and its step the picture of an index is one for ever.
     """

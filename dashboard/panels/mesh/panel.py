@@ -1,15 +1,22 @@
 """The mesh panel: one card per mesh and run, drawn by ``mesh/web``."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from dash import Dash, Output, dcc, html
 
-from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
+from stepscope.dashboard.panels.cards import (
+    Draw,
+    Shown,
+    action,
+    full_width,
+    pair_key,
+    pair_of,
+    shown_series,
+    titled_card,
+)
 from stepscope.dashboard.panels.groups import OfTag, Place
 from stepscope.dashboard.panels.mesh.json_config import looks_of
 from stepscope.dashboard.panels.mesh.messages import Incomparable, MeshCard, Reference
@@ -79,7 +86,7 @@ def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
     return [(OfTag(name), pair_key(name, run)) for name, runs in found.items() for run in runs]
 
 
-def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+def card(key: str, wide: bool, on: Shown) -> html.Article:
     """Return the card of one mesh of one run, which ``mesh/web/mount.ts`` fills."""
     name, run = pair_of(key)
     data = dcc.Store(id={"type": "mesh-data", "key": key})
@@ -91,7 +98,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
         full_width(),
     ]
     body = html.Div([data, html.Div(className="fill")], className="card-body")
-    return titled_card(key, name, "mesh", wide, body, run=run, color=colors[run], actions=actions)
+    return titled_card(key, name, "mesh", wide, body, run=run, color=on.colors[run], actions=actions)
 
 
 def mesh_of(key: str, on: Draw) -> MeshSeries | None:

@@ -1,7 +1,7 @@
 """The PR curves panel: one card per tag, with the curve of every shown run at one step."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import segmented, switch, tag_filter_input
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, action, full_width, pair_key, tag_keys, titled_card
+from stepscope.dashboard.panels.cards import Draw, Shown, action, expected, full_width, pair_key, tag_keys, titled_card
 from stepscope.dashboard.panels.charts import chart_body, utc_offset
 from stepscope.dashboard.panels.pr_curves.curves import Curve, check
 from stepscope.dashboard.panels.pr_curves.figures import (
@@ -46,6 +46,8 @@ from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.pr_curve import PLUGIN_NAME
 from stepscope.summary.series import Series
 
+MOST_MATRICES: Final = 12
+"""Confusion matrices of a card, as ``web/below.ts`` has them."""
 TRACKED: Final = 100
 """Curves of one run that are read for a line over steps."""
 
@@ -99,10 +101,15 @@ def toolbar(view: View) -> html.Div:
     )
 
 
-def card(tag: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
+def card(tag: str, wide: bool, on: Shown) -> html.Article:
     """Return the card of one tag, still without its chart; ``pr_curves/web/index.ts`` fills what is below it."""
     actions = [action("reset", "Axes from 0 to 1"), full_width(), action("download", "Download")]
-    body = html.Div([chart_body({"type": "pr_curves-data", "key": tag}), html.Div(className="fill")])
+    count = len(on.series_of_tag(tag, PLUGIN_NAME))
+    matrices = [html.I() for _ in range(min(count, MOST_MATRICES))]
+    room = expected(
+        html.Div(className="room-table"), html.Div(matrices, className="room-matrices"), style={"--rows": count}
+    )
+    body = html.Div([chart_body({"type": "pr_curves-data", "key": tag}), room, html.Div(className="fill")])
     return titled_card(tag, tag, "pr_curves", wide, body, actions=actions)
 
 

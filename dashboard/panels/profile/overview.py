@@ -228,11 +228,10 @@ def operators_card(analyzed: AnalyzedTrace) -> html.Section:
 
 
 def slices_card(analyzed: AnalyzedTrace) -> html.Section:
-    """Return the slices that took longest themselves, whatever they are. Marks of steps are no work."""
+    """Return the slices that took longest themselves, whatever they are."""
     import polars as pl
 
-    steps = {step.name for step in analyzed.facts.trace.steps}
-    whole = analyzed.table("slices").filter(~pl.col("name").is_in(list(steps)))
+    whole = analyzed.table("slices")
     # Lifetimes of tensors and the profiler's own notes are no work either, unless there is nothing else.
     work = analyzed.facts.kinds[whole["slice"].to_numpy()] != KINDS.index("other")
     whole = whole.filter(pl.Series(work, dtype=pl.Boolean)) if work.any() else whole

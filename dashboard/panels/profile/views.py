@@ -40,6 +40,7 @@ from stepscope.dashboard.panels.profile.slices import places
 from stepscope.dashboard.panels.profile.table import Table
 from stepscope.dashboard.server.numbers import count, counted
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
+from stepscope.dashboard.traces.peaks import peaks_words
 from stepscope.profiler.analysis.device_peaks import PRECISIONS
 from stepscope.profiler.analysis.kernels import tensor_core_share
 from stepscope.profiler.analysis.memcpys import each_copy
@@ -192,8 +193,7 @@ def _peaks_note(analyzed: AnalyzedTrace, requested: PageRequest) -> str:
             if requested.peak_tflops and requested.peak_gbps
             else f"No peaks are known of {device_names(analyzed)}: type them above."
         )
-    known = [f"{peak / 1e12:g} TFLOP/s ({PRECISIONS[each]})" for each, peak in peaks_in_use(analyzed.facts).items()]
-    return f"Peaks of {peaks.name}: {', '.join([*known, f'{peaks.gb_per_s:,g} GB/s'])}. Source: {peaks.source}."
+    return f"{peaks_words(analyzed.facts)}."
 
 
 def _unknown_note(analyzed: AnalyzedTrace) -> str:

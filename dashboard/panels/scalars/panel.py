@@ -1,13 +1,10 @@
 """The scalars panel: one card per tag, with a curve of every shown run."""
 
-from collections.abc import Mapping
-
 from dash import html
 
 from stepscope.dashboard.curves.cards import curve_card
 from stepscope.dashboard.curves.panel import CurvePanel
-from stepscope.dashboard.page.colors import RunColor
-from stepscope.dashboard.panels.cards import action
+from stepscope.dashboard.panels.cards import Shown, action
 from stepscope.dashboard.panels.scalars.arrangement import card_keys, combined_tags, spec_of
 from stepscope.dashboard.panels.scalars.settings import ARRANGEMENT, SETTINGS
 from stepscope.summary.series import SCALARS
@@ -38,7 +35,7 @@ def layout_button() -> html.Button:
     return html.Button("Edit custom charts", className="quiet act-layout", title="Build and save custom charts")
 
 
-def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
+def card(key: str, wide: bool, _on: Shown) -> html.Article:
     """Return the card of one tag, or of several combined, still without its chart."""
     combined = combined_tags(key)
     tags = (key,) if combined is None else (*combined[0], *combined[1])

@@ -1,15 +1,12 @@
 """The text panel: one card per tag and run, newest text first."""
 
-from collections.abc import Mapping
-
 from dash import dcc, html
 
-from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, full_width, pair_keys, pair_of, titled_card
+from stepscope.dashboard.panels.cards import Draw, Shown, full_width, pair_keys, pair_of, titled_card
 from stepscope.dashboard.panels.text.messages import CardData
 from stepscope.dashboard.panels.text.routes import make_router
 from stepscope.dashboard.panels.text.settings import FIND, FORMAT, LINK, MONOSPACE, REGEX, SETTINGS, SHOWN, WRAP
@@ -72,14 +69,14 @@ def toolbar(view: View) -> html.Div:
     )
 
 
-def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+def card(key: str, wide: bool, on: Shown) -> html.Article:
     """Return the card of one tag of one run, which ``text/web/index.ts`` fills."""
     tag, run = pair_of(key)
     data = dcc.Store(id={"type": "text-data", "key": key})
     body = html.Div([data, html.Div(className="text-steps"), html.Div(className="fill")], className="card-body")
     save = html.Button(icon("download", 14), className="icon-button act-save", title="Download all texts of this card")
     buttons = [save, full_width()]
-    return titled_card(key, tag, "text", wide, body, run=run, color=colors.get(run), actions=buttons)
+    return titled_card(key, tag, "text", wide, body, run=run, color=on.colors.get(run), actions=buttons)
 
 
 def depends(key: str, on: Draw) -> object:

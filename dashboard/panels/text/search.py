@@ -97,7 +97,7 @@ def search(chosen: Sequence[Series], pattern: TextPattern, place: Place | None, 
     Args:
         chosen: the series, in the order in which they are searched.
         pattern: what to look for.
-        place: where to go on; None to begin. Where its series is gone, the search begins anew.
+        place: where to go on; None to begin. Where its series is gone, the search begins again.
         seconds: after which the next text is left to the next request.
 
     Raises:

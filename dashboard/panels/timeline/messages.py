@@ -230,7 +230,7 @@ class Relations(TypedDict):
     operator: SliceRow | None
     call_stack: list[str]
     queue_ns: int | None
-    table: TableRow
+    table: TableRow | None
 
 
 class DurationHistogram(TypedDict):

@@ -9,7 +9,7 @@ from stepscope.dashboard.panels.timeline.details import slice_row
 from stepscope.dashboard.panels.timeline.messages import Launched, Relations, SliceRow, TableRow
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.sources import OpenedTrace
-from stepscope.profiler.analysis.classify import KINDS, Kind
+from stepscope.profiler.analysis.classify import KINDS, Kind, is_profilers_own
 from stepscope.profiler.analysis.code import call_stack
 from stepscope.profiler.analysis.facts import Device, Facts
 from stepscope.profiler.analysis.memcpys import direction_of
@@ -27,7 +27,7 @@ def relations(analyzed: AnalyzedTrace, opened: OpenedTrace, index: int) -> Relat
     ``queue_ns`` is the time from the end of the call that launched it to its own start, below 0 where it starts before
     the call returns. ``operator`` is the closest operator around the launch of what ran on a device, which may be the
     launch itself, else the closest one around the slice. ``call_stack`` has the closest `MAX_FRAMES` frames, the
-    outermost first. ``table`` says where its row is in the Profile panel.
+    outermost first. ``table`` says where its row is in the Profile panel, None where it has none.
     """
     facts, trace = analyzed.facts, opened.trace
     kinds = analyzed.kept("kinds of slices", "what each slice is", lambda: facts.kinds)
@@ -78,10 +78,14 @@ def _operator(opened: OpenedTrace, kinds: NDArray[np.int8], index: int, *, itsel
     return slice_row(opened, int(around[operators][-1])) if operators.any() else None
 
 
-def _table(opened: OpenedTrace, kind: Kind, index: int, *, ran_on_device: bool) -> TableRow:
-    """Return the page of the Profile panel that has the slice, and the name of its row there."""
+def _table(opened: OpenedTrace, kind: Kind, index: int, *, ran_on_device: bool) -> TableRow | None:
+    """Return the page of the Profile panel that has the slice, and the name of its row there; None for what is the
+    profiler's own.
+    """
     trace = opened.trace
     name = trace.names[int(trace.name_id[index])]
+    if is_profilers_own(trace, trace.name_id[[index]], trace.category_id[[index]]).any():
+        return None
     if ran_on_device and kind in ("kernel", "communication"):
         return {"page": "kernels", "row": name}
     if ran_on_device and kind in ("memcpy", "memset"):

@@ -45,7 +45,7 @@ function update(): void {
       known.width === element.parentElement?.clientWidth;
     if (!isSame) stale.push({ element, text, label });
   }
-  // First what changes the page, then what asks for its layout: else each would have all of it made anew.
+  // First what changes the page, then what asks for its layout: else each would have all of it made again.
   for (const { text, label } of stale) if (text.nodeValue !== label) text.nodeValue = label;
   const found = stale.map(({ element, label }) => {
     const isCut = element.scrollWidth > element.clientWidth && element.clientWidth > 0;

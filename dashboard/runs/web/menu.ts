@@ -40,7 +40,7 @@ function colorEntry(row: RunRow): HTMLElement {
 }
 
 export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
-  // The anchor may be drawn anew while the menu is open.
+  // The anchor may be drawn again while the menu is open.
   const place = at ?? anchor.getBoundingClientRect();
   const on = runs.isOn(row);
   const pinned = runs.isPinned(row.run);

@@ -13,7 +13,8 @@ export interface Listing {
   placeholder: string;
   total: number;
   loading: boolean;
-  default_runs: number;
+  searched: boolean;
+  last_default: number;
   base: string;
   version: string;
 }

@@ -9,6 +9,8 @@ import { runs, type ScaleLegend, type ValuesLegend } from "./state.ts";
 import { clearFilters, filtered, onFilter, passing } from "./table.ts";
 import { formatOf, full } from "./values.ts";
 
+/** So many rows have a place on the screen. */
+const SEEN_AT_ONCE = 20;
 const HINT = "stepscope-seeds-hint";
 const logdir = () => document.title + location.pathname;
 
@@ -37,10 +39,27 @@ function filterNote(): HTMLElement[] {
   )];
 }
 
+/** What a search finds and does not show. */
+function searchNote(): HTMLElement[] {
+  if (!runs.around().searched || filtered() !== null) return [];
+  const found = [...runs.rows.values()].filter(({ parent }) => parent === null);
+  const on = found.filter(runs.isOn).length;
+  // What was switched off by hand is seen in the rows.
+  if (on === found.length || (on > 0 && found.length <= SEEN_AT_ONCE)) return [];
+  return [note(
+    make(
+      "span",
+      {},
+      `${on ? on.toLocaleString("en-US") : "None"} of the ${found.length.toLocaleString("en-US")} found are shown.`,
+    ),
+    button("Show these", "link", runs.showFound),
+  )];
+}
+
 function notes(): void {
   const error = runs.around().group_error;
   const wrong = error ? [make("div", { className: "note bad", role: "alert" }, error)] : [];
-  document.getElementById("runs-notes")?.replaceChildren(...wrong, ...seedsHint(), ...filterNote());
+  document.getElementById("runs-notes")?.replaceChildren(...wrong, ...seedsHint(), ...filterNote(), ...searchNote());
 }
 
 function legendOfValues({ entries, more }: ValuesLegend): HTMLElement {

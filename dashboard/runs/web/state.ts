@@ -30,7 +30,8 @@ let around: Surroundings = {
   placeholder: "",
   total: 0,
   loading: true,
-  default_runs: 20,
+  searched: false,
+  last_default: 19,
 };
 let version = "";
 let view = read();
@@ -50,7 +51,7 @@ function read() {
   };
 }
 
-const switches = () => ({ ...view, defaultRuns: around.default_runs });
+const switches = () => ({ ...view, lastDefault: around.last_default, searched: around.searched });
 const isFolded = (group: { label: string }) => view.folded.has(group.label) !== view.allFolded;
 
 function setBase(base: string, shown: string[]): void {
@@ -111,6 +112,8 @@ export const runs = {
     if (listed.filter(({ parent }) => parent === null).length < around.total) switchRuns(listed, on);
     else setBase(on ? "all" : "none", []);
   },
+  /** Shows all that the search finds, whatever it will find; where nothing is searched for, what is shown by default. */
+  showFound: (): void => setBase("found", []),
   /** Shows these runs and no others. */
   only: (shown: string[]): void => setBase("none", shown),
   select: (selected: string[]): void => pageView.write(settings.select, selected),

@@ -6,7 +6,8 @@ const switches = (base: string, show: string[] = [], hide: string[] = []) => ({
   base,
   show: new Set(show),
   hide: new Set(hide),
-  defaultRuns: 2,
+  lastDefault: 1,
+  searched: false,
 });
 const on = (all: ReturnType<typeof switches>) => RUNS.filter((run) => isOn(run, all)).map(({ run }) => run);
 
@@ -15,6 +16,12 @@ Deno.test("the base says which runs are on, exceptions add and take away", () =>
   assert.deepEqual(on(switches("all", [], ["b"])), ["a", "c"]);
   assert.deepEqual(on(switches("none", ["c"])), ["c"]);
   assert.deepEqual(on(switches("default", ["a", "c"], ["a"])), ["b", "c"]);
+});
+
+Deno.test("the base of what was found is all of it, and as by default where nothing is searched for", () => {
+  assert.deepEqual(on(switches("found")), ["a", "b"]);
+  assert.deepEqual(on({ ...switches("found", [], ["a"]), searched: true }), ["b", "c"]);
+  assert.deepEqual(on({ ...switches("default"), searched: true, lastDefault: 2 }), ["a", "b", "c"]);
 });
 
 Deno.test("a switched run is an exception only where it differs from the base", () => {

@@ -1,4 +1,4 @@
-/** Which runs are switched on: a base, "default", "all" or "none", with exceptions both ways; and names given by hand. */
+/** Which runs are switched on: a base, "default", "found", "all" or "none", with exceptions both ways; and names given by hand. */
 
 /** What tells whether a run is on: its name, the run it belongs to, and its place in the order of first events. */
 export interface Switchable {
@@ -12,14 +12,17 @@ export interface Switches {
   base: string;
   show: ReadonlySet<string>;
   hide: ReadonlySet<string>;
-  /** How many of the first runs the base "default" has. */
-  defaultRuns: number;
+  /** The order of the last run that the base "default" has. */
+  lastDefault: number;
+  /** Whether something is searched for, so that the base "found" is all that was found. */
+  searched: boolean;
 }
 
 /** Whether it is on where it is no exception; one that belongs to another run is with that. */
 function inBase({ parent, order }: Switchable, switches: Switches): boolean {
   if (parent !== null) return isOn({ run: parent, parent: null, order }, switches);
-  return switches.base === "all" || (switches.base !== "none" && order < switches.defaultRuns);
+  if (switches.base === "all" || (switches.base === "found" && switches.searched)) return true;
+  return switches.base !== "none" && order <= switches.lastDefault;
 }
 
 export const isOn = (run: Switchable, switches: Switches): boolean =>

@@ -200,7 +200,7 @@ function begin(found: Grid<Item, Fit>): void {
   update("rows");
 }
 
-/** Draws the rows of runs anew, and those of groups that they are folded into. */
+/** Draws the rows of runs again, and those of groups that they are folded into. */
 function refresh(changed: readonly string[]): void {
   if (!api || api.isDestroyed()) return;
   const ids = changed.flatMap((run) => {

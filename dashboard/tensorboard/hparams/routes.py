@@ -7,7 +7,8 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from stepscope.dashboard.server.bodies import LARGEST_BODY, Body, parsed_message
+from stepscope.dashboard.server.bodies import Body, parsed_message
+from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live

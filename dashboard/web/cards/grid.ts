@@ -5,6 +5,7 @@ import { within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
 import { view } from "../page/view.ts";
 import { failed } from "./loading.ts";
+import { dragSections } from "./section_drag.ts";
 
 // --- which cards are on the screen -------------------------------------------------------------------------
 
@@ -155,6 +156,11 @@ function moveSection(panel: string, section: HTMLElement, to: number) {
     set(list, [...before.filter((entry) => !next.includes(entry)), ...next.slice(0, last + 1)]);
   });
 }
+
+dragSections(siblingsOf, (section, to) => {
+  const panel = section.closest<HTMLElement>(".groups[data-panel]")?.dataset.panel;
+  if (panel) moveSection(panel, section, to);
+});
 
 function sectionMenu(panel: string, section: HTMLElement, button: HTMLElement) {
   const siblings = siblingsOf(section);

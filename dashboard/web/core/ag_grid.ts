@@ -89,7 +89,7 @@ export interface Grid<D, C = unknown> {
   addEventListener(name: string, listener: (event: GridEvent) => void): void;
   setGridOption(name: string, value: unknown): void;
   updateGridOptions(options: Record<string, unknown>): void;
-  refreshCells(how: { force: boolean; rowNodes?: GridRow<D>[] }): void;
+  refreshCells(how: { force: boolean; rowNodes?: GridRow<D>[]; columns?: string[] }): void;
   getColumns(): GridColumn<C>[] | null;
   getAllDisplayedColumns(): GridColumn<C>[];
   getColumnState(): ColumnState[];
@@ -103,6 +103,7 @@ export interface Grid<D, C = unknown> {
   getPinnedTopRow(index: number): GridRow<D> | undefined;
   getPinnedTopRowCount(): number;
   getSelectedRows(): D[];
+  deselectAll(): void;
   setNodesSelected(how: { nodes: GridRow<D>[]; newValue: boolean; source: string }): void;
   ensureIndexVisible(index: number): void;
   ensureNodeVisible(row: GridRow<D>, place: "middle"): void;

@@ -28,6 +28,7 @@ interface Clientside {
 
 declare global {
   interface Window {
+    dash_component_api?: { getLayout(id: Id): { props: Record<string, unknown> } | undefined };
     dash_clientside: Clientside;
     dashAgGridFunctions?: Record<string, Callback>;
     dashAgGridComponentFunctions?: Record<string, Callback>;
@@ -52,6 +53,9 @@ export function callbacks(namespace: string, functions: Record<string, Callback>
 
 /** Gives a component other properties, of which Dash's callbacks hear. */
 export const setProps = (id: Id, props: Record<string, unknown>): void => window.dash_clientside.set_props?.(id, props);
+
+/** The properties that a component has now, if it is on the page. */
+export const propsOf = (id: Id): Record<string, unknown> | undefined => window.dash_component_api?.getLayout(id)?.props;
 
 /** Whether Dash runs yet. */
 export const isReady = (): boolean => Boolean(window.dash_clientside.set_props);

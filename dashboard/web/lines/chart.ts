@@ -451,7 +451,7 @@ function create(element: HTMLElement, hooks: Hooks) {
   all.add(chart);
   return chart;
 }
-/** Draws all charts anew: the colors of the page have changed. */
+/** Draws all charts again: the colors of the page have changed. */
 function redrawAll() {
   all.forEach((chart) => chart.ask(STEPS.still));
 }

@@ -55,7 +55,7 @@ function drawBox(pen: Pen, { theme }: Chart, scene: Scene, box: ZoomBox) {
   pen.segments(edges, { color: theme.accent, opacity: 0.8 });
 }
 
-/** Draws the overlay of a chart anew; does not touch it where it was empty and stays so. */
+/** Draws the overlay of a chart again; does not touch it where it was empty and stays so. */
 export function drawOverlay(chart: Chart) {
   const { over, scene, measures, cursor, box } = chart;
   const something = cursor !== null || box || measures.a !== null || measures.b !== null;

@@ -4,7 +4,7 @@ import * as layout from "./layout.ts";
 import { toggleKeysSheet } from "./keys_sheet.ts";
 import { live } from "./live.ts";
 import * as palette from "./palette.ts";
-import { openNth } from "./tabs.ts";
+import { openNth, panelInUse } from "./tabs.ts";
 import { theme } from "./theme.ts";
 import * as openTrace from "./open_trace.ts";
 import { view } from "./view.ts";
@@ -103,5 +103,5 @@ export const COMMANDS: readonly Command[] = [
   { id: "page.reset", title: "Reset settings", palette: "reset", act: () => view.reset() },
 ];
 
-panelIsFoundBy(() => view.tabs().find((tab) => tab.open)?.name ?? "");
+panelIsFoundBy(panelInUse);
 register({ title: "Everywhere", commands: COMMANDS });

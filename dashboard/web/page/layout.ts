@@ -31,6 +31,8 @@ function dragSidebar(event: PointerEvent, grip: HTMLElement) {
 /** Where the list of runs lies over the panel instead of beside it; the same width is in `frame.css`. */
 const NARROW = window.matchMedia("(max-width: 960px)");
 const { classList: root } = document.documentElement;
+/** The name of the panel that is on the page, empty where there is none. */
+export const mountedPanel = (): string => document.querySelector<HTMLElement>("#panel > .mounted")?.dataset.panel ?? "";
 const isAway = () => document.querySelector("#panel > .without-runs") !== null;
 const button = () => document.getElementById("sidebar-toggle");
 
@@ -44,7 +46,10 @@ const restsFor: Set<string> = new Set();
 export function restPanel(reason: string, rests: boolean): void {
   if (rests) restsFor.add(reason);
   else restsFor.delete(reason);
-  document.getElementById("panel")?.toggleAttribute("inert", restsFor.size > 0);
+  const panel = document.getElementById("panel");
+  panel?.toggleAttribute("inert", restsFor.size > 0);
+  // The browser would take the focus out with its next frame, and keys come before.
+  if (restsFor.size && panel?.contains(document.activeElement)) (document.activeElement as HTMLElement).blur();
 }
 
 /** The list over the panel: the focus goes in, the panel rests, and the focus comes back. */

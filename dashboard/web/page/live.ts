@@ -28,7 +28,7 @@ let source: EventSource | null = null;
 /** When the connection was lost, in milliseconds since 1970; null while there is one. */
 let lostAt: number | null = null;
 /** A server is there again, maybe another one: all is asked for once more, whatever revision it is at. */
-let anew = false;
+let restarted = false;
 const listeners: ((lostAt: number | null) => void)[] = [];
 let retrying = 0;
 /** The page asks for what the last revision brought: another one now would make it drop the answer. */
@@ -49,7 +49,7 @@ function refreshState() {
   if (lost !== (lostAt !== null)) {
     lostAt = lost ? Date.now() : null;
     if (!lost) {
-      anew = true;
+      restarted = true;
       clearTimeout(answering);
       answering = 0;
     }
@@ -62,11 +62,11 @@ function refreshState() {
 function deliver() {
   if (document.hidden || latest === null || answering || !connected || !isReady()) return;
   // A server that has just begun has read nothing yet: what is on the page stays until it has.
-  if (anew ? latest === 0 : paused || latest === shown) return;
+  if (restarted ? latest === 0 : paused || latest === shown) return;
   const first = shown === null;
   // No revision of any server is negative: whoever hears of it takes it for news, and of the true one after it.
-  shown = anew ? -1 - latest : latest;
-  anew = false;
+  shown = restarted ? -1 - latest : latest;
+  restarted = false;
   answering = window.setTimeout(answered, NO_ANSWER_MS);
   setProps("revision", { data: shown });
   if (!first) {

@@ -47,6 +47,21 @@ export interface CaptureProblem {
   message: string;
 }
 
+/** What a program shows of one step; sections that change most come first. */
+export interface LiveFrame {
+  number: number;
+  step: number | null;
+  wall_time: number;
+  left_out: number;
+  sections: LiveSection[];
+}
+
+/** There is nothing newer than what the page has. */
+export interface NoLiveFrame {
+  number: number;
+  tensors: null;
+}
+
 /** The id of a trace that was taken. */
 export interface DroppedTrace {
   id: string;
@@ -78,6 +93,13 @@ export interface PluginNamed {
   distribution: string;
 }
 
+/** Arrays that belong together. */
+export interface LiveSection {
+  name: string;
+  change: number;
+  tensors: LiveTensor[];
+}
+
 /** A setting of a plug-in's panel, with its default as it stands in the URL. */
 export interface SettingFacts {
   name: string;
@@ -85,4 +107,21 @@ export interface SettingFacts {
   values: string[];
   options: string[];
   limits: [number, number] | null;
+}
+
+/** An array of a running program as a picture. */
+export interface LiveTensor {
+  name: string;
+  layout: "bars" | "plane" | "tiles" | "colors";
+  shape: number[];
+  dtype: string;
+  width: number;
+  height: number;
+  shown: number;
+  not_finite: number;
+  mean: number | null;
+  lowest: number;
+  highest: number;
+  change: number;
+  pixels: string;
 }

@@ -4,6 +4,7 @@ import { fileSize } from "../core/numbers.ts";
 import { messageOf } from "../core/request.ts";
 import { type Upload, upload } from "../core/upload.ts";
 import type { DroppedTrace } from "./messages.generated.ts";
+import { chosen } from "./tabs.ts";
 import { view } from "./view.ts";
 
 const ROUTE = "api/traces/drop";
@@ -28,7 +29,8 @@ const zone = make(
 const bar = make("progress", { max: 1, "aria-label": "Sent" });
 const text = make("span", { role: "status" });
 const cancel = make("button", { type: "button", className: "quiet" }, "Cancel");
-const box = make("div", { id: "trace-sending", hidden: true }, text, bar, cancel);
+const go = make("button", { type: "button", className: "link", hidden: true }, "Open");
+const box = make("div", { id: "trace-sending", hidden: true }, text, bar, go, cancel);
 const file = make("input", {
   type: "file",
   accept: KINDS,
@@ -42,6 +44,7 @@ let wanted = "timeline";
 
 function tell(one: File, share: number): void {
   bar.hidden = false;
+  go.hidden = true;
   if (share < 1) bar.value = share;
   else bar.removeAttribute("value");
   text.textContent = share < 1 ? `Sending ${one.name}, ${fileSize(one.size)}` : `Reading ${one.name}…`;
@@ -50,10 +53,16 @@ function tell(one: File, share: number): void {
   box.hidden = false;
 }
 
-function fail(reason: string): void {
-  text.textContent = reason;
+/** Says how it ended; stays until it is closed. */
+function say(ended: string): void {
+  text.textContent = ended;
   bar.hidden = true;
   cancel.textContent = "Close";
+  box.hidden = false;
+}
+
+function fail(reason: string): void {
+  say(reason);
   box.classList.add("bad");
   box.hidden = !reason;
 }
@@ -65,9 +74,23 @@ cancel.addEventListener("click", () => {
 
 // --- sending -------------------------------------------------------------------------------------------------
 
-/** Sends files one after the other, and opens them on a tab: the first, with the others below it. */
+/** Opens traces on a tab: the first, with the others below it. */
+function open([first, ...others]: readonly string[], tab: string): void {
+  box.hidden = true;
+  if (tab === "profile") view.open("profile", { "profile.trace": [first] });
+  else view.open("timeline", { "timeline.trace": [first], "timeline.range": [""], "timeline.compare": others });
+}
+
+/** The tab of the address, which only the user changes. */
+const chosenTab = () => view.values("tab")[0] ?? "";
+
+/**
+ * Sends files one after the other, and opens them on a tab. A user who has turned to another tab meanwhile is not taken
+ * away from it: what came is offered.
+ */
 async function send(files: readonly File[], tab: string): Promise<void> {
   sending?.cancel();
+  const begunOn = chosenTab();
   const ids: string[] = [];
   for (const one of files.slice(0, MOST)) {
     tell(one, 0);
@@ -86,11 +109,12 @@ async function send(files: readonly File[], tab: string): Promise<void> {
     }
   }
   sending = null;
-  box.hidden = true;
-  const [first, ...others] = ids;
-  if (!first) return;
-  if (tab === "profile") view.open("profile", { "profile.trace": [first] });
-  else view.open("timeline", { "timeline.trace": [first], "timeline.range": [""], "timeline.compare": others });
+  if (!ids.length) return;
+  if ([begunOn, tab].includes(chosenTab())) return open(ids, tab);
+  const [first, ...others] = files.slice(0, MOST);
+  say(others.length ? `${first.name} and ${others.length} more are ready.` : `${first.name} is ready.`);
+  go.onclick = () => open(ids, tab);
+  go.hidden = false;
 }
 
 /** Lets the user choose files; they are opened on the Timeline, or on the tab "profile". */
@@ -107,7 +131,7 @@ file.addEventListener("change", () => {
 
 // --- the page ------------------------------------------------------------------------------------------------
 
-const onProfile = () => document.querySelector(".profile-panel") !== null;
+const onProfile = () => chosen()?.name === "profile";
 const isMeant = ({ dataTransfer }: DragEvent) =>
   Boolean(dataTransfer?.types.includes("Files")) && !document.querySelector(OTHERS);
 

@@ -1,4 +1,5 @@
 /** The page without its panels. */
+import "./choosers.ts";
 import "./commands.ts";
 import "./connection.ts";
 import "./plugins.ts";

@@ -3,7 +3,7 @@
 import { beforeAll } from "../core/commands.ts";
 import { make, within } from "../core/dom.ts";
 import { type Choice, popover } from "../core/popover.ts";
-import { followPanel } from "./layout.ts";
+import { followPanel, mountedPanel, restPanel } from "./layout.ts";
 import { view } from "./view.ts";
 
 /** What the header does without, one after another, until all fits; `frame.css` says what each means. */
@@ -90,6 +90,13 @@ function fit(): void {
 /** Tabs in the order in which they are counted: as they stand, then those in the menu. */
 const numbered = () => [...bar().filter(isShown), ...overflowing()];
 
+/** The tab that the address names; without a name the first, and where there is none of that name, the marked one. */
+export function chosen() {
+  const tabs = view.tabs();
+  const [name] = view.values("tab");
+  return name ? tabs.find((tab) => tab.name === name) ?? tabs.find((tab) => tab.open) : tabs[0];
+}
+
 /** Opens the n-th tab, or the menu of the group that it stands for; tells whether there is one. */
 export function openNth(number: number): boolean {
   const tab = numbered()[number - 1];
@@ -101,7 +108,7 @@ export function openNth(number: number): boolean {
 
 function openTab(element: HTMLElement): void {
   const tab = view.tabs().find((one) => one.element === element);
-  if (tab && !tab.open) view.open(tab.name);
+  if (tab && tab.name !== chosen()?.name) view.open(tab.name);
 }
 
 function openMenu(anchor: HTMLElement, label: string, members: readonly HTMLElement[]): void {
@@ -123,6 +130,9 @@ document.addEventListener("click", (event) => {
   if (group) openGroup(group);
   const button = within(event, "#tabs-more");
   if (button) openMenu(button, "More tabs", overflowing());
+  // Dash opens it too, a little later, and not where it is still marked because another tab is on its way.
+  const tab = within(event, ".tabs [role=tab]:not(.tab-group)");
+  if (tab) openTab(tab);
 });
 
 /** Arrows go along the tabs that are seen; Enter opens. */
@@ -141,18 +151,26 @@ beforeAll((event) => {
 
 // --- a tab whose panel is not here yet -----------------------------------------------------------------------
 
-/** While another panel than the open tab's is on the page, the page says so; `frame.css` waits a moment before. */
+/**
+ * While another panel than the chosen tab's is on the page, it rests, so that neither mouse nor keys change what the user
+ * has left; and the page says what it waits for: `frame.css` lets a moment pass before.
+ */
 function noteWaiting(): void {
   const panel = document.getElementById("panel");
-  const here = panel?.querySelector<HTMLElement>(":scope > .mounted")?.dataset.panel;
-  const open = view.tabs().find((tab) => tab.open);
-  const waits = here !== undefined && open !== undefined && here !== open.name;
+  const here = mountedPanel();
+  const next = chosen();
+  const waits = here !== "" && next !== undefined && here !== next.name;
   if (panel && waits !== panel.hasAttribute("data-waits")) {
     panel.toggleAttribute("data-waits", waits);
     panel.setAttribute("aria-busy", String(waits));
+    restPanel("tab", waits);
   }
-  if (panel && waits) panel.dataset.waits = `Opening ${open.title} …`;
+  if (panel && waits) panel.dataset.waits = `Opening ${next.title} …`;
 }
+view.onChange(noteWaiting);
+
+/** The panel that is on the page and takes keys. */
+export const panelInUse = (): string => document.querySelector("#panel[data-waits]") ? "" : mountedPanel();
 
 let fitting = 0;
 let watching: MutationObserver | null = null;
@@ -161,7 +179,6 @@ const fitSoon = () => {
   fitting = requestAnimationFrame(() => {
     fitting = 0;
     fit();
-    noteWaiting();
     followPanel();
     // What this changed is no reason to do it again.
     watching?.takeRecords();
@@ -173,7 +190,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const [head, panel] = [header(), document.getElementById("panel")];
     if (!head) return;
     const matters = (target: Node) => head.contains(target) || target.contains(head) || target === panel;
-    if (changes.some(({ target }) => matters(target))) fitSoon();
+    if (!changes.some(({ target }) => matters(target))) return;
+    noteWaiting();
+    fitSoon();
   });
   watching.observe(document.body, {
     childList: true,

@@ -118,7 +118,7 @@ function follow(name: string) {
 const tabs = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]:not(.tab-group)")];
 const tabName = (tab: HTMLElement | undefined): string => (tab ? tab.id.slice(tab.id.indexOf("-tab-") + 5) : "");
 
-/** Mounts the open panel anew, so that its controls show what the view says. */
+/** Mounts the open panel again, so that its controls show what the view says. */
 const remount = () => setProps("panel-again", { data: Date.now() });
 
 window.addEventListener("popstate", () => {

@@ -1,6 +1,7 @@
 """Graphs that TensorFlow, Keras and PyTorch wrote, with totals that are known of them."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,21 +11,17 @@ from stepscope.dashboard.graphs.scene import scene_of
 from stepscope.dashboard.graphs.sources import GraphCache, OpenGraph, graph_sources
 from stepscope.summary.logdir import Logdir
 
-PEERS = Path(__file__).parents[4] / "shared" / "peer"
-
-pytestmark = [
-    pytest.mark.peers,
-    pytest.mark.skipif(not PEERS.is_dir(), reason="the output of other tools is not there"),
-]
+pytestmark = pytest.mark.peers
+Peer = Callable[[str], Path]
 
 
-def opened(folder: str) -> dict[str, OpenGraph]:
+def opened(folder: Path) -> dict[str, OpenGraph]:
     cache = GraphCache()
-    return {source.id: cache.get(source) for source in graph_sources(Logdir(PEERS / folder).update())}
+    return {source.id: cache.get(source) for source in graph_sources(Logdir(folder).update())}
 
 
-def test_a_graph_of_tensorflow_1() -> None:
-    found = opened("tensorflow1/logdir")
+def test_a_graph_of_tensorflow_1(peer: Peer) -> None:
+    found = opened(peer("tensorflow1/logdir"))
     assert list(found) == [".|graph|__run_graph__"]
     tree = found[".|graph|__run_graph__"].tree()
 
@@ -50,20 +47,52 @@ def test_a_graph_of_tensorflow_1() -> None:
     ]
 
 
-def test_costs_of_a_profiled_step_of_tensorflow_1() -> None:
-    snapshot = Logdir(PEERS / "tensorflow1/logdir").update()
-    tree = opened("tensorflow1/logdir")[".|graph|__run_graph__"].tree()
+@pytest.mark.parametrize(("logdir", "nodes"), [("tensorflow1/logdir", 89), ("pack/tensorflow1/logdir", 41)])
+def test_costs_of_a_profiled_step_of_tensorflow_1(peer: Peer, logdir: str, nodes: int) -> None:
+    snapshot = Logdir(peer(logdir)).update()
+    tree = opened(peer(logdir))[".|graph|__run_graph__"].tree()
     costs = costs_of_step_stats(tree, snapshot.runs["."].series["step4"].read(0).step_stats)
 
-    assert costs.matched + costs.unmatched == 89
+    assert costs.matched + costs.unmatched == nodes
     assert all(name.startswith("_") or "/_" in name or ":" in name for name in costs.unmatched_names)
     layer = tree.entry_of["layer0"]
     assert costs.time_ns[layer] == sum(int(costs.time_ns[child]) for child in tree.children(layer))
     assert 0 < costs.time_ns[layer] < costs.time_ns[0]
 
 
-def test_graphs_of_functions_and_layers_of_tensorflow_2() -> None:
-    found = opened("tensorflow2")
+def test_a_small_graph_of_tensorflow_1(peer: Peer) -> None:
+    found = opened(peer("pack/tensorflow1/logdir"))
+    assert list(found) == [".|graph|__run_graph__"]
+    tree = found[".|graph|__run_graph__"].tree()
+
+    assert (len(tree.model), len(tree.model.source), tree.problems) == (69, 87, ())
+    assert (tree.parameters[0], tree.bytes[0]) == (12 * 4 + 4, 4 * (12 * 4 + 4))
+    scene = scene_of(tree, frozenset({"layer0"}))
+    inside = [(n.id, n.aux) for n in scene.nodes if n.parent == "layer0"]
+    assert inside == [("layer0/product", ("w",)), ("layer0/add", ("b",))]
+    edges = {(e.source, e.target): e.label for e in scene.edges}
+    assert edges["x", "layer0/product"] == "float32 ?×12"
+    assert edges["layer0/product", "layer0/add"] == "float32 ?×4"
+
+
+def test_small_graphs_of_functions_and_layers_of_tensorflow_2(peer: Peer) -> None:
+    found = opened(peer("pack/tensorflow2"))
+    assert sorted(found) == ["eager|graph|dense", "keras/train|graph|batch_3", "keras/train|graph|keras"]
+    assert len(found["eager|graph|dense"].model) == 13
+    batch = found["keras/train|graph|batch_3"]
+    assert (len(batch.model), len(batch.model.functions), batch.tree().problems) == (189, 4, ())
+    layers = found["keras/train|graph|keras"].tree()
+    assert [(n.id, n.op) for n in scene_of(layers, frozenset({"sequential"})).nodes] == [
+        ("sequential", ""),
+        ("sequential/input_layer", "InputLayer"),
+        ("sequential/conv", "Conv2D"),
+        ("sequential/flat", "Flatten"),
+        ("sequential/head", "Dense"),
+    ]
+
+
+def test_graphs_of_functions_and_layers_of_tensorflow_2(peer: Peer) -> None:
+    found = opened(peer("tensorflow2"))
     assert sorted(found) == ["eager|graph|func", "keras/train|graph|keras"]
 
     function = found["eager|graph|func"]
@@ -84,17 +113,18 @@ def test_graphs_of_functions_and_layers_of_tensorflow_2() -> None:
     ]
 
 
-def test_graphs_of_torch() -> None:
-    found = opened("torch")
-    assert len(found) == 4
+@pytest.mark.parametrize(("logdir", "count", "name"), [("torch", 4, "Sequential"), ("pack/torch", 1, "Network")])
+def test_graphs_of_torch(peer: Peer, logdir: str, count: int, name: str) -> None:
+    found = opened(peer(logdir))
+    assert len(found) == count
     for graph in found.values():
         tree = graph.tree()
         assert (len(tree.model), tree.problems) == (20, ())
-        scene = scene_of(tree, frozenset({"Sequential"}))
+        scene = scene_of(tree, frozenset({name}))
         assert [(e.source, e.target) for e in scene.edges] == [
-            ("input", "Sequential/Conv2d[0]"),
-            ("Sequential/Conv2d[0]", "Sequential/ReLU[1]"),
-            ("Sequential/ReLU[1]", "Sequential/Flatten[2]"),
-            ("Sequential/Flatten[2]", "Sequential/Linear[3]"),
-            ("Sequential/Linear[3]", "output"),
+            ("input", f"{name}/Conv2d[0]"),
+            (f"{name}/Conv2d[0]", f"{name}/ReLU[1]"),
+            (f"{name}/ReLU[1]", f"{name}/Flatten[2]"),
+            (f"{name}/Flatten[2]", f"{name}/Linear[3]"),
+            (f"{name}/Linear[3]", "output"),
         ]

@@ -140,7 +140,7 @@ def test_what_was_folded_can_be_brought_back() -> None:
     ]
 
 
-def test_summaries_are_folded_into_what_they_summarise() -> None:
+def test_summaries_are_folded_into_what_they_summarize() -> None:
     lines = scene_lines(
         "x Placeholder:\nloss Mean: x\ntag Const:\ns ScalarSummary: tag loss\nm MergeSummary: s\nopt Neg: loss"
     )

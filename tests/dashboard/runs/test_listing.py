@@ -4,7 +4,7 @@ from stepscope.dashboard.page.state import View
 from stepscope.dashboard.runs.listing import Listings, legend, listing_key, rows_of, surroundings
 from stepscope.dashboard.runs.table import RunTable
 from stepscope.summary.snapshot import Snapshot
-from tests.dashboard.runs.tiny import snapshot
+from tests.dashboard.runs.tiny import named, snapshot
 
 
 def shot(loss: float, revision: int = 1, *more: str) -> Snapshot:
@@ -53,8 +53,17 @@ def test_around_the_rows_are_columns_groups_and_seeds() -> None:
         "placeholder": 'Name or opt == "adam"',
         "total": 2,
         "loading": False,
-        "default_runs": 20,
+        "searched": False,
+        "last_default": 1,
     }
+
+
+def test_the_page_learns_which_runs_are_on_by_default() -> None:
+    shot = named(*(f"r{number}" for number in range(70)))
+    around = [surroundings(RunTable(shot, View(run_filter=text))) for text in ("", "r[3-6].", "r6", "a[", "nothing")]
+    assert [(found["last_default"], found["searched"]) for found in around] == [
+        (19, False), (49, True), (69, True), (19, False), (69, True),
+    ]  # fmt: skip
 
 
 def test_the_legend_explains_colors_that_tell_something() -> None:

@@ -28,8 +28,21 @@ def test_first_twenty_runs_are_shown_and_exceptions_apply() -> None:
     assert RunTable(shot, View(hide=("r0",), show=("r24", "gone"))).shown == [*runs[1:20], "r24"]
     assert RunTable(shot, View(runs="none", show=("r3",))).shown == ["r3"]
     assert RunTable(shot, View(runs="all")).shown == runs
-    assert RunTable(shot, View(run_filter="R2")).shown == ["r2"]
-    assert RunTable(shot, View(run_filter="R2")).listed == ["r2", "r20", "r21", "r22", "r23", "r24"]
+
+
+def test_of_what_a_search_finds_the_first_twenty_are_shown_or_all() -> None:
+    runs = [f"r{number}" for number in range(70)]
+    shot = named(*runs)
+    last = RunTable(shot, View(run_filter="R6"))
+    assert (last.shown, last.listed) == (["r6", *runs[60:]], ["r6", *runs[60:]])
+    assert RunTable(shot, View(run_filter="R[4-6].", hide=("r41",), show=("r69",))).shown == [
+        "r40",
+        *runs[42:60],
+        "r69",
+    ]
+    assert RunTable(shot, View(runs="found", run_filter="R[4-6].", hide=("r41",))).shown == ["r40", *runs[42:]]
+    assert RunTable(shot, View(runs="none", run_filter="R6")).shown == []
+    assert [RunTable(shot, View(runs="found", run_filter=text)).shown for text in ("", "a[")] == [runs[:20]] * 2
 
 
 def test_a_search_is_a_regular_expression_or_a_condition() -> None:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from stepscope.profiler.analysis.area import CounterFigures, Totals, area, counter_figures, overlap
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.nesting import children, enclosing
-from stepscope.profiler.trace import Counter, Lane, Losses, Trace
+from stepscope.profiler.trace import Counter, Lane, Losses, Step, Trace
 from stepscope.profiler.traces.build import RawSlices, arrange, assemble, no_flows
 
 LANES = 3
@@ -145,6 +146,20 @@ def test_a_small_area_adds_up() -> None:
     ]
     assert rows_of(found.by_category) == [(-1, 0, 1, 75, 35, 75, 75, 0), (-1, 1, 3, 45, 45, 5, 30, 2)]
     assert [column.tolist() for column in found.by_lane] == [[0, 1], [3, 1], [75, 5]]
+
+
+def test_marks_of_steps_add_nothing_to_an_area() -> None:
+    trace = trace_of([Raw(0, 100, 0, 0, 0), Raw(10, 30, 0, 1, 0)])
+    marked = replace(trace, steps=(Step(1, "a", 0, 100),))
+    found = area(marked, 0, 100)
+    assert (found.slices, rows_of(found.by_name), rows_of(found.by_category)) == (
+        2,
+        [(1, 0, 1, 30, 30, 30, 30, 1)],
+        [(-1, 0, 1, 30, 30, 30, 30, 1)],
+    )
+    assert found.by_lane.busy_ns.tolist() == [100]
+    only = area(replace(trace, steps=(Step(1, "a", 0, 100), Step(2, "b", 10, 30))), 0, 100)
+    assert len(only.by_name.slices) == 2
 
 
 def test_many_names_are_all_told_apart() -> None:

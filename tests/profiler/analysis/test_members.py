@@ -125,3 +125,11 @@ def test_slices_by_name_and_by_category() -> None:
         ("d", "d", 1, 1_000, 1_000, 1_000.0, 1_000),
     ]
     assert found.names[found.name_id[by_category["slice"][0]]] == "outer"
+
+
+def test_marks_of_steps_and_of_the_recording_are_no_slices_of_the_table() -> None:
+    marks = (event("user_annotation", f"ProfilerStep#{step}", 10 * step, 10) for step in range(2))
+    recording = event("Trace", "PyTorch Profiler (0)", 0, 20)
+    found = trace(recording, *marks, event("cpu_op", "aten::mm", 1, 4))
+    assert slices_by_name(found).select("name", "count", "self_ns").rows() == [("aten::mm", 1, 4_000)]
+    assert len(slices_by_name(trace(recording))) == 1

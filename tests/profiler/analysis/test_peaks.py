@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stepscope.profiler.analysis.condition import ConditionError, holds, named, parse
-from stepscope.profiler.analysis.device_peaks import PRECISIONS, known_devices, peaks_of, precision_of
+from stepscope.profiler.analysis.device_peaks import PRECISIONS, StatedPeaks, known_devices, peaks_of, precision_of
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.flops import flops_of
 from stepscope.profiler.analysis.memory import memory_by_module
@@ -165,6 +165,19 @@ def test_mfu_is_not_known_where_much_is_not_counted_or_the_device_is_not_known()
     assert utilization(trace(*product(0, 1), deviceProperties=[{"name": "A GPU"}])) is None
     assert utilization(trace(*product(0, 1))) is None
     assert utilization(trace(operator("a", 0, 1), deviceProperties=[V100])) is None
+
+
+def test_stated_peaks_go_before_those_that_are_known() -> None:
+    unknown = trace(*product(0, 1), deviceProperties=[{"name": "A GPU"}])
+    slower = Facts(steps_of_products(), StatedPeaks(tflops=7.85))
+    known = utilization(steps_of_products())
+    assert known is not None
+    assert utilization(slower) == pytest.approx(2 * known)
+    assert utilization(Facts(unknown, StatedPeaks(tflops=1))) is not None
+    assert utilization(Facts(unknown, StatedPeaks(gb_per_s=100))) is None
+    (row,) = roofline(Facts(unknown, StatedPeaks(0.1, 1))).to_dicts()
+    assert (row["bound_by"], row["efficiency_percent"]) == ("memory", pytest.approx(100 * 80_000 / (1e9 * 10e-6)))
+    assert roofline(Facts(unknown, StatedPeaks(tflops=1)))["bound_by"].to_list() == [None]
 
 
 def test_the_roof_of_a_known_device_is_that_of_the_type_of_number() -> None:

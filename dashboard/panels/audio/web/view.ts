@@ -273,7 +273,7 @@ export function playhead(view: View, seconds: number | null): void {
   element.setAttribute("aria-valuetext", scales.clock(seconds, 0.01));
 }
 
-/** Draws all views anew: settings or the scheme have changed. */
+/** Draws all views again: settings or the scheme have changed. */
 export function refreshAll(): void {
   for (const element of document.querySelectorAll(".audio-view")) {
     const view = views.get(element);

@@ -1,6 +1,6 @@
 /**
- * Frames while the view moves. Where drawing everything anew takes longer than a frame (no graphics card, many nodes),
- * a moved picture is the last one, shifted or scaled, with only what came into sight drawn; at rest it is drawn anew.
+ * Frames while the view moves. Where drawing everything again takes longer than a frame (no graphics card, many nodes),
+ * a moved picture is the last one, shifted or scaled, with only what came into sight drawn; at rest it is drawn again.
  */
 import * as draw from "./draw.ts";
 import type { GraphPanel } from "./panel.ts";
@@ -9,7 +9,7 @@ import type { GraphPanel } from "./panel.ts";
 const SLOW = 22;
 const FAST = 12;
 const REST_MS = 110;
-/** A scaled picture is drawn anew this often while the zoom goes on, and when it is scaled by more than this. */
+/** A scaled picture is drawn again this often while the zoom goes on, and when it is scaled by more than this. */
 const AGAIN_MS = 160;
 const MOST_SCALED = 1.7;
 

@@ -74,7 +74,7 @@ export interface AttributeText {
   truncated: boolean;
 }
 
-/** What differs between two graphs; of each list, at most as many as were asked for. */
+/** What differs between two graphs; of each list, at most as many as requested. */
 export interface Comparison {
   added: string[];
   removed: string[];

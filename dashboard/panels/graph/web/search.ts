@@ -2,6 +2,7 @@
 import { integer } from "../../../web/core/numbers.ts";
 import * as parts from "./widgets.ts";
 import { elements } from "../../../web/core/dom.ts";
+import { fitNames } from "../../../web/core/fitted_names.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { bind } from "../../../web/core/commands.ts";
 import type { Found, Search as Answer } from "./messages.generated.ts";
@@ -223,6 +224,7 @@ export class Search {
     }
     this.list.replaceChildren(...rows);
     this.list.hidden = !open || !rows.length || document.activeElement !== this.input;
+    fitNames([...this.list.querySelectorAll<HTMLElement>(".graph-result-name")], results.map(({ id }) => id));
     this.panel.setMatches(
       results.flatMap((result) => [result.id, ...result.expand, ...result.hosts]),
       query ? count : null,

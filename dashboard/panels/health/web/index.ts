@@ -1,16 +1,19 @@
 /** The health panel: how its table writes and sorts values, the selected file, and what leaves the page. */
 import { exactBytes, fileSize } from "../../../web/core/numbers.ts";
+import { gridOf } from "../../../web/core/ag_grid.ts";
 import { callbacks, gridComponents, gridFunctions, noUpdate } from "../../../web/core/dash.ts";
-import { stepText, toClipboard, within } from "../../../web/core/dom.ts";
+import { stepText, toClipboard, when, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import { h } from "../../../web/core/react.ts";
 import { Api } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import type { FileRow } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
+import { ago } from "../../../runs/web/values.ts";
 import { byHealth, type CutName, fileParts, type HealthRow, runParts, some } from "./texts.ts";
 
 const DONE_MS = 1200;
+const MINUTE_MS = 60_000;
 const api = new Api("api/health");
 
 // --- cells -------------------------------------------------------------------------------------------------
@@ -24,6 +27,8 @@ Object.assign(gridComponents, {
 });
 Object.assign(gridFunctions, {
   stepscopeCount: stepText,
+  stepscopeWritten: (seconds: number | null) => seconds === null ? "" : ago(seconds),
+  stepscopeMoment: (seconds: number | null) => seconds === null ? "" : when(seconds),
   stepscopeBytes: fileSize,
   stepscopeExactBytes: exactBytes,
   stepscopeSome: (value: number) => some(value),
@@ -73,9 +78,15 @@ function openPanel(path: string | undefined): void {
   });
 }
 
+const grid = () => gridOf<FileRow>("health-grid");
+
+// What was written some minutes ago was so for longer by now.
+setInterval(() => {
+  grid()?.refreshCells({ force: true, columns: ["modified"] });
+}, MINUTE_MS);
+
 function close(): void {
-  const grids: { getApi(id: string): { deselectAll(): void } | undefined } = Reflect.get(window, "dash_ag_grid");
-  grids.getApi("health-grid")?.deselectAll();
+  grid()?.deselectAll();
   view.write(settings.file, "");
 }
 

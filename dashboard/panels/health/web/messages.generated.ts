@@ -11,6 +11,7 @@ export interface FileRow {
   stretches: number;
   skipped: number;
   superseded: number;
+  modified: number | null;
   state: string;
   severity: "bad" | "open" | "good";
 }

@@ -318,7 +318,7 @@ export function parallel(width: number, coloring: Coloring): HTMLElement {
   const overlay = canvas(whole, HEIGHT, "over");
   let faintDrawn = false;
   const drawBase: DrawBase = (active, bounds, drawn = axes) => {
-    // Behind a moving brush only the active lines are drawn anew.
+    // Behind a moving brush only the active lines are drawn again.
     if (active && !faintDrawn) drawFaint(faint, axes);
     faintDrawn ||= active !== null;
     faint.canvas.hidden = !active;

@@ -11,8 +11,6 @@ import { Stepper } from "./stepper.ts";
 import { drop, makeTile, type Tile, want } from "./tiles.ts";
 import type { Wanted } from "./pictures.ts";
 
-const MANY = 6;
-
 // --- one stepper for all cards -----------------------------------------------------------------------------
 
 let shared: Stepper | null = null;
@@ -71,7 +69,7 @@ function showSamples(card: Card): void {
   sampleAt.textContent = `sample ${sample} of ${most}`;
 }
 
-/** Builds the inside of a card anew. */
+/** Builds the inside of a card again. */
 function build(card: Card, body: HTMLElement, group: CardData["group"]): Parts {
   gallery.tilesOf(card).forEach(drop);
   const turn = (title: string, text: string, by: number) => {
@@ -104,7 +102,6 @@ function build(card: Card, body: HTMLElement, group: CardData["group"]): Parts {
 const nameOf = (series: { run: string; tag: string }) => series.run + "\n" + series.tag;
 
 function arrangeTiles(card: Card, { body, box, group, tiles }: Parts): void {
-  body.closest(".card")?.classList.toggle("many", card.series.length > MANY);
   const keep = new Set(card.series.map(nameOf));
   for (const [name, { tile }] of tiles) {
     if (keep.has(name)) continue;

@@ -96,7 +96,7 @@ export class Controls {
     this.trust();
   }
 
-  /** What is under the hand is not made anew before it lets go: a drag or a click would be lost. */
+  /** What is under the hand is not made again before it lets go: a drag or a click would be lost. */
   hold(target: EventTarget | null): void {
     this.held?.abort();
     const held = (this.held = new AbortController());
@@ -122,7 +122,7 @@ export class Controls {
     });
   }
 
-  /** The settings of the method; fields that are in use are not made anew. */
+  /** The settings of the method; fields that are in use are not made again. */
   showMethod(): void {
     const { panel } = this;
     const { state, dataset } = panel;

@@ -53,7 +53,7 @@ function knobRow(panel: ProjectorPanel, dataset: Dataset, knob: Knob): HTMLEleme
       out.textContent = slider.value;
       setSoon(Number(slider.value));
     });
-    // At the release, since the field may be made anew then.
+    // At the release, since the field may be made again then.
     slider.addEventListener("change", () => set(Number(slider.value)));
     slider.addEventListener("dblclick", () => {
       slider.value = out.textContent = String(knob.value);

@@ -3,7 +3,7 @@ import { counted, integer } from "../../../web/core/numbers.ts";
 import { sharesOf } from "./categories.ts";
 import { hint } from "./commands.ts";
 import { dot } from "./legend.ts";
-import { arrowsIn, entry } from "./lists.ts";
+import { arrowsIn, entry, fitEntries } from "./lists.ts";
 import { button, format, remark, segmented, select } from "./widgets.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { css } from "../../../web/core/color.ts";
@@ -137,11 +137,12 @@ export class Inspector {
     const name = panel.labelBy;
     const texts = name ? await dataset.texts(name, rows).catch((): string[] => []) : [];
     if (drawn !== this.drawn) return;
+    const titles = Array.from(rows, (row, at) => texts[at] || `Point ${row}`);
     const list = make(
       "div",
       { className: "pj-list", role: "listbox", "aria-label": "Selected points" },
       ...Array.from(rows, (row, at) => {
-        const title = texts[at] || `Point ${row}`;
+        const title = titles[at];
         const how = { title, still: true, selected: row === panel.focus };
         return entry(title, String(row), how, () => panel.select(panel.selection, { focus: row }));
       }),
@@ -154,6 +155,7 @@ export class Inspector {
       list,
       ...(more > 0 ? [remark(`and ${integer(more)} more: the table shows all of them.`)] : []),
     );
+    fitEntries(list, titles);
   }
 
   /** Which categories of the coloring the selection is made of. */
@@ -274,10 +276,11 @@ export class Neighbors {
     const texts = name ? await dataset.texts(name, rows).catch((): string[] => []) : [];
     if (turn !== this.drawing || panel.nearest !== nearest) return;
     const most = Math.max(...nearest.distances.filter(Number.isFinite).map(Math.abs), 1e-12);
+    const titles = Array.from(rows, (row, at) => texts[at] || `Point ${row}`);
     this.rows.replaceChildren(...rows.map((row, at) => {
       const place = first + at;
       const distance = nearest.distances[place];
-      const text = texts[at] || `Point ${row}`;
+      const text = titles[at];
       const bar = make("i", { className: "pj-distance" });
       bar.style.width = `${(Math.abs(distance) / most) * 100}%`;
       const made = entry(text, format.number(distance), {
@@ -288,6 +291,7 @@ export class Neighbors {
       made.style.top = `${place * ROW}px`;
       return made;
     }));
+    fitEntries(this.rows, titles);
   }
 
   /** The color that a point has in the cloud. */

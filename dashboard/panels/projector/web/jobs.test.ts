@@ -9,7 +9,7 @@ Deno.test("losses grow with the iterations, each once", () => {
   assert.equal(withLoss(two, { iteration: 4, loss: null }), two);
 });
 
-Deno.test("losses begin anew where the job did", () => {
+Deno.test("losses begin again where the job did", () => {
   assert.deepEqual(withLoss([[5, 1]], { iteration: 2, loss: 3 }), []);
 });
 

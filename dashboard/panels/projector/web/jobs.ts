@@ -136,7 +136,7 @@ export class Job {
   }
 }
 
-/** The losses with that of a frame; begun anew where the job was. Of many, every second of the older ones is dropped. */
+/** The losses with that of a frame; begun again where the job was. Of many, every second of the older ones is dropped. */
 export function withLoss(
   losses: [number, number][],
   { iteration, loss }: Pick<Frame, "iteration" | "loss">,

@@ -1,7 +1,7 @@
 /** The legend over the cloud: categories that can be switched off, or the scale of a number. */
 import { integer } from "../../../web/core/numbers.ts";
 import { offAfter } from "./categories.ts";
-import { arrowsIn } from "./lists.ts";
+import { arrowsIn, fitEntries } from "./lists.ts";
 import { button, format, remark } from "./widgets.ts";
 import { css, type Rgb } from "../../../web/core/color.ts";
 import { iconButton, make, storage } from "../../../web/core/dom.ts";
@@ -13,6 +13,8 @@ const MOST_SHOWN = 200;
 /** Entries that a picture has room for. */
 const MOST_WRITTEN = 30;
 const FOLDED = "stepscope-projector-legend";
+
+const nameOf = ({ label }: Entry): string => label || "(empty)";
 
 /** A dot in a color. */
 export function dot(color: string): HTMLElement {
@@ -51,6 +53,9 @@ export class Legend {
     this.folder.title = folded ? "Unfold the legend" : "Fold the legend";
     this.folder.setAttribute("aria-label", this.folder.title);
     storage.set(FOLDED, folded ? "folded" : "");
+    // Names are cut by the room that they have, which there was none of.
+    this.drawn = "";
+    this.show();
   }
 
   show(): void {
@@ -69,6 +74,7 @@ export class Legend {
       ...(sort !== "none" && missing ? [remark(`${integer(missing)} without a value, in gray`)] : []),
       ...(note ? [remark(note)] : []),
     );
+    if (sort === "categories") fitEntries(this.list, entries.slice(0, MOST_SHOWN).map(nameOf));
     const held = this.list.children[at];
     if (held instanceof HTMLElement) held.focus();
   }
@@ -84,7 +90,7 @@ export class Legend {
     const off = new Set(state.off);
     const rows: HTMLElement[] = entries.slice(0, MOST_SHOWN).map((entry) => {
       const on = !off.has(entry.label);
-      const name = entry.label || "(empty)";
+      const name = nameOf(entry);
       const row = make(
         "button",
         {
@@ -126,7 +132,7 @@ export class Legend {
     const { coloring: { sort, entries, minimum, maximum }, theme } = this.panel;
     if (sort === "categories") {
       return entries.slice(0, MOST_WRITTEN).map((entry) => ({
-        label: entry.label || "(empty)",
+        label: nameOf(entry),
         color: css(this.colorOf(entry)),
       }));
     }

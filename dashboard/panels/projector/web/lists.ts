@@ -1,11 +1,17 @@
 /** Lists of points in the Projector panel. */
 import { bind } from "../../../web/core/commands.ts";
 import { make } from "../../../web/core/dom.ts";
+import { fitNames } from "../../../web/core/fitted_names.ts";
 import { arrows } from "../../../web/core/popover.ts";
 
 /** Up and down among the entries of a list. */
 export function arrowsIn(list: HTMLElement, entries: string): void {
   bind(list, arrows(list, entries));
+}
+
+/** Cuts the names of entries that are on the page, so that they stay apart. */
+export function fitEntries(list: HTMLElement, names: readonly string[]): void {
+  fitNames([...list.querySelectorAll<HTMLElement>("bdi")], names);
 }
 
 /** The entry of a list that stands for a point, with its number behind it. */

@@ -1,4 +1,4 @@
-/** The view as a picture of any size: painted anew, not a copy of the screen. */
+/** The view as a picture of any size: painted again, not a copy of the screen. */
 import * as svg from "./svg.ts";
 import * as viewTheme from "./view_theme.ts";
 import { CanvasPen } from "../../../web/lines/pen.ts";

@@ -1,6 +1,6 @@
 /** The search over a column, or all: what is found stays lit in the cloud, and can be gone through one by one. */
 import { integer } from "../../../web/core/numbers.ts";
-import { entry } from "./lists.ts";
+import { entry, fitEntries } from "./lists.ts";
 import { button, type Option, select, toggle } from "./widgets.ts";
 import { bind, type Bindings } from "../../../web/core/commands.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
@@ -189,13 +189,15 @@ export class Search {
       return;
     }
     if (turn !== this.drawing || found !== panel.found) return;
+    const titles = Array.from(rows, (row, at) => texts[at] || `Point ${row}`);
     this.rows.replaceChildren(...Array.from(rows, (row, at) => {
       const place = first + at;
-      const title = texts[at] || `Point ${row}`;
+      const title = titles[at];
       const made = entry(title, String(row), { title, selected: place === this.current }, () => this.choose(place));
       made.style.top = `${place * ROW}px`;
       return made;
     }));
+    fitEntries(this.rows, titles);
   }
 
   step(by: number): void {

@@ -175,7 +175,7 @@ async function extend(card: Card, start: number, stop: number): Promise<void> {
   edges(card);
 }
 
-/** Everything anew. */
+/** Everything again. */
 async function fill(card: Card): Promise<void> {
   const ask = card.ask += 1;
   const newest = shownIndex(card) + 1;

@@ -93,7 +93,7 @@ function numberColumns(content: HTMLElement): void {
   table.prepend(make("thead", {}, make("tr", {}, ...heads)));
 }
 
-/** The head of a column that an event happened in. */
+/** The header of a column that an event happened in. */
 export const headOf = (event: Event | undefined): HTMLTableCellElement | null =>
   event ? within<HTMLTableCellElement>(event, ".entry .prose thead th") : null;
 

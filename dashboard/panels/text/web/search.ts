@@ -31,7 +31,7 @@ let state = fresh();
 let awaited: FoundText | null = null;
 const find = () => view.read(settings.find);
 
-/** Searches anew. */
+/** Searches again. */
 export function start(): void {
   state = fresh();
   awaited = null;

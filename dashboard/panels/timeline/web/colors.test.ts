@@ -48,7 +48,7 @@ Deno.test("slices are colored by what was chosen, and by nothing where that is n
   assert.deepEqual(colorsBy("difference"), ["gray", "red", "gray"]);
 });
 
-Deno.test("another theme colors the same window anew", () => {
+Deno.test("another theme colors the same window again", () => {
   const colors = new Colors();
   const [trace, slices] = [source(), shown(null)];
   const dark = { ...THEME, color: (name: string) => `dark ${name}` };

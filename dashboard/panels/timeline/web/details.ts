@@ -1,4 +1,4 @@
-/** What stands in words: the drawer about the selected slice, and the box beside the mouse. */
+/** Details: the drawer about the selected slice, and the box beside the mouse. */
 import { durationText, exactDurationText, integer } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
@@ -171,9 +171,11 @@ function head(slice: SelectedSlice, actions: Actions) {
     button("Zoom to", "Zoom to this slice (F)", actions.zoom),
     button("Find all", "Highlight every slice of this name", () => actions.find(slice.name)),
   );
-  if (relations) {
-    const words = `Its row in the Profile panel's table of ${relations.table.page}`;
-    tools.append(button("In the table", words, () => actions.table(relations.table)));
+  const row = relations?.table;
+  if (row) {
+    tools.append(
+      button("In the table", `Its row in the Profile panel's table of ${row.page}`, () => actions.table(row)),
+    );
   }
   tools.append(
     button(

@@ -115,7 +115,7 @@ export interface Relations {
   operator: SliceRow | null;
   call_stack: string[];
   queue_ns: number | null;
-  table: TableRow;
+  table: TableRow | null;
 }
 
 /** Figures of the slices that have a slice's name. */

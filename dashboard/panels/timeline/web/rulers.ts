@@ -60,7 +60,7 @@ export function minimap(scene: Scene) {
   context.fillRect(left - 1, 0, 1, scene.pinTop);
 }
 
-/** The strips as a picture, made anew when something about them changed: they are thousands of small rectangles. */
+/** The strips as a picture, made again when something about them changed: they are thousands of small rectangles. */
 function cachedStrips(scene: Scene) {
   const { strips: cache, ratio, width, theme, viewport, sources } = scene;
   if (!cache) return strips(scene);

@@ -1,0 +1,106 @@
+"""What the command serves, once its libraries are imported: the log directory, the application, and what was read."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from stepscope.dashboard.embeddings.results import ResultFiles
+from stepscope.dashboard.page.health_badge import writers_text
+from stepscope.dashboard.panels.registry import companion_patterns, recognizers
+from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.app import LOCAL, build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.temporary_folders import sweep
+from stepscope.dashboard.server.warm_up import compile_beside
+from stepscope.dashboard.server.web_server import DashboardServer
+from stepscope.dashboard.traces.sources import has_traces, trace_sources
+from stepscope.profiler.client import Address
+from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.follow import Follower
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import Source
+
+
+def keep_results(live: Live, folder: Path | None) -> None:
+    """Say where results of projections are kept for the next start; in memory alone where that is None."""
+    live.shared(ResultFiles, lambda: ResultFiles(folder))
+
+
+def make_live(
+    source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None, title: str = ""
+) -> Live:
+    """Return the log directory, ready to be followed."""
+    logdir = Logdir(
+        source,
+        companion_patterns=companion_patterns(),
+        recognizers=recognizers(),
+        keep_superseded=keep_superseded,
+        cache=cache,
+    )
+    return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds), title)
+
+
+def make_app(live: Live, access: Access, captures: Sequence[Address]) -> FastAPI:
+    """Return what answers."""
+    return build_app(live, access=access, captures=captures)
+
+
+def make_server(live: Live, access: Access = LOCAL, captures: Sequence[Address] = ()) -> DashboardServer:
+    """Return the web server; ``run(sockets=[...])`` serves until it is told to exit."""
+    return DashboardServer(make_app(live, access, captures), live.stop)
+
+
+def follow(live: Live, console: Console) -> None:
+    """Begin to follow, and with what a start does beside it."""
+    if compile_beside():
+        console.print(
+            "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at "
+            "once, traces after it; [bold]stepscope warm-up[/] does it in advance."
+        )
+    live.start()
+    threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
+
+
+def show_first_pass(live: Live, console: Console) -> None:
+    """Show a progress bar while the first pass reads, then what was found."""
+    columns: tuple[Any, ...] = (TextColumn("  {task.description}"), BarColumn(), TimeElapsedColumn())
+    stopped = threading.Event()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("Reading", total=None)
+        while live.reading and not live.closed:
+            snapshot = live.snapshot()
+            if snapshot.health:
+                total = sum(file.size for file in snapshot.health)
+                read = sum(file.bytes_read for file in snapshot.health)
+                progress.update(task, total=total, completed=read, description=counted(len(snapshot.runs), "run"))
+            stopped.wait(0.1)
+    if not live.closed:
+        console.print(f"  {found(live.snapshot())}")
+
+
+def found(snapshot: Snapshot) -> str:
+    """Return one line on what the first pass read."""
+    tags = len({tag for run in snapshot.runs.values() for tag in run.series})
+    traces = len(trace_sources(snapshot)) if has_traces(snapshot) else 0
+    files = sum(not file.is_folder for file in snapshot.health)
+    parts = [
+        *([counted(traces, "trace")] if traces else []),
+        counted(len(snapshot.runs), "run"),
+        counted(tags, "tag"),
+        counted(files, "event file"),
+    ]
+    text = parts[0] if traces and not snapshot.runs and not files else ", ".join(parts)
+    if snapshot.damage_count:
+        text += f"; [yellow]{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped[/]"
+    if snapshot.superseded:
+        text += f"; {count(snapshot.superseded)} superseded points hidden"
+    if snapshot.written_at_once:
+        text += f"; {writers_text(snapshot.written_at_once)}"
+    return text

@@ -1,0 +1,117 @@
+"""How a server begins: it answers at once, while a thread imports and builds what it answers with."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+
+from stepscope.dashboard.cli.imports import without_collections
+from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.first_answers import KeptFirstAnswers, ask_for, installation_key
+from stepscope.dashboard.server.opening import Opening
+from stepscope.dashboard.server.page_title import page_title
+from stepscope.dashboard.server.web_server import DashboardServer
+from stepscope.summary.cache_folder import cache_folder
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from stepscope.dashboard.server.live import Live
+    from stepscope.profiler.client import Address
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a server shows."""
+
+    path: str
+    """As it is said to the user."""
+    make: "Callable[[], Live]"
+    """Makes it ready to be followed; called in another thread, as that is where its libraries are imported."""
+    title: str = ""
+    """Of the browser tab; empty for that of the path."""
+
+
+class Start:
+    """A server and the thread that builds its application.
+
+    Args:
+        served: what is shown.
+        access: who may use it.
+        captures: programs that pages may have recorded, beside those of this machine.
+        console: is told how it goes.
+    """
+
+    def __init__(self, served: Served, access: Access, captures: "Sequence[Address]", console: Console) -> None:
+        self._served: Final = served
+        self._access: Final = access
+        self._captures: Final = captures
+        self._console: Final = console
+        self._kept: Final = KeptFirstAnswers(cache_folder("pages"), installation_key(access.prefix))
+        self._first: Final = self._kept.load()
+        title = page_title(served.path, served.title)
+        self._opening: Final = Opening(access, None if self._first is None else self._first.titled(title))
+        self.server: Final = DashboardServer(self._opening, self._end)
+        self._thread: Final = threading.Thread(target=self._build, name="start", daemon=True)
+        self._changing: Final = threading.Lock()
+        self._live: Live | None = None
+        self._ends = False
+        self._problem: BaseException | None = None
+
+    def begin(self) -> None:
+        """Import and build; the server may run meanwhile."""
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Wait for the thread, once the server has ended.
+
+        Raises:
+            Exception: what kept the application from being built.
+        """
+        self._end()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self._problem is not None:
+            raise self._problem
+
+    def _end(self) -> None:
+        with self._changing:
+            self._ends = True
+            live = self._live
+        self._opening.end()
+        if live is not None:
+            live.stop()
+
+    def _build(self) -> None:
+        try:
+            with without_collections():
+                from stepscope.dashboard.cli import serving
+
+                live = self._served.make()
+                app = serving.make_app(live, self._access, self._captures)
+        except BaseException as error:
+            self._problem = error
+            self._opening.end()
+            self.server.should_exit = True
+            return
+        with self._changing:
+            if self._ends:
+                return
+            serving.follow(live, self._console)
+            self._live = live
+        self._opening.open(app)
+        serving.show_first_pass(live, self._console)
+        if not self._ends:
+            asyncio.run(self._keep_first_answers(app))
+
+    async def _keep_first_answers(self, app: "FastAPI") -> None:
+        """See to it that the next start of this installation has what this one could not give at once."""
+        # What other distributions bring may change without them being installed again.
+        first = None if app.state.has_plugins else await ask_for(app, self._access, app.state.scripts, self._first)
+        if first is None:
+            self._kept.forget()
+        elif first is not self._first:
+            self._kept.store(first)

@@ -1,0 +1,88 @@
+"""What one pass over all observations tells, so that later questions read only what they need."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.debugger.model import Observations
+
+CHUNK: Final = 1 << 14
+"""Observations that are read at a time."""
+
+Read = Callable[[int, int], Observations]
+"""Gives the observations from a number up to another one."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """Steps, chunks and tensors of a recording, without figures."""
+
+    observations: int
+    steps: NDArray[np.int64]
+    """Every step that was observed, once, ascending: the columns of the map."""
+    chunk_first: NDArray[np.int64]
+    chunk_last: NDArray[np.int64]
+    """The least and the largest step of each chunk of `CHUNK` observations."""
+    counts: NDArray[np.int64]
+    """How often each tensor was observed."""
+    bad: NDArray[np.int64]
+    """How many of these had an element that is not finite."""
+    first_bad: NDArray[np.int64]
+    """The first of these, by tensor; -1 for none."""
+
+    def chunks_of(self, first_step: int, last_step: int) -> NDArray[np.int64]:
+        """Return the numbers of the chunks that have anything of these steps."""
+        return np.flatnonzero((self.chunk_last >= first_step) & (self.chunk_first <= last_step))
+
+
+def index_of(read: Read, observations: int, tensors: int, known: Index | None = None) -> Index:
+    """Return the index of a recording; what an earlier index of it has is not read again.
+
+    Args:
+        read: gives observations.
+        observations: how many there are.
+        tensors: how many there are.
+        known: that of the same recording when it was shorter.
+    """
+    if known is None or known.observations > observations or len(known.counts) > tensors:
+        nothing = np.zeros(0, np.int64)
+        known = Index(0, nothing, nothing, nothing, nothing, nothing, nothing)
+    whole = known.observations // CHUNK
+    first, last = list(known.chunk_first[:whole]), list(known.chunk_last[:whole])
+    counts, bad = _longer(known.counts, tensors, 0), _longer(known.bad, tensors, 0)
+    first_bad = _longer(known.first_bad, tensors, -1)
+    steps = [known.steps]
+    for begin in range(whole * CHUNK, observations, CHUNK):
+        check_cancelled()
+        found = read(begin, min(begin + CHUNK, observations))
+        first.append(found.steps.min())
+        last.append(found.steps.max())
+        # Of a chunk that was there in part, only the rest is counted.
+        new = slice(max(known.observations - begin, 0), None)
+        steps.append(np.unique(found.steps[new]))
+        counts += np.bincount(found.tensors[new], minlength=tensors)
+        places = np.flatnonzero(found.bad[new]) + (new.start or 0)
+        bad += np.bincount(found.tensors[places], minlength=tensors)
+        # Backwards, as the last one that is written stays.
+        places = places[::-1]
+        fresh = places[first_bad[found.tensors[places]] < 0]
+        first_bad[found.tensors[fresh]] = begin + fresh
+    return Index(
+        observations,
+        np.unique(np.concatenate(steps)),
+        np.array(first, np.int64),
+        np.array(last, np.int64),
+        counts,
+        bad,
+        first_bad,
+    )
+
+
+def _longer(array: NDArray[np.int64], length: int, filled: int) -> NDArray[np.int64]:
+    longer = np.full(length, filled, np.int64)
+    longer[: len(array)] = array
+    return longer

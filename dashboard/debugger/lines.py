@@ -1,0 +1,52 @@
+"""Lines of code, marked by what became of the tensors that were made there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from stepscope.dashboard.debugger.index import Index
+from stepscope.summary.debugger.model import DebugData, Frame, SourceFile
+
+
+@dataclass
+class MarkedLine:
+    """What a line of code has to do with tensors."""
+
+    tensors: list[int] = field(default_factory=list)
+    """Those on whose way it lies."""
+    observed: int = 0
+    bad: int = 0
+    first_bad: int | None = None
+    """The first observation of these that is not finite."""
+
+
+def code_of(frame: Frame, sources: Sequence[SourceFile]) -> str:
+    """Return the text of a line, as far as it was kept."""
+    if frame.code:
+        return frame.code.strip()
+    found = source_of(frame, sources)
+    if found is None or not 0 < frame.line <= len(found.lines):
+        return ""
+    return found.lines[frame.line - 1].strip()
+
+
+def source_of(frame: Frame, sources: Sequence[SourceFile]) -> SourceFile | None:
+    """Return the file of a line, as it was when the program ran."""
+    same = [source for source in sources if source.path == frame.path]
+    return next((source for source in same if source.host == frame.host), same[0] if same else None)
+
+
+def marked_lines(data: DebugData, index: Index) -> dict[str, dict[int, MarkedLine]]:
+    """Return every line on whose way a tensor was made, by file and by line."""
+    found: dict[str, dict[int, MarkedLine]] = {}
+    for number, tensor in enumerate(data.tensors):
+        if tensor.stack is None:
+            continue
+        for path, line in dict.fromkeys((frame.path, frame.line) for frame in data.stack(tensor.stack)):
+            mark = found.setdefault(path, {}).setdefault(line, MarkedLine())
+            mark.tensors.append(number)
+            mark.observed += int(index.counts[number])
+            mark.bad += int(index.bad[number])
+            first = int(index.first_bad[number])
+            if first >= 0 and (mark.first_bad is None or first < mark.first_bad):
+                mark.first_bad = first
+    return found

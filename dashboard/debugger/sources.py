@@ -1,0 +1,135 @@
+"""Which recordings and dumps a log directory has, and a bounded cache of opened ones.
+
+A request names one by the id of the listing and is answered only if the current snapshot lists it; no part of an id is
+ever used as a path.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final, Literal
+
+from stepscope.dashboard.debugger.opened import OpenedDebug
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.dashboard.tensorboard.dumps import DumpCache, DumpUnavailableError
+from stepscope.summary.debugger.listing import DumpSource, dump_sources, has_dumps
+from stepscope.summary.debugger.model import DebugData
+from stepscope.summary.debugger.recordings import RecordedData, has_recording, read_recording
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.series import Run
+from stepscope.summary.snapshot import Snapshot
+
+MOST_OPENED: Final = 3
+MOST_BYTES: Final = 200_000_000
+
+
+class DebugUnavailableError(Exception):
+    """A recording cannot be shown; the message says why, for a person."""
+
+
+@dataclass(frozen=True)
+class DebugSource:
+    """A recording or dump of a snapshot, not yet opened."""
+
+    id: str
+    """``<run>|recording`` or ``<run>|tfdbg``."""
+    run: str
+    title: str
+    """What the run is called."""
+    label: str
+    kind: Literal["recording", "tfdbg"]
+    modified: float
+    """Seconds since the epoch."""
+    version: Hashable
+    """Equal for equal content."""
+    origin: Run | DumpSource = field(compare=False, repr=False)
+
+
+def has_debug_data(snapshot: Snapshot) -> bool:
+    """Return whether a log directory has any."""
+    return has_dumps(snapshot) or any(has_recording(run) for run in snapshot.runs.values())
+
+
+def debug_sources(snapshot: Snapshot) -> tuple[DebugSource, ...]:
+    """Return all of a snapshot, in the order of its runs."""
+    return tuple(_listed(snapshot))
+
+
+def find_debug_source(snapshot: Snapshot, source_id: str) -> DebugSource:
+    """Return the one of this id; the newest where the id is empty.
+
+    Raises:
+        DebugUnavailableError: the snapshot lists no such recording.
+    """
+    sources = debug_sources(snapshot)
+    if not source_id and sources:
+        return max(sources, key=lambda source: source.modified)
+    for source in sources:
+        if source.id == source_id:
+            return source
+    raise DebugUnavailableError(
+        f"There is no recording {source_id!r} in the log directory; it may have been moved or deleted. "
+        "Choose another one from the list."
+    )
+
+
+def _listed(snapshot: Snapshot) -> Iterator[DebugSource]:
+    for run in snapshot.runs.values():
+        if has_recording(run):
+            title = snapshot.run_title(run.name)
+            version = tuple(sorted((tag, len(series)) for tag, series in run.series.items()))
+            yield DebugSource(f"{run.name}|recording", run.name, title, title, "recording", _newest(run), version, run)
+    for dump in dump_sources(snapshot):
+        label = f"{dump.title} (TensorFlow)"
+        yield DebugSource(dump.id, dump.run, dump.title, label, "tfdbg", dump.modified, dump.version, dump)
+
+
+def _newest(run: Run) -> float:
+    return max((float(series.wall_times[-1]) for series in run.series.values() if len(series)), default=0.0)
+
+
+class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
+    """The recordings opened last; one that grew goes on with what is known of it.
+
+    Args:
+        dumps: those of TensorFlow's debugger that are open already.
+        most: how many stay open.
+        max_bytes: of all of them.
+    """
+
+    def __init__(self, dumps: DumpCache | None = None, *, most: int = MOST_OPENED, max_bytes: int = MOST_BYTES) -> None:
+        super().__init__(self._read, DebugUnavailableError, most=most, max_bytes=max_bytes)
+        self._dumps: Final = DumpCache() if dumps is None else dumps
+        self._latest: OrderedDict[str, OpenedDebug] = OrderedDict()
+        self._latest_lock = Lock()
+
+    @classmethod
+    def of(cls, live: Live) -> "DebugCache":
+        """Return the one of a log directory."""
+        dumps = live.shared(DumpCache)
+        return live.shared(cls, lambda: cls(dumps))
+
+    def _read(self, source: DebugSource) -> OpenedDebug:
+        with self._latest_lock:
+            before = self._latest.get(source.id)
+        try:
+            opened = OpenedDebug(self._data(source, before), before)
+        except DumpUnavailableError as error:
+            raise DebugUnavailableError(str(error)) from error
+        except (OSError, PayloadError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DebugUnavailableError(f"{source.label} cannot be read: {reason}.") from error
+        with self._latest_lock:
+            self._latest[source.id] = opened
+            self._latest.move_to_end(source.id)
+            while len(self._latest) > MOST_OPENED:
+                self._latest.popitem(last=False)
+        return opened
+
+    def _data(self, source: DebugSource, before: OpenedDebug | None) -> DebugData:
+        if isinstance(source.origin, DumpSource):
+            return self._dumps.get(source.origin).data()
+        known = before.data if before is not None and isinstance(before.data, RecordedData) else None
+        return read_recording(source.origin, known)

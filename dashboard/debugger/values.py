@@ -1,0 +1,93 @@
+"""A kept value as a page can show it: a flat slice of it, how its elements are spread, and the first of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_SIDE: Final = 128
+"""Rows and columns of a slice; larger ones are joined, the worst element of each block standing for it."""
+MOST_NUMBERS: Final = 1_024
+MOST_SPREAD: Final = 1 << 24
+"""Elements whose spread is worked out; of larger values the first ones."""
+BINS: Final = 40
+
+
+@dataclass(frozen=True)
+class ShownValue:
+    """A value, bounded whatever its size."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    leading: tuple[int, ...]
+    """The length of each axis before those of the slice."""
+    at: tuple[int, ...]
+    """Which of each."""
+    slice: NDArray[np.float64]
+    """[rows, columns], the last two axes."""
+    block: tuple[int, int]
+    """Elements that stand behind one of the slice, down and across."""
+    numbers: NDArray[np.float64]
+    """The first elements of the slice as they are."""
+    edges: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    """The finite elements by size."""
+    nan: int
+    infinite: int
+    spread_of: int
+    """Elements that edges to infinite are of: all, unless the value is huge."""
+
+
+def shown_value(value: NDArray[np.generic], at: Sequence[int] = ()) -> ShownValue:
+    """Return what is shown of a value.
+
+    Args:
+        value: numbers of any shape.
+        at: which slice; the first along axes that are not named.
+    """
+    leading = value.shape[:-2] if value.ndim > 2 else ()
+    place = tuple(min(max(at[axis] if axis < len(at) else 0, 0), length - 1) for axis, length in enumerate(leading))
+    if not value.size:
+        table = np.zeros((0, 0))
+    else:
+        table = _real(value[place] if leading else value)
+        table = table.reshape(1, -1) if table.ndim < 2 else table
+    flat = _real(value.reshape(-1)[:MOST_SPREAD])
+    rows, columns = (max(-(-length // MOST_SIDE), 1) for length in table.shape)
+    finite = flat[np.isfinite(flat)]
+    counts, edges = np.histogram(finite, BINS) if len(finite) else (np.zeros(0, np.int64), np.zeros(0))
+    return ShownValue(
+        tuple(value.shape),
+        str(value.dtype),
+        leading,
+        place,
+        _blocks(table, rows, columns),
+        (rows, columns),
+        table.reshape(-1)[:MOST_NUMBERS],
+        edges.astype(np.float64),
+        counts.astype(np.int64),
+        int(np.isnan(flat).sum()),
+        int(np.isinf(flat).sum()),
+        len(flat),
+    )
+
+
+def _real(value: NDArray[np.generic]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = (np.abs(value) if np.iscomplexobj(value) else value).astype(np.float64)
+    return found
+
+
+def _blocks(table: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
+    """Return a table whose cells stand for blocks: NaN where any is, else what is farthest from zero."""
+    if rows == columns == 1 or not table.size:
+        return table
+    starts = [np.arange(0, length, size) for length, size in zip(table.shape, (rows, columns), strict=True)]
+
+    def joined(by: np.ufunc) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = by.reduceat(by.reduceat(table, starts[0], axis=0), starts[1], axis=1)
+        return found
+
+    high, low = joined(np.maximum), joined(np.minimum)
+    return np.where(np.abs(low) > np.abs(high), low, high)

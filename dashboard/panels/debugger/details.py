@@ -1,0 +1,128 @@
+"""All that is known of one observation."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from stepscope.dashboard.debugger.lines import code_of, source_of
+from stepscope.dashboard.debugger.opened import OpenedDebug
+from stepscope.dashboard.graphs.sources import graph_sources
+from stepscope.dashboard.panels.debugger.facts import (
+    code_line,
+    figure_of,
+    health_of,
+    observation_row,
+    sent,
+    tensor_facts,
+)
+from stepscope.dashboard.panels.debugger.messages import Excerpt, ObservationDetails, Related
+from stepscope.summary.debugger.model import FIGURES, Frame
+from stepscope.summary.debugger.own_frames import is_library, own_frame
+from stepscope.summary.snapshot import Snapshot
+
+AROUND: Final = 4
+"""Lines of code before and after one."""
+MOST_RELATED: Final = 50
+
+
+def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str, kind: str) -> ObservationDetails:
+    """Return all that is known of an observation."""
+    data = opened.data
+    observed = opened.one(number)
+    tensor_number = int(observed.tensors[0])
+    tensor = data.tensors[tensor_number]
+    stack = data.stack(tensor.stack) if tensor.stack is not None else ()
+    taken = list(dict.fromkeys(tensor.inputs))[:MOST_RELATED]
+    made = opened.consumers.get(tensor_number, [])[:MOST_RELATED]
+    inputs = _related(opened, taken, opened.latest(taken, number))
+    consumers = _related(opened, made, opened.following(made, number))
+    bad = [each["observation"] for each in inputs if each["health"] not in (None, "good")]
+    node = (tensor.name.rpartition(":")[0] or tensor.name) if kind == "tfdbg" else tensor.module
+    graphs = [graph for graph in graph_sources(snapshot) if graph.run == run] or list(graph_sources(snapshot))
+    return {
+        "number": number,
+        "tensor": tensor_facts(data.tensors, tensor_number),
+        "step": int(observed.steps[0]),
+        "wall": sent(float(observed.wall_times[0])),
+        "health": health_of(observed, 0),
+        "figures": [
+            {"name": figure, "value": value}
+            for figure in FIGURES
+            if (value := sent(figure_of(observed, 0, figure))) is not None
+        ],
+        "stack": [code_line(frame, data) for frame in stack],
+        "excerpt": _excerpt(opened, stack),
+        "inputs": inputs,
+        "consumers": consumers,
+        "bad_input": bad[0] if bad else None,
+        "previous": opened.latest([tensor_number], number).get(tensor_number),
+        "following": opened.following([tensor_number], number).get(tensor_number),
+        "verdict": _verdict(tensor.inputs, inputs, health_of(observed, 0)),
+        "has_value": data.value(number) is not None,
+        "node": node,
+        "graph": graphs[0].id if graphs and node else "",
+    }
+
+
+def _verdict(taken: Sequence[int], inputs: Sequence[Related], health: str) -> str:
+    if health == "good":
+        return "All elements are finite."
+    bad = [each["tensor"]["name"] for each in inputs if each["health"] not in (None, "good")]
+    if bad:
+        return f"It was given what was not finite already: {', '.join(bad[:3])}."
+    if inputs and len(inputs) == len(set(taken)) and all(each["health"] for each in inputs):
+        return "It made them itself: all that it was given is finite."
+    return "What it was given was not watched, or not all of it."
+
+
+def _related(opened: OpenedDebug, tensors: Sequence[int], observations: dict[int, int]) -> list[Related]:
+    found: list[Related] = []
+    for tensor in tensors:
+        number = observations.get(tensor)
+        facts = tensor_facts(opened.data.tensors, tensor)
+        if number is None:
+            found.append(
+                {
+                    "tensor": facts,
+                    "observation": None,
+                    "step": 0,
+                    "health": None,
+                    "minimum": None,
+                    "maximum": None,
+                    "l2": None,
+                    "nan": None,
+                }
+            )
+            continue
+        row = observation_row(opened, number, opened.one(number), 0)
+        found.append(
+            {
+                "tensor": facts,
+                "observation": number,
+                "step": row["step"],
+                "health": row["health"],
+                "minimum": row["minimum"],
+                "maximum": row["maximum"],
+                "l2": row["l2"],
+                "nan": row["nan"],
+            }
+        )
+    return found
+
+
+def _excerpt(opened: OpenedDebug, stack: Sequence[Frame]) -> Excerpt | None:
+    """Return the lines around the program's own one; around the innermost that was kept where it was not."""
+    sources = opened.data.sources
+    own = own_frame(stack)
+    kept = [frame for frame in stack if source_of(frame, sources) is not None]
+    if own is None:
+        return None
+    if kept and own not in kept:
+        program = [frame for frame in kept if not is_library(frame.path)]
+        own = (program or kept)[-1]
+    source = source_of(own, sources)
+    if source is None:
+        code = code_of(own, sources)
+        return {"path": own.path, "first": own.line, "line": own.line, "lines": [code]} if code else None
+    first = max(own.line - AROUND, 1)
+    lines = [line[:400] for line in source.lines[first - 1 : own.line + AROUND]]
+    return {"path": own.path, "first": first, "line": own.line, "lines": lines} if lines else None

@@ -1,0 +1,67 @@
+"""How requests name recordings, filters and observations."""
+
+from typing import Annotated, Final
+
+from fastapi import HTTPException, Query
+
+from stepscope.dashboard.debugger.filters import ObservationFilter, TensorFilter
+from stepscope.dashboard.debugger.opened import OpenedDebug
+from stepscope.dashboard.debugger.sources import (
+    DebugCache,
+    DebugSource,
+    DebugUnavailableError,
+    find_debug_source,
+)
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.safe_regex import LONGEST_PATTERN
+
+RecordingId = Annotated[str, Query(alias="id", max_length=4_096, description="An id of the listing.")]
+SearchText = Annotated[str, Query(max_length=LONGEST_PATTERN, description="A regular expression.")]
+Name = Annotated[str, Query(max_length=1_000)]
+Step = Annotated[int | None, Query(ge=-(1 << 63), lt=1 << 63)]
+ObservationNumber = Annotated[int, Query(ge=0, lt=1 << 53)]
+
+
+class DebugRequests:
+    """Finds the recordings that requests name, and only those that the log directory has."""
+
+    def __init__(self, live: Live) -> None:
+        self._live: Final = live
+        self.cache: Final = DebugCache.of(live)
+
+    def source(self, recording: str) -> DebugSource:
+        """Return the listed recording; `HTTPException` 404 where there is none of that id."""
+        try:
+            return find_debug_source(self._live.snapshot(), recording)
+        except DebugUnavailableError as error:
+            raise HTTPException(404, str(error)) from error
+
+    def opened(self, recording: str) -> OpenedDebug:
+        """Return the recording, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
+        source = self.source(recording)
+        try:
+            return self.cache.get(source)
+        except DebugUnavailableError as error:
+            raise HTTPException(422, str(error)) from error
+
+
+def observation_filter(
+    q: SearchText = "",
+    phase: Name = "",
+    module: Name = "",
+    op: Name = "",
+    tensor: Annotated[int | None, Query(ge=0)] = None,
+    first: Step = None,
+    last: Step = None,
+    bad: bool = False,
+) -> ObservationFilter:
+    """Return which observations a request asks for."""
+    return ObservationFilter(TensorFilter(q, phase, module, op), tensor, first, last, bad)
+
+
+def check_number(opened: OpenedDebug, number: int) -> None:
+    """Raise `HTTPException` 404 where there is no such observation."""
+    if number >= opened.data.observation_count:
+        raise HTTPException(
+            404, f"The recording has {opened.data.observation_count} observations; there is no number {number}."
+        )

@@ -1,0 +1,104 @@
+"""The Debugger panel's HTTP routes, mounted under ``/api/debugger``.
+
+Every route is a plain function, which runs in a thread of `stepscope.dashboard.server.work`. What a caller got wrong is
+answered with a 4xx status and ``{"detail": <sentence>}``.
+"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+
+from stepscope.dashboard.debugger.comparison import compare
+from stepscope.dashboard.debugger.findings import findings, scalars_of
+from stepscope.dashboard.debugger.sources import DebugUnavailableError, debug_sources, find_debug_source
+from stepscope.dashboard.panels.debugger import routes_list, routes_map
+from stepscope.dashboard.panels.debugger.compared import compare_answer
+from stepscope.dashboard.panels.debugger.messages import Recording
+from stepscope.dashboard.panels.debugger.overview import (
+    alerts_of,
+    overview_of,
+    source_answer,
+    source_list,
+    unavailable,
+)
+from stepscope.dashboard.panels.debugger.requests import DebugRequests, RecordingId
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
+from stepscope.dashboard.server.work import light
+
+
+def make_router(live: Live) -> APIRouter:
+    """Return the routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["debugger"], route_class=SentenceRoute)
+    requests = DebugRequests(live)
+
+    @router.get("/recordings")
+    @light
+    def recordings(request: Request) -> Response:
+        """Return the recordings and dumps of the log directory."""
+        snapshot = live.snapshot()
+        listed: list[Recording] = [
+            {
+                "id": source.id,
+                "run": source.run,
+                "title": source.title,
+                "label": source.label,
+                "kind": source.kind,
+                "modified": source.modified,
+                "scalars": bool(scalars_of(snapshot, source.run)),
+            }
+            for source in debug_sources(snapshot)
+        ]
+        return json_answer(request, {"revision": snapshot.revision, "recordings": listed})
+
+    @router.get("/overview")
+    def overview(request: Request, recording: RecordingId) -> Response:
+        """Return one recording in short.
+
+        One that cannot be shown is no error of the caller: the answer is then ``{"id": ..., "problem": <sentence>}``.
+        """
+        try:
+            source = find_debug_source(live.snapshot(), recording)
+            opened = requests.cache.get(source)
+        except DebugUnavailableError as error:
+            return json_answer(request, unavailable(recording, str(error)))
+        return json_answer(request, overview_of(opened, source.id, fingerprint(source.version)))
+
+    @router.get("/alerts")
+    def alerts(request: Request, recording: RecordingId) -> Response:
+        """Return what went bad first, and what rules find, first to last."""
+        source = requests.source(recording)
+        opened = requests.opened(recording)
+        found = findings(opened, scalars_of(live.snapshot(), source.run))
+        return json_answer(request, alerts_of(opened, found))
+
+    @router.get("/sources")
+    def sources(request: Request, recording: RecordingId) -> Response:
+        """Return the files of code that were kept."""
+        return json_answer(request, source_list(requests.opened(recording)))
+
+    @router.get("/source")
+    def source(request: Request, recording: RecordingId, index: Annotated[int, Query(ge=0)]) -> Response:
+        """Return a file of code as it was, with lines marked by what was made there."""
+        opened = requests.opened(recording)
+        if index >= len(opened.data.sources):
+            raise HTTPException(404, f"The recording has {len(opened.data.sources)} files; there is no number {index}.")
+        return json_answer(request, source_answer(opened, index))
+
+    @router.get("/compare")
+    def compared(
+        request: Request,
+        recording: RecordingId,
+        other: Annotated[str, Query(max_length=4_096, description="Id of the other recording.")],
+        tolerance: Annotated[float, Query(ge=0, le=1)] = 1e-3,
+    ) -> Response:
+        """Return which tensors differ between two recordings, the first difference first."""
+        first, second = requests.opened(recording), requests.opened(other)
+        key = ("compare", requests.source(other).id, requests.source(other).version, tolerance)
+        found = first.kept(key, lambda: compare(first, second, tolerance))
+        return json_answer(request, compare_answer(first, second, found, tolerance))
+
+    router.include_router(routes_map.make_router(live))
+    router.include_router(routes_list.make_router(live))
+    return router

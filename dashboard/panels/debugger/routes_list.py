@@ -1,0 +1,144 @@
+"""Routes of the list of executions: pages of it, one observation, and its value."""
+
+import io
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from numpy.typing import NDArray
+
+from stepscope.dashboard.debugger.filters import ObservationFilter
+from stepscope.dashboard.debugger.opened import OpenedDebug
+from stepscope.dashboard.debugger.values import shown_value
+from stepscope.dashboard.panels.debugger.details import details_of
+from stepscope.dashboard.panels.debugger.facts import observation_row
+from stepscope.dashboard.panels.debugger.messages import MOST_ROWS, ObservationPage, ObservationPlace, ValueAnswer
+from stepscope.dashboard.panels.debugger.requests import (
+    DebugRequests,
+    ObservationNumber,
+    RecordingId,
+    check_number,
+    observation_filter,
+)
+from stepscope.dashboard.server.binary import ColumnPack
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.safe_regex import PatternError
+
+Wanted = Annotated[ObservationFilter, Depends(observation_filter)]
+
+
+def make_router(live: Live) -> APIRouter:
+    """Return the routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["debugger"], route_class=SentenceRoute)
+    requests = DebugRequests(live)
+
+    @router.get("/observations")
+    def observations(
+        request: Request,
+        recording: RecordingId,
+        wanted: Wanted,
+        offset: Annotated[int, Query(ge=0, lt=1 << 53)] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+    ) -> Response:
+        """Return some of the observations that pass a filter, in order."""
+        opened = requests.opened(recording)
+        try:
+            found = opened.page(wanted, offset, limit)
+        except PatternError as error:
+            raise _not_searchable(error) from error
+        answer: ObservationPage = {
+            "total": found.total,
+            "offset": offset,
+            "rows": [
+                observation_row(opened, number, found.observed, place)
+                for place, number in enumerate(found.numbers.tolist())
+            ],
+        }
+        return json_answer(request, answer)
+
+    @router.get("/place")
+    def place(request: Request, recording: RecordingId, wanted: Wanted, number: ObservationNumber) -> Response:
+        """Return where an observation is among those that pass a filter."""
+        opened = requests.opened(recording)
+        check_number(opened, number)
+        try:
+            answer: ObservationPlace = {
+                "place": opened.place(wanted, number),
+                "total": opened.page(wanted, 0, 1).total,
+            }
+        except PatternError as error:
+            raise _not_searchable(error) from error
+        return json_answer(request, answer)
+
+    @router.get("/observation")
+    def observation(request: Request, recording: RecordingId, number: ObservationNumber) -> Response:
+        """Return all that is known of one observation."""
+        source = requests.source(recording)
+        opened = requests.opened(recording)
+        check_number(opened, number)
+        try:
+            return json_answer(request, details_of(opened, number, live.snapshot(), source.run, source.kind))
+        except PayloadError as error:
+            raise HTTPException(422, f"This value cannot be read: {error}") from error
+
+    @router.get("/value")
+    def value(
+        request: Request,
+        recording: RecordingId,
+        number: ObservationNumber,
+        at: Annotated[str, Query(pattern=r"^(\d{1,9}(,\d{1,9})*)?$", max_length=200)] = "",
+    ) -> Response:
+        """Return a kept value as a flat slice, numbers and a histogram, as packed columns."""
+        found = _value(requests.opened(recording), number)
+        shown = shown_value(found, [int(part) for part in at.split(",")] if at else ())
+        pack = ColumnPack()
+        answer: ValueAnswer = {
+            "shape": shown.shape,
+            "dtype": shown.dtype,
+            "leading": shown.leading,
+            "at": shown.at,
+            "rows": shown.slice.shape[0],
+            "columns": shown.slice.shape[1],
+            "block": shown.block,
+            "nan": shown.nan,
+            "infinite": shown.infinite,
+            "spread_of": shown.spread_of,
+            "slice": pack.add(shown.slice.reshape(-1)),
+            "numbers": pack.add(shown.numbers),
+            "edges": pack.add(shown.edges),
+            "counts": pack.add(shown.counts.astype(np.float64)),
+        }
+        return body_answer(request, pack.body(answer), "application/octet-stream")
+
+    @router.get("/value.npy")
+    def value_file(recording: RecordingId, number: ObservationNumber) -> Response:
+        """Return a kept value as a file of NumPy."""
+        opened = requests.opened(recording)
+        found = _value(opened, number)
+        observed = opened.one(number)
+        name = f"{opened.data.tensors[int(observed.tensors[0])].name}_{int(observed.steps[0])}"
+        file = io.BytesIO()
+        np.save(file, found, allow_pickle=False)
+        return Response(file.getvalue(), media_type="application/octet-stream", headers=attachment(name, "npy"))
+
+    return router
+
+
+def _value(opened: OpenedDebug, number: int) -> NDArray[np.generic]:
+    check_number(opened, number)
+    try:
+        found = opened.data.value(number)
+    except (PayloadError, OSError) as error:
+        raise HTTPException(422, f"This value cannot be read: {error}") from error
+    if found is None:
+        raise HTTPException(404, "The value of this observation was not kept.")
+    if found.dtype.kind not in "biufc":
+        raise HTTPException(422, f"This value is of type {found.dtype}, of which there are no numbers to show.")
+    return found
+
+
+def _not_searchable(error: PatternError) -> HTTPException:
+    return HTTPException(422, f"The search is not a regular expression: {error}.")

@@ -1,0 +1,90 @@
+"""Routes of the health map: a part of it, and a row's curve."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+
+from stepscope.dashboard.debugger.filters import TensorFilter
+from stepscope.dashboard.debugger.opened import OpenedDebug
+from stepscope.dashboard.panels.debugger.map import Steps, curve_answer, map_answer
+from stepscope.dashboard.panels.debugger.messages import MOST_COLUMNS, MOST_LINES
+from stepscope.dashboard.panels.debugger.overview import measured, telling
+from stepscope.dashboard.panels.debugger.requests import DebugRequests, Name, RecordingId, SearchText, Step
+from stepscope.dashboard.panels.debugger.settings import Order
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer
+from stepscope.summary.debugger.model import FIGURES, Figure
+from stepscope.summary.safe_regex import PatternError
+
+FigureName = Annotated[str, Query(max_length=40, description="A figure, or auto for the one that tells most.")]
+Place = Annotated[int | None, Query(ge=0, lt=1 << 53, description="A place among the steps that were observed.")]
+Row = Annotated[int, Query(ge=0, lt=1 << 31)]
+
+
+def make_router(live: Live) -> APIRouter:
+    """Return the routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["debugger"], route_class=SentenceRoute)
+    requests = DebugRequests(live)
+
+    @router.get("/map")
+    def part_of_map(
+        request: Request,
+        recording: RecordingId,
+        figure: FigureName = "auto",
+        order: Order = "run",
+        q: SearchText = "",
+        phase: Name = "",
+        row_begin: Row = 0,
+        row_end: Row = (1 << 31) - 1,
+        first: Step = None,
+        last: Step = None,
+        begin: Place = None,
+        end: Place = None,
+        lines: Annotated[int, Query(ge=1, le=MOST_LINES)] = 400,
+        columns: Annotated[int, Query(ge=1, le=MOST_COLUMNS)] = 800,
+    ) -> Response:
+        """Return a part of the map in no more lines and columns than are asked for, as packed columns."""
+        opened = requests.opened(recording)
+        chosen = figure_named(opened, figure)
+        try:
+            body = map_answer(
+                opened,
+                TensorFilter(q, phase),
+                order,
+                chosen,
+                (row_begin, max(row_begin, row_end)),
+                Steps(first, last, begin, end),
+                lines,
+                columns,
+            )
+        except PatternError as error:
+            raise HTTPException(422, f"The search is not a regular expression: {error}.") from error
+        return body_answer(request, body, "application/octet-stream")
+
+    @router.get("/curve")
+    def curve(
+        request: Request,
+        recording: RecordingId,
+        tensor: Annotated[int, Query(ge=0)],
+        figure: FigureName = "auto",
+        first: Step = None,
+        last: Step = None,
+    ) -> Response:
+        """Return a figure of one tensor over steps, as packed columns."""
+        opened = requests.opened(recording)
+        if tensor >= len(opened.data.tensors):
+            raise HTTPException(404, f"The recording has {len(opened.data.tensors)} tensors; there is no {tensor}.")
+        body = curve_answer(opened, tensor, figure_named(opened, figure), Steps(first, last))
+        return body_answer(request, body, "application/octet-stream")
+
+    return router
+
+
+def figure_named(opened: OpenedDebug, name: str) -> Figure:
+    """Return a figure by its name; `HTTPException` 422 where there is none."""
+    if name == "auto":
+        return telling(measured(opened))
+    for figure in FIGURES:
+        if figure == name:
+            return figure
+    raise HTTPException(422, f"There is no figure {name!r}; expected one of {', '.join(FIGURES)}.")

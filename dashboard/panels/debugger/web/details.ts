@@ -1,0 +1,171 @@
+/** All that is known of one observation: its figures, what it was given and what was made of it, its stack and code. */
+import { make, stepText, when } from "../../../web/core/dom.ts";
+import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
+import { toExecutionsOf, toGraph, toLine, toObservation, toRow, toScalars, toTimeline } from "./links.ts";
+import type { CodeLine, ObservationDetails, Related } from "./messages.generated.ts";
+import type { State } from "./state.ts";
+import { figureText, kindOf, short, shortPath } from "./texts.ts";
+import { ValueView } from "./value.ts";
+import { button, codeLink, healthDot } from "./widgets.ts";
+
+export class Details {
+  readonly element = make("section", {
+    className: "debugger-details",
+    "aria-label": "Selected execution",
+    tabIndex: 0,
+  });
+  shown: ObservationDetails | null = null;
+  #api: Api;
+  #asking: AbortController | null = null;
+  #key = "";
+  #value: ValueView;
+
+  constructor(api: Api) {
+    this.#api = api;
+    this.#value = new ValueView(api);
+  }
+
+  /** Shows an observation; null empties the box, with a word of what to do. */
+  async show({ id, run, version, curves }: State, number: number | null, hint: string): Promise<void> {
+    const key = `${id} ${version} ${number}`;
+    if (key === this.#key) return;
+    this.#key = key;
+    this.#asking?.abort();
+    if (number === null) {
+      this.shown = null;
+      this.element.replaceChildren(make("p", { className: "debugger-hint" }, hint));
+      return;
+    }
+    const asking = this.#asking = new AbortController();
+    try {
+      const found = await this.#api.ask<ObservationDetails>("observation", { id, number }, { signal: asking.signal });
+      if (asking.signal.aborted) return;
+      this.shown = found;
+      this.#draw(id, run, curves, found);
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.shown = null;
+      this.element.replaceChildren(make("p", { className: "debugger-hint" }, messageOf(error)));
+    }
+  }
+
+  #draw(id: string, run: string, curves: boolean, found: ObservationDetails): void {
+    const { tensor, health, step, wall } = found;
+    const title = make("h2", { title: tensor.name }, tensor.name);
+    this.element.dataset.health = health;
+    this.element.dataset.number = String(found.number);
+    const timeline = toTimeline(run, step);
+    const graph = toGraph(found);
+    const links = [
+      button("Health map", "Show its row in the health map", () => toRow(tensor.number), "debugger"),
+      button("All executions", "List every execution that made this tensor", () => toExecutionsOf(tensor.number)),
+      ...(curves
+        ? [button("Scalars", `Show step ${stepText(step)} on the curves`, () => toScalars(run, step), "scalars")]
+        : []),
+      ...(graph ? [button("Graph", "Show it in the graph", graph, "graph")] : []),
+      ...(timeline ? [button("Timeline", "Show this step on the Timeline", timeline, "timeline")] : []),
+    ];
+    const at = wall === null ? "" : `, ${when(Number(wall))}`;
+    this.element.replaceChildren(
+      make("header", {}, healthDot(health), title),
+      make("p", { className: "debugger-kind" }, kindOf(tensor)),
+      make("p", { className: "debugger-when" }, `Step ${stepText(step)}${at}, execution ${stepText(found.number)}`),
+      make("p", { className: `debugger-said ${health}` }, found.verdict),
+      make("div", { className: "debugger-links" }, ...links),
+      ...code(found),
+      ...related("Inputs", found.inputs, "Nothing that it was given was watched."),
+      figures(found),
+      ...related("Made of it", found.consumers, ""),
+      ...stackOf(found.stack),
+      ...(found.has_value ? [this.#value.element] : []),
+    );
+    if (found.has_value) void this.#value.show(id, found.number);
+  }
+}
+
+function code({ excerpt }: ObservationDetails): HTMLElement[] {
+  if (!excerpt) return [];
+  const { path, first, line, lines } = excerpt;
+  const rows = lines.map((text, at) =>
+    make(
+      "div",
+      { className: first + at === line ? "here" : "" },
+      make("span", { className: "number" }, String(first + at)),
+      make("code", {}, text || " "),
+    )
+  );
+  const open = make("button", {
+    type: "button",
+    className: "debugger-link",
+    title: `${path}: show it in Source`,
+  }, `${shortPath(path, 3)}:${line}`);
+  open.addEventListener("click", () => toLine(path, line));
+  return [
+    make("h3", {}, "Made at ", open),
+    make("div", { className: "debugger-excerpt", tabIndex: 0, role: "group", "aria-label": "Lines of code" }, ...rows),
+  ];
+}
+
+function related(title: string, all: readonly Related[], nothing: string): HTMLElement[] {
+  if (!all.length) return nothing ? [make("h3", {}, title), make("p", { className: "debugger-none" }, nothing)] : [];
+  const rows = all.map(({ tensor, observation, health, minimum, maximum, nan }) => {
+    const range = observation === null ? "not seen near it" : `${short(minimum)} to ${short(maximum)}`;
+    const said = health === "nan" ? `${short(nan)} NaN` : minimum === null && observation !== null ? "" : range;
+    const row = make(
+      "button",
+      {
+        type: "button",
+        className: "debugger-related",
+        disabled: observation === null,
+        title: `${tensor.name}: ${kindOf(tensor)}`,
+      },
+      healthDot(health),
+      make("span", { className: "name" }, tensor.name),
+      make("span", { className: "op" }, tensor.op),
+      make("span", { className: "said" }, said),
+    );
+    if (observation !== null) row.addEventListener("click", () => toObservation(observation));
+    return row;
+  });
+  return [make("h3", {}, `${title} `, make("span", { className: "count" }, String(all.length))), ...rows];
+}
+
+function figures({ figures: all }: ObservationDetails): HTMLElement {
+  const cells = all.map(({ name, value }) =>
+    make("div", {}, make("dt", {}, figureText(name)), make("dd", { title: String(value) }, short(value)))
+  );
+  return make("dl", { className: "debugger-figures" }, ...cells);
+}
+
+function stackOf(stack: readonly CodeLine[]): HTMLElement[] {
+  if (!stack.length) return [make("h3", {}, "Stack"), make("p", { className: "debugger-none" }, "No stack was kept.")];
+  // The innermost call first, as people look for where it happened; calls inside libraries that follow each other fold.
+  const rows: HTMLElement[] = [];
+  let inside: CodeLine[] = [];
+  const fold = () => {
+    if (inside.length < 3) rows.push(...inside.map(frame));
+    else {
+      const summary = make("summary", {}, `${inside.length} calls inside libraries`);
+      rows.push(make("li", {}, make("details", {}, summary, make("ol", {}, ...inside.map(frame)))));
+    }
+    inside = [];
+  };
+  for (const line of stack.toReversed()) {
+    if (line.library) inside.push(line);
+    else {
+      fold();
+      rows.push(frame(line));
+    }
+  }
+  fold();
+  return [make("h3", {}, "Stack, innermost first"), make("ol", { className: "debugger-stack" }, ...rows)];
+}
+
+const frame = (line: CodeLine): HTMLElement =>
+  make(
+    "li",
+    { className: line.library ? "library" : "" },
+    codeLink(line),
+    make("span", { className: "function" }, ` ${line.function}`),
+    make("code", {}, line.code),
+  );

@@ -1,0 +1,214 @@
+/** Every execution in order, filtered, with all that is known of the selected one beside. */
+import { make, stepText } from "../../../web/core/dom.ts";
+import { integer } from "../../../web/core/numbers.ts";
+import { type Api, type Parameters } from "../../../web/core/request.ts";
+import { say } from "../../../web/page/layout.ts";
+import { view } from "../../../web/page/view.ts";
+import { Details } from "./details.ts";
+import { toObservation } from "./links.ts";
+import type { ObservationPage, ObservationPlace, ObservationRow } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
+import type { State, SubView } from "./state.ts";
+import { PHASES, short } from "./texts.ts";
+import { button, copyTable, fill, healthDot, offer, saveTable, searchField, select } from "./widgets.ts";
+import { VirtualList } from "./virtual_list.ts";
+
+const HINT = "Choose an execution to see what made it, what it was given, and its code.";
+const MOST_SAVED = 20_000;
+const NAMES = [
+  "number",
+  "step",
+  "wall",
+  "name",
+  "phase",
+  "module",
+  "op",
+  "dtype",
+  "shape",
+  "health",
+  "nan",
+  "infinite",
+  "size",
+  "minimum",
+  "maximum",
+  "l2",
+] as const; // deno-fmt-ignore
+
+export class ExecutionView implements SubView {
+  readonly element = make("div", { className: "debugger-split debugger-execution" });
+  readonly tools: HTMLElement[];
+  readonly list: VirtualList<ObservationRow>;
+  #api: Api;
+  #details: Details;
+  #search = searchField("Filter: operation, module, name (regex)", (text) => view.write(settings.search, text));
+  #phase = select("Phase", [["", "All phases"]], "", (value) => view.write(settings.phase, value));
+  #bad = make("input", { type: "checkbox" });
+  #count = make("span", { className: "count" });
+  #only = make("span", { className: "debugger-only", hidden: true });
+  #state: State | null = null;
+  #filter = "";
+  #key = "";
+  #wanted = "";
+
+  constructor(api: Api) {
+    this.#api = api;
+    this.#details = new Details(api);
+    this.list = new VirtualList<ObservationRow>("Executions", {
+      fetch: (offset, limit, signal) => this.#fetch(offset, limit, signal),
+      draw: (row) => line(row),
+      choose: (row) => view.write(settings.at, String(row.number)),
+      open: () => this.#details.element.focus(),
+    });
+    this.#bad.addEventListener("change", () => view.write(settings.bad, this.#bad.checked));
+    const head = make(
+      "div",
+      { className: "debugger-row head", "aria-hidden": "true" },
+      ...["Step", "", "Tensor", "Operation", "Phase", "Minimum", "Maximum", "L2"].map((text) => make("span", {}, text)),
+    );
+    this.element.append(
+      make("div", { className: "debugger-main" }, head, this.list.element),
+      this.#details.element,
+    );
+    this.tools = [
+      this.#search,
+      this.#phase,
+      make("label", { className: "debugger-check" }, this.#bad, "Only bad"),
+      this.#only,
+      this.#count,
+      button("CSV", "Download what passes the filter as CSV", () => void this.#save(), "download"),
+    ];
+  }
+
+  show(state: State): void {
+    this.#state = state;
+    const tensor = view.read(settings.tensor);
+    fill(this.#search, view.read(settings.search));
+    this.#bad.checked = view.read(settings.bad);
+    offer(
+      this.#phase,
+      [["", "All phases"], ...state.overview.phases.map((phase): [string, string] => [phase, PHASES[phase]])],
+      view.read(settings.phase),
+    );
+    const steps = view.read(settings.steps);
+    this.#only.hidden = !tensor && !steps;
+    this.#only.replaceChildren(
+      [tensor && "one tensor", steps && `steps ${steps.replace(":", " to ")}`].filter(Boolean).join(", "),
+      button("×", "Show all tensors and steps again", () =>
+        view.update((_params, set) => {
+          set(settings.tensor, "");
+          set(settings.steps, "");
+        })),
+    );
+    const filter = JSON.stringify(this.#parameters(state));
+    const key = `${state.version} ${filter}`;
+    if (key !== this.#key) {
+      const same = this.#filter === filter;
+      [this.#key, this.#filter] = [key, filter];
+      this.list.reset(same);
+      if (!same) this.#wanted = "";
+    }
+    const at = view.read(settings.at);
+    void this.#details.show(state, at === "" ? null : Number(at), HINT);
+    if (at !== this.#wanted) {
+      this.#wanted = at;
+      if (at !== "" && this.list.rowAt(this.list.selected)?.number !== Number(at)) void this.#goTo(Number(at));
+    }
+  }
+
+  facts = () => ({
+    total: this.list.total,
+    selected: this.list.selected,
+    details: this.#details.shown?.number ?? null,
+  });
+
+  /** To the first input of the selected execution that is not finite. */
+  walkUp(): void {
+    const shown = this.#details.shown;
+    if (!shown) return say("Choose an execution first");
+    if (shown.bad_input === null) return say(shown.verdict);
+    toObservation(shown.bad_input);
+  }
+
+  /** To the next or the previous execution of the same tensor. */
+  along(by: 1 | -1): void {
+    const next = by > 0 ? this.#details.shown?.following : this.#details.shown?.previous;
+    if (next === null || next === undefined) say("There is none");
+    else view.write(settings.at, String(next));
+  }
+
+  focusSearch(): void {
+    this.#search.focus();
+    this.#search.select();
+  }
+
+  toggleBad(): void {
+    view.write(settings.bad, !view.read(settings.bad));
+  }
+
+  #parameters(state: State): Parameters {
+    const [first, last] = view.read(settings.steps).split(":");
+    return {
+      id: state.id,
+      q: view.read(settings.search),
+      phase: view.read(settings.phase),
+      bad: view.read(settings.bad),
+      tensor: view.read(settings.tensor),
+      first,
+      last,
+    };
+  }
+
+  async #fetch(offset: number, limit: number, signal: AbortSignal) {
+    const page = await this.#api.ask<ObservationPage>(
+      "observations",
+      { ...this.#parameters(this.#state!), offset, limit },
+      { signal },
+    );
+    this.#count.textContent = `${integer(page.total)} of ${integer(this.#state!.overview.observations)}`;
+    return page;
+  }
+
+  async #goTo(number: number): Promise<void> {
+    const state = this.#state!;
+    const { place, total } = await this.#api.ask<ObservationPlace>("place", { ...this.#parameters(state), number })
+      .catch(() => ({ place: -1, total: 0 }));
+    if (place < 0 || this.#wanted !== String(number)) return;
+    this.list.total = Math.max(this.list.total, total);
+    this.list.select(place, false);
+  }
+
+  async #save(): Promise<void> {
+    const rows: ObservationRow[] = [];
+    const asked = this.#parameters(this.#state!);
+    for (let total = Infinity; rows.length < Math.min(total, MOST_SAVED);) {
+      const page = await this.#api.ask<ObservationPage>("observations", { ...asked, offset: rows.length, limit: 1000 });
+      rows.push(...page.rows);
+      total = page.rows.length ? page.total : 0;
+    }
+    if (rows.length >= MOST_SAVED) say(`The first ${integer(MOST_SAVED)} are saved; filter for others`);
+    saveTable([NAMES, ...rows.map((row) => NAMES.map((name) => row[name]))], "executions.csv");
+  }
+
+  copySelected(): void {
+    const row = this.list.rowAt(this.list.selected);
+    if (row) copyTable([NAMES, NAMES.map((name) => row[name])]);
+  }
+}
+
+function line(row: ObservationRow): HTMLElement {
+  const cells: [string, string][] = [
+    [row.op || "–", "op"],
+    [PHASES[row.phase], "phase"],
+    [short(row.minimum), "number"],
+    [short(row.maximum), "number"],
+    [short(row.l2), "number"],
+  ];
+  return make(
+    "div",
+    { className: `debugger-row ${row.health}`, title: `${row.name}, ${row.dtype} ${row.shape}, ${row.module}` },
+    make("span", { className: "number" }, stepText(row.step)),
+    healthDot(row.health),
+    make("span", { className: "name" }, row.name),
+    ...cells.map(([text, className]) => make("span", { className }, text)),
+  );
+}

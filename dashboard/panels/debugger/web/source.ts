@@ -1,0 +1,161 @@
+/** Files of code as they were when the program ran, with lines marked by how bad what they made was. */
+import { make, toClipboard } from "../../../web/core/dom.ts";
+import { saveText } from "../../../web/core/download.ts";
+import { counted, integer } from "../../../web/core/numbers.ts";
+import { type Api, messageOf } from "../../../web/core/request.ts";
+import { say } from "../../../web/page/layout.ts";
+import { view } from "../../../web/page/view.ts";
+import { toObservation, toRow } from "./links.ts";
+import type { LineMark, SourceAnswer, SourceList, SourceRow } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
+import type { State, SubView } from "./state.ts";
+import { shortPath } from "./texts.ts";
+import { button } from "./widgets.ts";
+
+export class SourceView implements SubView {
+  readonly element = make("div", { className: "debugger-split debugger-source" });
+  readonly tools = [
+    button("Next bad line", "Go to the next line that made something bad (B)", () => this.nextBad(), "alert"),
+    button("Copy", "Copy the file", () => this.#copy(), "copy"),
+    button("Save", "Download the file as it was", () => this.#save(), "download"),
+  ];
+  #api: Api;
+  #files = make("nav", { className: "debugger-files", "aria-label": "Files of code" });
+  #code = make("div", { className: "debugger-code", tabIndex: 0, role: "region", "aria-label": "Code" });
+  #key = "";
+  #opened = "";
+  #list: readonly SourceRow[] = [];
+  #shown: SourceAnswer | null = null;
+
+  constructor(api: Api) {
+    this.#api = api;
+    this.element.append(this.#files, this.#code);
+  }
+
+  show(state: State): void {
+    const key = `${state.id} ${state.version}`;
+    if (key !== this.#key) {
+      this.#key = key;
+      this.#opened = "";
+      void this.#load(state, key);
+    } else this.#open(state);
+  }
+
+  facts = () => ({ file: this.#shown?.path ?? null, line: view.read(settings.line), files: this.#list.length });
+
+  async #load(state: State, key: string): Promise<void> {
+    try {
+      const { files } = await this.#api.ask<SourceList>("sources", { id: state.id });
+      if (this.#key !== key) return;
+      this.#list = [...files].sort((a, b) => b.bad - a.bad || b.marked - a.marked || a.path.localeCompare(b.path));
+      this.#open(state);
+    } catch (error) {
+      if (this.#key === key) this.#say(messageOf(error));
+      this.#key = "";
+    }
+  }
+
+  #open(state: State): void {
+    const wanted = view.read(settings.file);
+    const file = this.#list.find(({ path }) => path === wanted) ?? this.#list[0];
+    this.#drawFiles(file);
+    if (!file) return this.#say("No code was kept with this recording.");
+    const opened = `${this.#key} ${file.index}`;
+    if (this.#opened === opened) return this.#mark();
+    this.#opened = opened;
+    this.#api.ask<SourceAnswer>("source", { id: state.id, index: file.index }).then((found) => {
+      if (this.#opened !== opened) return;
+      this.#shown = found;
+      this.#drawCode(found);
+      this.#mark();
+    }, (error) => this.#say(messageOf(error)));
+  }
+
+  #drawFiles(open: SourceRow | undefined): void {
+    this.#files.replaceChildren(...this.#list.map((file) => {
+      const made = make(
+        "button",
+        { type: "button", className: file.bad ? "bad" : "", title: `${file.path}${file.host && `, on ${file.host}`}` },
+        make("span", { className: "name" }, shortPath(file.path)),
+        make(
+          "span",
+          { className: "count" },
+          file.bad ? `${integer(file.bad)} bad` : file.marked ? counted(file.marked, "line") : "",
+        ),
+      );
+      if (file === open) made.setAttribute("aria-current", "true");
+      made.addEventListener("click", () =>
+        view.update((_params, set) => {
+          set(settings.file, file.path);
+          set(settings.line, "");
+        }));
+      return made;
+    }));
+  }
+
+  #drawCode({ lines, marks, left_out }: SourceAnswer): void {
+    const byLine = new Map(marks.map((mark) => [mark.line, mark]));
+    this.#code.replaceChildren(
+      ...lines.map((text, at) => {
+        const mark = byLine.get(at + 1);
+        const row = make(
+          "div",
+          { className: mark ? (mark.bad ? "marked bad" : "marked good") : "", "data-line": at + 1 },
+          make("span", { className: "number" }, String(at + 1)),
+          make("code", {}, text || " "),
+        );
+        if (mark) row.append(chip(mark));
+        return row;
+      }),
+      ...(left_out ? [make("p", { className: "debugger-none" }, `and ${counted(left_out, "line")} more`)] : []),
+    );
+  }
+
+  /** Shows the line of the address, else the one that made something bad first. */
+  #mark(): void {
+    const wanted = view.read(settings.line) || String(firstBad(this.#shown?.marks ?? [])?.line ?? "");
+    for (const row of this.#code.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
+    const row = wanted ? this.#code.querySelector<HTMLElement>(`[data-line="${wanted}"]`) : null;
+    if (!row) return;
+    row.setAttribute("aria-current", "true");
+    row.scrollIntoView({ block: "center" });
+  }
+
+  nextBad(): void {
+    const bad = (this.#shown?.marks ?? []).filter((mark) => mark.bad).map(({ line }) => line);
+    if (!bad.length) return say("No line of this file made anything bad");
+    const at = Number(view.read(settings.line) || 0);
+    view.write(settings.line, String(bad.find((line) => line > at) ?? bad[0]));
+  }
+
+  #say(text: string): void {
+    this.#shown = null;
+    this.#code.replaceChildren(make("p", { className: "debugger-hint" }, text));
+  }
+
+  #copy(): void {
+    if (this.#shown) void toClipboard(this.#shown.lines.join("\n")).then(() => say("File copied"));
+  }
+
+  #save(): void {
+    if (this.#shown) saveText(this.#shown.lines.join("\n") + "\n", this.#shown.path.split(/[/\\]/).at(-1) ?? "code.py");
+  }
+}
+
+/** The line that made something bad first; of lines on the way of one value that of the fewest, the innermost as a rule. */
+function firstBad(marks: readonly LineMark[]): LineMark | undefined {
+  const bad = marks.filter(({ first_bad }) => first_bad !== null);
+  return bad.sort((a, b) => a.first_bad! - b.first_bad! || a.tensors - b.tensors)[0];
+}
+
+/** What was made on a line, as a button that leads to the first bad of it. */
+function chip({ tensors, bad, first_bad, first_tensor, names, observed }: LineMark): HTMLElement {
+  const text = bad ? `${integer(bad)} of ${integer(observed)} bad` : counted(tensors, "tensor");
+  const made = make("button", {
+    type: "button",
+    className: `debugger-mark ${bad ? "bad" : "good"}`,
+    title: [...names, ...(tensors > names.length ? [`and ${tensors - names.length} more`] : [])].join("\n"),
+  }, text);
+  made.addEventListener("click", () => first_bad !== null ? toObservation(first_bad) : toRow(first_tensor));
+  return made;
+}

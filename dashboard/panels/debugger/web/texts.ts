@@ -1,0 +1,71 @@
+/** Figures, tensors and places as text. */
+import type { TensorFacts } from "./messages.generated.ts";
+
+/** A figure as it is sent: null where it was not measured, infinite ones as text. */
+export type Sent = number | string | null;
+
+export const PHASES: Record<string, string> = {
+  forward: "forward",
+  backward: "backward",
+  update: "update",
+  parameter: "parameter",
+  shown: "shown",
+  eager: "eager",
+  graph: "graph",
+};
+
+/** A number in few letters: "1,234", "0.0312", "3.4e+38". */
+export function short(value: Sent): string {
+  if (value === null) return "–";
+  const number = Number(value);
+  if (Number.isNaN(number)) return "NaN";
+  if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
+  const size = Math.abs(number);
+  if (Number.isInteger(number) && size < 1e7) return number.toLocaleString("en-US").replace("-", "−");
+  const text = size !== 0 && (size >= 1e6 || size < 1e-3)
+    ? number.toExponential(2)
+    : String(Number(number.toPrecision(4)));
+  return text.replace(/^-/, "−");
+}
+
+const FIGURES: Record<string, string> = {
+  auto: "Automatic",
+  size: "Size",
+  nan: "NaN",
+  positive_infinity: "+Inf",
+  negative_infinity: "−Inf",
+  zeros: "Zeros",
+  negatives: "Negatives",
+  minimum: "Minimum",
+  maximum: "Maximum",
+  mean: "Mean",
+  variance: "Variance",
+  l2: "L2 norm",
+  absolute_mean: "Absolute mean",
+  underflow: "Underflow share",
+  overflow: "Overflow share",
+};
+
+/** What a figure is called among people. */
+export const figureText = (figure: string): string => FIGURES[figure] ?? figure;
+
+/** The end of a path, which tells most: "layers/attention.py". */
+export function shortPath(path: string, parts = 2): string {
+  const all = path.split(/[/\\]/).filter(Boolean);
+  return all.length > parts ? "…/" + all.slice(-parts).join("/") : path;
+}
+
+/** What a tensor is, in a line: "float32 [4, 8], forward". */
+export function kindOf({ dtype, shape, phase, op, module }: TensorFacts): string {
+  const value = [dtype, shape].filter(Boolean).join(" ");
+  return [op, value, PHASES[phase] ?? phase, module && `in ${module}`].filter(Boolean).join(" · ");
+}
+
+/** A table as CSV, as RFC 4180 has it. */
+export function csv(rows: readonly (readonly Sent[])[]): string {
+  const cell = (value: Sent) => {
+    const text = value === null ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}

@@ -1,0 +1,166 @@
+/** A kept value: a slice of it as a picture, how its elements are spread, and its numbers. */
+import { css, viridis } from "../../../web/core/color.ts";
+import { make, toClipboard } from "../../../web/core/dom.ts";
+import { save } from "../../../web/core/download.ts";
+import { integer } from "../../../web/core/numbers.ts";
+import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
+import { say } from "../../../web/page/layout.ts";
+import type { ValueAnswer } from "./messages.generated.ts";
+import { BAD, heatScale } from "./scale.ts";
+import { short } from "./texts.ts";
+import { button } from "./widgets.ts";
+
+const MOST_COLUMNS = 16;
+const MOST_ROWS = 16;
+type Value = ValueAnswer & { arrays: Float64Array[] };
+
+export class ValueView {
+  readonly element = make("section", { className: "debugger-value", "aria-label": "Value" });
+  #api: Api;
+  #asking: AbortController | null = null;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  async show(id: string, number: number, at: readonly number[] = []): Promise<void> {
+    this.#asking?.abort();
+    const asking = this.#asking = new AbortController();
+    try {
+      const value = await this.#api.ask<Value>("value", { id, number, at: at.join(",") }, { signal: asking.signal });
+      if (!asking.signal.aborted) this.#draw(id, number, value);
+    } catch (error) {
+      if (!isAbort(error)) this.element.replaceChildren(make("p", { className: "debugger-none" }, messageOf(error)));
+    }
+  }
+
+  #draw(id: string, number: number, value: Value): void {
+    const numbers = value.arrays[value.numbers];
+    const address = this.#api.address("value.npy", { id, number });
+    const axes = value.leading.map((length, axis) => {
+      const field = make("input", {
+        type: "number",
+        min: "0",
+        max: String(length - 1),
+        value: String(value.at[axis]),
+        "aria-label": `Place along axis ${axis}`,
+      });
+      field.addEventListener("change", () => {
+        const at = value.at.map((own, other) => (other === axis ? Number(field.value) || 0 : own));
+        void this.show(id, number, at);
+      });
+      return make("label", {}, `axis ${axis} `, field, ` of ${integer(length)}`);
+    });
+    const shape = value.shape.length ? `[${value.shape.join(", ")}]` : "a scalar";
+    this.element.replaceChildren(
+      make("h3", {}, "Value ", make("span", { className: "count" }, `${value.dtype} ${shape}`)),
+      make(
+        "div",
+        { className: "debugger-links" },
+        ...axes,
+        button("Copy numbers", "Copy the first numbers of this slice", () => {
+          void toClipboard([...numbers].join("\n")).then(() => say("Numbers copied"));
+        }, "copy"),
+        button(".npy", "Download the whole value as a file of NumPy", () => save(address, "value.npy"), "download"),
+      ),
+      ...(value.rows * value.columns > 1 ? [picture(value)] : []),
+      ...histogram(value),
+      table(value),
+    );
+  }
+}
+
+/** The slice as a picture: a pixel for each element or block. */
+function picture(value: Value): HTMLElement {
+  const cells = value.arrays[value.slice];
+  const canvas = make("canvas", {
+    width: value.columns,
+    height: value.rows,
+    className: "debugger-picture",
+    role: "img",
+    "aria-label": `The slice as a picture of ${value.rows} by ${value.columns}`,
+  });
+  const pen = canvas.getContext("2d");
+  const image = pen?.createImageData(value.columns, value.rows);
+  let [low, high, least] = [Infinity, -Infinity, Infinity];
+  for (const each of cells) {
+    if (!Number.isFinite(each)) continue;
+    [low, high] = [Math.min(low, each), Math.max(high, each)];
+    if (each !== 0) least = Math.min(least, Math.abs(each));
+  }
+  const dark = document.documentElement.dataset.mantineColorScheme === "dark";
+  const scale = heatScale(
+    { low, high, least: Math.max(least, Math.max(-low, high) / 1e3), signed: low < 0 },
+    dark ? "dark" : "light",
+  );
+  if (pen && image) {
+    cells.forEach((each, at) => {
+      const color = Number.isNaN(each)
+        ? BAD.nan[0]
+        : !Number.isFinite(each)
+        ? BAD.infinite[0]
+        : low < 0
+        ? scale.color(each)
+        : viridis((each - low) / (high - low || 1));
+      image.data.set([...color, 255], 4 * at);
+    });
+    pen.putImageData(image, 0, 0);
+  }
+  const [down, across] = value.block;
+  const note = down * across > 1 ? `Each pixel is the worst of ${down} × ${across} elements.` : "";
+  const range = Number.isFinite(low) ? `${short(low)} to ${short(high)}` : "nothing finite";
+  return make("figure", {}, canvas, make("figcaption", {}, [range, note].filter(Boolean).join(". ")));
+}
+
+function histogram(value: Value): HTMLElement[] {
+  const [edges, counts] = [value.arrays[value.edges], value.arrays[value.counts]];
+  const bad = [
+    ...(value.nan ? [`${integer(value.nan)} NaN`] : []),
+    ...(value.infinite ? [`${integer(value.infinite)} infinite`] : []),
+  ];
+  const most = Math.max(...counts, 1);
+  const bars = [...counts].map((count, at) => {
+    const bar = make("i", { title: `${short(edges[at])} to ${short(edges[at + 1])}: ${integer(count)}` });
+    bar.style.height = `${count ? Math.max(2, (100 * count) / most) : 0}%`;
+    bar.style.background = css(viridis(0.35));
+    return bar;
+  });
+  const said = counts.length ? `${short(edges[0])} to ${short(edges[counts.length])}` : "Nothing is finite";
+  const label = [said, ...bad].join(", ");
+  return [
+    make(
+      "figure",
+      {},
+      make("div", { className: "debugger-bars", role: "img", "aria-label": `Histogram: ${label}` }, ...bars),
+      make("figcaption", {}, label),
+    ),
+  ];
+}
+
+function table(value: Value): HTMLElement {
+  const numbers = value.arrays[value.numbers];
+  const across = value.columns * value.block[1];
+  const whole = Math.max(across, 1);
+  const columns = Math.min(whole, MOST_COLUMNS);
+  const rows: HTMLElement[] = [];
+  for (let row = 0; row < MOST_ROWS && row * whole < numbers.length; row += 1) {
+    const own = [...numbers.slice(row * whole, row * whole + columns)];
+    rows.push(make(
+      "tr",
+      {},
+      ...own.map((each) =>
+        make(
+          "td",
+          { className: Number.isFinite(each) ? "" : "bad", title: String(each) },
+          short(Number.isNaN(each) ? "NaN" : each),
+        )
+      ),
+      ...(whole > columns ? [make("td", {}, "…")] : []),
+    ));
+  }
+  return make(
+    "div",
+    { className: "debugger-numbers", tabIndex: 0, role: "group", "aria-label": "Numbers" },
+    make("table", {}, ...rows),
+  );
+}

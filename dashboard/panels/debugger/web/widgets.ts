@@ -1,0 +1,100 @@
+/** Small parts that the sub-views are made of. */
+import { icon, make, toClipboard } from "../../../web/core/dom.ts";
+import { saveText } from "../../../web/core/download.ts";
+import { say } from "../../../web/page/layout.ts";
+import type { CodeLine } from "./messages.generated.ts";
+import { toLine } from "./links.ts";
+import { csv, type Sent, shortPath } from "./texts.ts";
+
+export function button(text: string, title: string, act: () => void, sign = ""): HTMLButtonElement {
+  const made = make("button", { type: "button", className: "quiet with-icon debugger-button", title }, text);
+  if (sign) made.prepend(icon(sign, 14));
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** A choice among few, as the browser has it. */
+export function select(
+  label: string,
+  options: readonly (readonly [value: string, text: string])[],
+  value: string,
+  act: (value: string) => void,
+): HTMLSelectElement {
+  const made = make(
+    "select",
+    { className: "debugger-select", "aria-label": label, title: label },
+    ...options.map(([own, text]) => make("option", { value: own }, text)),
+  );
+  made.value = value;
+  made.addEventListener("change", () => act(made.value));
+  return made;
+}
+
+/** Gives a choice other options, unless they are the same. */
+export function offer(
+  element: HTMLSelectElement,
+  options: readonly (readonly [value: string, text: string])[],
+  value: string,
+): void {
+  const key = JSON.stringify(options);
+  if (element.dataset.key !== key) {
+    element.dataset.key = key;
+    element.replaceChildren(...options.map(([own, text]) => make("option", { value: own }, text)));
+  }
+  element.value = value;
+}
+
+/** A field for a regular expression; `act` is told once the hand rests. */
+export function searchField(label: string, act: (text: string) => void): HTMLInputElement {
+  const made = make("input", {
+    type: "search",
+    className: "debugger-search",
+    placeholder: label,
+    "aria-label": label,
+    spellcheck: false,
+    autocomplete: "off",
+  });
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  made.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => act(made.value), 200);
+  });
+  return made;
+}
+
+/** Writes what a field has to show, unless somebody types in it. */
+export function fill(field: HTMLInputElement, value: string): void {
+  if (document.activeElement !== field && field.value !== value) field.value = value;
+}
+
+/** A dot that says how bad something is, with its word for those who see no colors. */
+export function healthDot(health: string | null): HTMLSpanElement {
+  const words: Record<string, string> = { good: "finite", not_finite: "not finite", infinite: "Inf", nan: "NaN" };
+  const word = health === null ? "not seen" : words[health];
+  const shown = health === null || health === "good" ? "" : health === "not_finite" ? "!" : word;
+  return make("span", { className: `debugger-health ${health ?? "none"}`, title: word }, shown);
+}
+
+/** A line of code as a link to the sub-view Source, where its file was kept. */
+export function codeLink(line: CodeLine): HTMLElement {
+  const text = `${shortPath(line.path)}:${line.line}`;
+  if (!line.kept) {
+    return make("span", { className: "debugger-code-place", title: `${line.path}, line ${line.line}` }, text);
+  }
+  const made = make("button", {
+    type: "button",
+    className: "debugger-link",
+    title: `${line.path}, line ${line.line}: show it in Source`,
+  }, text);
+  made.addEventListener("click", (event) => {
+    event.stopPropagation();
+    toLine(line.path, line.line);
+  });
+  return made;
+}
+
+/** Copies a table as CSV, or saves it. */
+export const copyTable = (rows: readonly (readonly Sent[])[]): void =>
+  void toClipboard(csv(rows)).then(() => say("Copied as CSV"));
+export const saveTable = (rows: readonly (readonly Sent[])[], name: string): void =>
+  saveText(csv(rows), name, "text/csv");

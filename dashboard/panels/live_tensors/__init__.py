@@ -1,0 +1,1 @@
+"""The health panel: what was read from every event file, and what was not."""

@@ -1,0 +1,30 @@
+"""What the panel of live tensors keeps in the URL."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from stepscope.dashboard.page.state import Setting, choice, data_choice, text
+
+_NUMBER: Final = r"-?\d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?"
+
+
+def _limits(raw: Sequence[str]) -> str:
+    if not re.fullmatch(f"{_NUMBER}:{_NUMBER}", raw[-1], re.IGNORECASE):
+        raise ValueError(f"live_tensors.limits is {raw[-1]!r}, expected two numbers as in -1:1")
+    return raw[-1]
+
+
+NAMES: Final = text("live_tensors.names", "")
+"""Which arrays: "*" stands for any characters, several are separated by commas; empty for all."""
+RATE: Final = choice("live_tensors.rate", "5", ("0", "1", "5", "10", "30"))
+"""Frames per second, at most."""
+SHOW: Final = data_choice("live_tensors.show", ("value", "variance"))
+WINDOW: Final = choice("live_tensors.window", "8", ("4", "8", "32"))
+"""Frames that a variance is of."""
+SCALE: Final = data_choice("live_tensors.scale", ("tensor", "section", "fixed"))
+"""What the colors span."""
+LIMITS: Final[Setting[str]] = Setting("live_tensors.limits", "-1:1", _limits, lambda value: (value,))
+"""The ends of a fixed scale."""
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (NAMES, RATE, SHOW, WINDOW, SCALE, LIMITS)

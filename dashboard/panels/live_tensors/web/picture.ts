@@ -1,0 +1,63 @@
+/** Pixels of what a running program shows, as colors: 0 is not finite, 1 a line between tiles, 2 to 255 the scale. */
+import { type Rgb, viridis } from "../../../web/core/color.ts";
+import type { LiveTensor } from "../../../web/page/messages.generated.ts";
+
+export const LOWEST = 2;
+export const HIGHEST = 255;
+const NOT_FINITE: Rgb = [255, 0, 160];
+const BAR_HEIGHT = 48;
+/** Pixels of the longer side of a small picture, about. */
+const SIDE = 128;
+
+/** The colors of all pixel values, four bytes each; lines between tiles are transparent. */
+const COLORS = new Uint32Array(256).map((_, pixel) => {
+  const [r, g, b] = pixel >= LOWEST ? viridis((pixel - LOWEST) / (HIGHEST - LOWEST)) : NOT_FINITE;
+  const alpha = pixel === 1 ? 0 : 255;
+  return (alpha << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r);
+});
+
+export const decoded = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+
+/** A picture to be drawn: four bytes a pixel, little-endian, rows from the top. */
+export interface Drawn {
+  width: number;
+  height: number;
+  colors: Uint32Array<ArrayBuffer>;
+}
+
+/** The picture of an array; numbers in a row become bars from the place of 0, or from the end next to it. */
+export function drawn(tensor: LiveTensor, pixels: Uint8Array): Drawn {
+  const { width, height, layout } = tensor;
+  if (layout === "bars") return bars(tensor, pixels);
+  const colors = new Uint32Array(width * height);
+  for (let at = 0; at < colors.length; at++) {
+    colors[at] = layout === "colors"
+      ? (255 << 24) | (pixels[3 * at + 2] << 16) | (pixels[3 * at + 1] << 8) | pixels[3 * at]
+      : COLORS[pixels[at]];
+  }
+  return { width, height, colors };
+}
+
+function bars({ width, lowest, highest }: LiveTensor, pixels: Uint8Array): Drawn {
+  const colors = new Uint32Array(width * BAR_HEIGHT);
+  const rowOf = (share: number) => Math.round((1 - share) * (BAR_HEIGHT - 1));
+  const zero = highest > lowest ? Math.min(1, Math.max(0, -lowest / (highest - lowest))) : 0.5;
+  for (let x = 0; x < width; x++) {
+    const pixel = pixels[x];
+    const share = (pixel - LOWEST) / (HIGHEST - LOWEST);
+    const [from, to] = pixel < LOWEST ? [0, BAR_HEIGHT - 1] : [rowOf(share), rowOf(zero)].sort((a, b) => a - b);
+    for (let y = from; y <= to; y++) colors[y * width + x] = COLORS[pixel];
+  }
+  return { width, height: BAR_HEIGHT, colors };
+}
+
+/** What a pixel stands for: a value of the scale, in the middle of its color; null where it is none. */
+export function valueOf({ lowest, highest }: LiveTensor, pixel: number): number | null {
+  return pixel < LOWEST ? null : lowest + ((pixel - LOWEST) / (HIGHEST - LOWEST)) * (highest - lowest);
+}
+
+/** By which whole number a picture is enlarged, so that it can be seen and has room. */
+export function enlargement(width: number, height: number, room: number): number {
+  const wanted = Math.ceil(SIDE / Math.max(width, height, 1));
+  return Math.max(1, Math.min(wanted, Math.floor(room / Math.max(width, 1))));
+}

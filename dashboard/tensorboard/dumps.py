@@ -1,0 +1,54 @@
+"""The dumps of TensorFlow's debugger that somebody asks for, opened and kept."""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import Final
+
+from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.summary.debugger.listing import DumpSource
+from stepscope.summary.debugger.tfdbg import Following, NoDumpError, TfdbgDump
+
+MOST_OPENED: Final = 3
+MOST_BYTES: Final = 200_000_000
+
+
+class DumpUnavailableError(Exception):
+    """A dump cannot be read; the message says why, for a person."""
+
+
+class DumpCache(OpenedCache[DumpSource, TfdbgDump]):
+    """The dumps opened last, one for all panels and routes; of one that grew, what is new is read."""
+
+    def __init__(self) -> None:
+        super().__init__(self._read, DumpUnavailableError, most=MOST_OPENED, max_bytes=MOST_BYTES)
+        self._followed: Final[OrderedDict[str, tuple[float, Following]]] = OrderedDict()
+        """What reads each, by its folder, with the time of the files that were read last."""
+        self._followed_lock: Final = Lock()
+
+    def _read(self, source: DumpSource) -> TfdbgDump:
+        with self._followed_lock:
+            known = self._followed.get(source.folder)
+            modified, following = known if known is not None else (0.0, source.following())
+            self._followed[source.folder] = max(modified, source.modified), following
+            self._followed.move_to_end(source.folder)
+        latest = following.latest
+        if latest is not None and source.modified < modified:
+            # Whoever comes late, with an older listing, gets what is read by now: files that were shorter would be
+            # taken for others.
+            return latest
+        try:
+            return following.update(source.sizes)
+        except (OSError, NoDumpError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DumpUnavailableError(f"The dump of run {source.title!r} cannot be read: {reason}") from error
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Keep no more of what reads dumps than of dumps."""
+        with self._followed_lock:
+            latest = [following.latest for _, following in self._followed.values()]
+            held = [0 if dump is None else dump.bytes for dump in latest]
+            while len(held) > 1 and (len(held) > MOST_OPENED or sum(held) > MOST_BYTES):
+                self._followed.popitem(last=False)
+                del held[0]

@@ -1,0 +1,50 @@
+"""The tags of each run with their names and descriptions, as TensorBoard's ``tags`` routes have them."""
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from stepscope.dashboard.page.safe_html import markdown_html
+from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.server.pieces import json_answer, named
+from stepscope.dashboard.server.work import Pieces
+from stepscope.summary.series import Run, Series
+from stepscope.summary.snapshot import Snapshot
+
+
+def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
+    """Return tags with their display name and description as sanitized HTML."""
+    return {
+        s.tag: {"displayName": s.display_name or s.tag, "description": markdown_html(s.description)} for s in series
+    }
+
+
+class TagIndexes:
+    """Run -> tag -> display name and description, of one kind; any thread may ask.
+
+    Of runs that are as they were when somebody last asked, the answer is kept: of ten thousand runs few grow.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind: Final = kind
+        self._known: Mapping[str, tuple[weakref.ref[Run], bytes]] = {}
+
+    def answer(self, snapshot: Snapshot) -> Pieces:
+        """Return all runs that have the kind, a run a piece."""
+        return json_answer(named(self._members(snapshot)))
+
+    def _members(self, snapshot: Snapshot) -> Iterator[tuple[str, tuple[bytes]]]:
+        known, now = self._known, {}
+        for name, run in snapshot.runs.items():
+            before = known.get(name)
+            # A name may come to stand for another run: the object tells.
+            found = before if before is not None and before[0]() is run else (weakref.ref(run), self._index(run))
+            now[name] = found
+            if found[1]:
+                yield name, (found[1],)
+        self._known = now
+
+    def _index(self, run: Run) -> bytes:
+        """Return the tags of a run as JSON; nothing where it has none of the kind."""
+        found = run.of_kind(self._kind)
+        return json_bytes(tag_index(found)) if found else b""

@@ -1,0 +1,167 @@
+"""``debug.catch``: a step that fails is run again in full detail, to name the first operation that made a bad value."""
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.debug.recorder import AlertError, Recorder
+from stepscope.debug.step_data import StepData
+from stepscope.debug.verdict import Verdict, first_bad
+from stepscope.summary.debugger.model import Observations
+from stepscope.summary.kinds.debug import value_tag
+from stepscope.summary.storage import folder_at
+
+Then = Literal["raise", "skip"]
+FOLDER: Final = "caught"
+"""In the run's folder: arrays of steps that were caught."""
+MOST_SAVED_BYTES: Final = 64 << 20
+"""Of one array; larger ones are not saved, which a note in the recording says."""
+MOST_SAVED_STEPS: Final = 20
+
+
+class CaughtError(ArithmeticError):
+    """A step gave something that is not finite; it was run again, and ``verdict`` is what was found."""
+
+    def __init__(self, step: int, verdict: Verdict | None) -> None:
+        super().__init__(
+            verdict.sentence
+            if verdict is not None
+            else f"Step {step} was not finite, and nothing bad was seen when it was run again: it depends on more than"
+            " the model, the optimizer, random numbers and its arguments, or these are gone, as they were donated."
+        )
+        self.step = step
+        self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class BadValue:
+    """The first bad value of a step that was run again, and what its operation was given."""
+
+    phase: str
+    name: str
+    value: NDArray[np.generic]
+    inputs: tuple[NDArray[np.generic], ...]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a step was when it was run again."""
+
+    observed: Observations
+    bad: BadValue | None
+
+
+class Repeatable(Protocol):
+    """A training whose step can be run again; what differs from framework to framework."""
+
+    @property
+    def recorder(self) -> Recorder:
+        """Where it is recorded."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is watched."""
+        ...
+
+    @property
+    def step_number(self) -> int:
+        """The step that is running."""
+        ...
+
+    def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Keep what the step will change."""
+
+    def is_finite(self, result: Any) -> bool:
+        """Return whether what a step gave is finite, and what it left behind."""
+        ...
+
+    def replay(self, step: int, run: Callable[[], object]) -> Replay:
+        """Run a step again as it was, every operation observed; afterwards everything is as it was before the step."""
+        ...
+
+    def give_up(self, step: int) -> None:
+        """End a step that an exception ended."""
+
+
+class Caught:
+    """A step function that finds out what went wrong in it; made by `stepscope.debug.catch`."""
+
+    def __init__(self, function: Callable[..., Any], training: Repeatable | None, then: Then, *, save: bool) -> None:
+        self.caught: list[CaughtError] = []
+        """What was caught so far, where such steps are skipped."""
+        self._function: Final = function
+        self._training: Final = training
+        self._then: Final = then
+        self._save: Final = save
+        self._saved_steps = 0
+        update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a step.
+
+        Raises:
+            CaughtError: it gave something that is not finite.
+        """
+        training = self._training
+        if training is None or not training.is_open:
+            return self._function(*args, **kwargs)
+        training.remember(args, kwargs)
+        step = training.step_number
+        error: Exception | None = None
+        result: Any = None
+        try:
+            result = self._function(*args, **kwargs)
+        except Exception as raised:
+            error = raised
+            if training.step_number == step:
+                training.give_up(step)
+        if error is None and training.is_finite(result):
+            return result
+        found = self._find(training, step, lambda: self._function(*args, **kwargs))
+        if error is not None and not isinstance(error, AlertError) and found.verdict is None:
+            raise error
+        if self._then == "raise":
+            raise found from error
+        self.caught.append(found)
+        return None
+
+    def _find(self, training: Repeatable, step: int, run: Callable[[], object]) -> CaughtError:
+        recorder = training.recorder
+        recorder.dump()
+        replay = training.replay(step, run)
+        verdict = first_bad(StepData(recorder.catalog, replay.observed)) if len(replay.observed) else None
+        if replay.bad is not None and self._save and self._saved_steps < MOST_SAVED_STEPS:
+            self._saved_steps += 1
+            self._write(recorder, step, replay.bad)
+        recorder.flush()
+        return CaughtError(step, verdict)
+
+    def _write(self, recorder: Recorder, step: int, bad: BadValue) -> None:
+        """Write the arrays into the run, and as files beside it."""
+        stem = re.sub(r"[^\w.-]+", "_", bad.name)[:100]
+        arrays: Mapping[str, NDArray[np.generic]] = {
+            "": bad.value,
+            **{f"_input{place}": array for place, array in enumerate(bad.inputs)},
+        }
+        folder = folder_at(recorder.writer.log_dir).child(FOLDER)
+        for ending, array in arrays.items():
+            if array.nbytes > MOST_SAVED_BYTES:
+                recorder.catalog.note(f"{bad.name}{ending} of step {step} is not saved: it has {array.nbytes:,} bytes.")
+                continue
+            folder.replace(f"step_{step}_{stem}{ending}.npy", npy_bytes(array))
+        if bad.value.nbytes <= MOST_SAVED_BYTES:
+            recorder.writer.add_tensor(value_tag(bad.phase, bad.name), bad.value, step)
+
+
+def npy_bytes(array: NDArray[np.generic]) -> bytes:
+    """Return an array as the content of a file ``.npy``."""
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=False)
+    return content.getvalue()

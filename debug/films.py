@@ -1,0 +1,262 @@
+"""Arrays that are shown, as files: a film of how they change, or images in the run."""
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from stepscope.debug.live import Frame, LiveTensors, ShownTensor, matches
+from stepscope.debug.pictures import GAP, NOT_FINITE, pixels
+from stepscope.debug.showing import LIVE
+from stepscope.summary.errors import UserError
+from stepscope.summary.writer import SummaryWriter
+
+LARGEST_FILM: Final = 1280
+"""Pixels of its width and height: arrays that find no room are left out, which the log says once."""
+MOST_WAITING_BYTES: Final = 512 << 20
+"""Of the pictures of a GIF, which wait in memory until it ends."""
+_TEXT_HEIGHT: Final = 12
+_LEAST_SIDE: Final = 64
+"""Pixels: smaller pictures are enlarged by whole numbers."""
+_BAR_HEIGHT: Final = 24
+_BACKGROUND: Final = (32, 32, 32)
+_NOT_FINITE_COLOR: Final = (255, 0, 160)
+_log = logging.getLogger("stepscope")
+
+
+class _Encoder(Protocol):
+    def add(self, picture: NDArray[np.uint8]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class FrameSink:
+    """Takes what is shown until it is closed; also a context manager that closes it.
+
+    Args:
+        names: which arrays: in a name * and ? stand for any characters; several are separated by commas.
+        every: one of so many steps is taken.
+        live: where frames come from; this process's `show` unless given.
+    """
+
+    def __init__(self, names: str, every: int, live: LiveTensors = LIVE) -> None:
+        if every < 1:
+            raise ValueError(f"every must be at least 1, got {every}")
+        self.names: Final = names
+        self.every: Final = every
+        self._live: Final = live
+        self._closed = False
+        live.add_sink(self)
+
+    def take(self, frame: Frame) -> None:
+        """Do something with the frame's arrays; what goes wrong ends it with a warning, and never the program."""
+        shown = [tensor for tensor in frame.tensors if matches(tensor.name, self.names)]
+        if self._closed or not shown:
+            return
+        try:
+            self._write(frame, shown)
+        except Exception as error:
+            _log.warning("What debug.show is given is no longer written: %s", error)
+            self._live.remove_sink(self)
+
+    def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Take no more; may be called again."""
+        self._closed = True
+        self._live.remove_sink(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("weights.gif"):
+    """Write what `show` is given into a film: ``.gif``, or ``.mp4`` and ``.webm`` with ``stepscope[video]``.
+
+    Args:
+        path: the file; its ending says what it is.
+        names: which arrays: in a name * and ? stand for any characters; several are separated by commas.
+        every: one of so many steps is a picture of the film.
+        rate: pictures a second.
+
+    Raises:
+        UserError: the ending is none of these, or PyAV is not installed.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        names: str = "*",
+        every: int = 1,
+        rate: float = 10.0,
+        live: LiveTensors = LIVE,
+    ) -> None:
+        encoders: dict[str, Callable[[Path, float], _Encoder]] = {".gif": _Gif, ".mp4": _Video, ".webm": _Video}
+        self._path: Final = Path(path)
+        encoder = encoders.get(self._path.suffix.lower())
+        if encoder is None:
+            raise UserError(
+                f"a film cannot be {self._path.name!r}. Expected a name that ends with .gif, .mp4 or .webm."
+            )
+        if not 0 < rate <= 60:
+            raise ValueError(f"rate must be between 0 and 60 pictures a second, got {rate}")
+        self._encoder: Final = encoder(self._path, rate)
+        self._size: tuple[int, int] | None = None
+        super().__init__(names, every, live)
+
+    def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
+        picture = sheet(frame, shown)
+        if self._size is None:
+            # Codecs take even sizes alone.
+            self._size = (picture.width + picture.width % 2, picture.height + picture.height % 2)
+        canvas = Image.new("RGB", self._size, _BACKGROUND)
+        canvas.paste(picture)
+        self._encoder.add(np.asarray(canvas))
+
+    def close(self) -> None:
+        """End the film; may be called again.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if not self._closed:
+            super().close()
+            self._encoder.close()
+
+
+class record_images(FrameSink):  # noqa: N801
+    """Write what `show` is given into a run, as images with the tags ``live/<name>``.
+
+    Args:
+        writer: of the run.
+        names: which arrays: in a name * and ? stand for any characters; several are separated by commas.
+        every: one of so many steps is written.
+    """
+
+    def __init__(self, writer: SummaryWriter, *, names: str = "*", every: int = 100, live: LiveTensors = LIVE) -> None:
+        self._writer: Final = writer
+        super().__init__(names, every, live)
+
+    def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
+        step = frame.number if frame.step is None else frame.step
+        for tensor in shown:
+            self._writer.add_image(f"live/{tensor.name}", picture(tensor), step, dataformats="HWC")
+
+
+def picture(tensor: ShownTensor) -> NDArray[np.uint8]:
+    """Return an array as a picture of [height, width, 3], enlarged where it is small; grays from its least value."""
+    plane = tensor.plane
+    if plane.layout == "colors":
+        drawn = np.rint(np.nan_to_num(np.clip(plane.values, 0, 1)) * 255).astype(np.uint8)
+    else:
+        finite = plane.finite
+        limits = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        index = pixels(plane.values, *limits)
+        drawn = np.repeat(index[..., None], 3, axis=2)
+        drawn[index == NOT_FINITE] = _NOT_FINITE_COLOR
+        drawn[index == GAP] = _BACKGROUND
+    height, width = drawn.shape[:2]
+    if 0 in (height, width):
+        return np.full((1, 1, 3), _BACKGROUND, np.uint8)
+    if plane.layout == "bars":
+        return np.repeat(np.repeat(drawn, _BAR_HEIGHT, axis=0), max(1, _LEAST_SIDE // width), axis=1)
+    scale = max(1, _LEAST_SIDE // max(height, width))
+    return np.repeat(np.repeat(drawn, scale, axis=0), scale, axis=1)
+
+
+def sheet(frame: Frame, shown: list[ShownTensor]) -> Image.Image:
+    """Return the arrays of a frame side by side and below each other, each under its name."""
+    pictures = [(tensor.name, picture(tensor)) for tensor in shown]
+    x, y, row_height, width, places = 0, _TEXT_HEIGHT, 0, 0, []
+    for name, drawn in pictures:
+        if x and x + drawn.shape[1] > LARGEST_FILM:
+            x, y, row_height = 0, y + row_height, 0
+        if y + _TEXT_HEIGHT + drawn.shape[0] > LARGEST_FILM:
+            break
+        places.append((name, drawn, x, y))
+        x += max(drawn.shape[1], min(6 * len(name), 2 * drawn.shape[1])) + 4
+        row_height = max(row_height, drawn.shape[0] + _TEXT_HEIGHT + 2)
+        width = max(width, min(x, LARGEST_FILM))
+    canvas = Image.new("RGB", (max(width, 120), y + row_height), _BACKGROUND)
+    draw = ImageDraw.Draw(canvas)
+    draw.text((2, 0), f"step {frame.number if frame.step is None else frame.step}", fill=(200, 200, 200))
+    for name, drawn, left, top in places:
+        draw.text((left, top), name, fill=(200, 200, 200))
+        canvas.paste(Image.fromarray(drawn), (left, top + _TEXT_HEIGHT))
+    return canvas
+
+
+class _Gif:
+    """Pictures are compressed when the film ends; they wait as palettes of 64 colors."""
+
+    def __init__(self, path: Path, rate: float) -> None:
+        self._path = path
+        self._milliseconds = 1000 / rate
+        self._pictures: list[Image.Image] = []
+
+    def add(self, picture: NDArray[np.uint8]) -> None:
+        if (len(self._pictures) + 1) * picture[..., 0].size > MOST_WAITING_BYTES:
+            raise UserError(
+                f"the film {self._path} is full with {len(self._pictures)} pictures. Take one of more steps."
+            )
+        self._pictures.append(Image.fromarray(picture).quantize(64))
+
+    def close(self) -> None:
+        if self._pictures:
+            first, *rest = self._pictures
+            first.save(
+                self._path, save_all=True, append_images=rest, duration=self._milliseconds, loop=0, optimize=False
+            )
+            self._pictures = []
+
+
+class _Video:
+    """Encodes as pictures come, by PyAV."""
+
+    def __init__(self, path: Path, rate: float) -> None:
+        try:
+            import av
+        except ModuleNotFoundError as error:
+            raise UserError(
+                f"a film in {path.suffix} needs PyAV. Run: pip install 'stepscope[video]', or write a .gif."
+            ) from error
+        self._av: Any = av
+        self._path = path
+        self._rate = rate
+        self._container: Any = None
+        self._stream: Any = None
+
+    def add(self, picture: NDArray[np.uint8]) -> None:
+        from fractions import Fraction
+
+        if self._container is None:
+            self._container = self._av.open(str(self._path), "w")
+            codec = "libvpx-vp9" if self._path.suffix.lower() == ".webm" else "libx264"
+            self._stream = self._container.add_stream(codec, rate=Fraction(self._rate).limit_denominator(1000))
+            self._stream.height, self._stream.width = picture.shape[:2]
+            self._stream.pix_fmt = "yuv420p"
+        for packet in self._stream.encode(self._av.VideoFrame.from_ndarray(picture, format="rgb24")):
+            self._container.mux(packet)
+
+    def close(self) -> None:
+        if self._container is not None:
+            for packet in self._stream.encode():
+                self._container.mux(packet)
+            self._container.close()
+            self._container = None

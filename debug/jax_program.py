@@ -1,0 +1,340 @@
+"""A step function of JAX with measurements put in: of every value that one of its operations makes.
+
+The function is traced to a jaxpr, which is interpreted operation by operation inside of `jax.jit`, so that the values
+are measured where they are made, in the same compiled program.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+from jax.extend import core
+from jax.tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+
+from stepscope.debug.catalog import Lines, is_of_program
+from stepscope.debug.jax_health import counts_and_measures
+
+_INLINED: Final = (
+    "jit",
+    "pjit",
+    "closed_call",
+    "core_call",
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "checkpoint",
+    "remat2",
+)
+"""Operations that only call others, which are looked at instead."""
+_CALLED: Final = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+"""Their parameters that hold what they call."""
+_LOOPS: Final = ("scan", "while", "cond")
+_VIEWS: Final = (
+    "reshape",
+    "transpose",
+    "broadcast_in_dim",
+    "squeeze",
+    "expand_dims",
+    "copy",
+    "copy_p",
+    "stop_gradient",
+)
+"""Operations that give nothing new."""
+_TRANSFORMATION: Final = re.compile(r"\b(?:jvp|transpose|vmap|jit|pjit|remat|checkpoint|rematted_computation)\(|\)")
+_MOST_FRAMES: Final = 64
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value that is measured."""
+
+    name: str
+    phase: str
+    module: str
+    op_type: str
+    slot: int
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    inputs: tuple[int, ...]
+    """Places in the list of all."""
+    lines: Lines
+
+
+@dataclass(frozen=True)
+class Program:
+    """A step function with measurements."""
+
+    run: Callable[[Sequence[Any]], tuple[list[Any], Any, Any, dict[int, Any]]]
+    """Takes the arrays among the arguments, and gives the results' leaves, counts, measures, and values by place."""
+    places: tuple[Place, ...]
+    """What is measured, in order."""
+    result: Any
+    """The results' tree."""
+    notes: tuple[str, ...]
+    """What is not seen."""
+
+
+def arrays_and_rest(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], tuple[Any, ...], list[int]]:
+    """Split arguments into arrays and what else there is, which has to be hashable.
+
+    Returns:
+        The arrays; what tells the arguments from those of another program; the arrays' places among all leaves.
+    """
+    leaves, tree = tree_flatten((args, kwargs))
+    places = [place for place, leaf in enumerate(leaves) if _is_array(leaf)]
+    rest = tuple(leaf for leaf in leaves if not _is_array(leaf))
+    arrays = [leaves[place] for place in places]
+    kinds = tuple((jnp.shape(array), str(jnp.result_type(array)), _is_weak(array)) for array in arrays)
+    return arrays, (tree, rest, kinds), places
+
+
+def _is_array(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") or isinstance(leaf, int | float | complex)
+
+
+def _is_weak(array: Any) -> bool:
+    return not hasattr(array, "dtype") or bool(getattr(array, "weak_type", False))
+
+
+def traced(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    names: Sequence[str],
+    chosen: Callable[[str], bool],
+    *,
+    role: Callable[[str], tuple[str, str]] | None = None,
+    keep: Sequence[int] = (),
+    every_file: bool = False,
+) -> Program:
+    """Return a program that does what a function does for such arguments, and measures.
+
+    Args:
+        function: of arrays; may be jitted.
+        args: such as it is called with.
+        kwargs: likewise.
+        names: of the positional arguments.
+        chosen: says by its name whether a value is measured.
+        role: by an argument's path, what it is called, and its phase if it is state that a step gives again.
+        keep: places of values that are given themselves.
+        every_file: whether lines of libraries are kept.
+    """
+    leaves, tree = tree_flatten((args, kwargs))
+    _, _, places = arrays_and_rest(args, kwargs)
+
+    def of_arrays(*arrays: Any) -> Any:
+        filled = list(leaves)
+        for place, array in zip(places, arrays, strict=True):
+            filled[place] = array
+        own_args, own_kwargs = tree_unflatten(tree, filled)
+        return function(*own_args, **own_kwargs)
+
+    closed, shape = jax.make_jaxpr(of_arrays, return_shape=True)(*(leaves[place] for place in places))
+    result_leaves, result_tree = tree_flatten(shape)
+    paths = [path for path, _ in tree_flatten_with_path((args, kwargs))[0]]
+    shown = [_argument_name(paths[place], names) for place in places]
+    kept = _state_of(closed, shown, len(result_leaves))
+    roles = [(role or _usual_role)(name) for name in shown]
+    writer = _Interpreter(chosen, frozenset(keep), every_file=every_file)
+
+    def run(arrays: Sequence[Any]) -> tuple[list[Any], Any, Any, dict[int, Any]]:
+        return writer.program(closed, arrays, roles, kept)
+
+    # What is measured is known when it was traced once.
+    jax.eval_shape(run, [leaves[place] for place in places])
+    return Program(jax.jit(run), tuple(writer.places), result_tree, tuple(writer.notes))
+
+
+def _usual_role(name: str) -> tuple[str, str]:
+    return name, "parameter"
+
+
+def _argument_name(path: Any, names: Sequence[str]) -> str:
+    """Return what an argument's leaf is called, such as "params/dense/kernel"."""
+    kind, *inside = path
+    if getattr(kind, "idx", 0) == 0 and inside:
+        place = inside[0].idx
+        head = names[place] if place < len(names) else f"argument{place}"
+        rest = keystr(tuple(inside[1:]), simple=True, separator="/")
+        return f"{head}/{rest}" if rest else head
+    return str(keystr(tuple(inside), simple=True, separator="/"))
+
+
+def _state_of(closed: Any, shown: Sequence[str], results: int) -> dict[int, int]:
+    """Return which result takes the place of which argument in the next step.
+
+    That is where the first results are as many as the leaves of an argument, of the same shapes and types.
+    """
+    kinds = [(variable.aval.shape, variable.aval.dtype) for variable in closed.jaxpr.invars]
+    given = [(variable.aval.shape, variable.aval.dtype) for variable in closed.jaxpr.outvars]
+    heads = [name.partition("/")[0] for name in shown]
+    found: dict[int, int] = {}
+    used = 0
+    for head in dict.fromkeys(heads):
+        leaves = [place for place, other in enumerate(heads) if other == head]
+        for begin in range(used, results - len(leaves) + 1):
+            if all(given[begin + n] == kinds[place] for n, place in enumerate(leaves)):
+                found.update({place: begin + n for n, place in enumerate(leaves)})
+                used = begin + len(leaves)
+                break
+    return found
+
+
+class _Interpreter:
+    """Runs a jaxpr, and keeps what is measured."""
+
+    def __init__(self, chosen: Callable[[str], bool], keep: frozenset[int], *, every_file: bool) -> None:
+        self._chosen: Final = chosen
+        self._keep: Final = keep
+        self._every_file: Final = every_file
+        self.places: list[Place] = []
+        self.notes: dict[str, None] = {}
+        self._counts: list[Any] = []
+        self._measures: list[Any] = []
+        self._kept: dict[int, Any] = {}
+        self._names: dict[tuple[str, str], int] = {}
+
+    def program(
+        self, closed: Any, arrays: Sequence[Any], roles: Sequence[tuple[str, str]], kept: dict[int, int]
+    ) -> tuple[list[Any], Any, Any, dict[int, Any]]:
+        self.places, self._counts, self._measures, self._kept, self._names = [], [], [], {}, {}
+        numbers: list[int | None] = []
+        for place, ((name, phase), array) in enumerate(zip(roles, arrays, strict=True)):
+            if place in kept:
+                numbers.append(self._measure(name, phase, array))
+            else:
+                numbers.append(self._measure(name, "forward", array, op_type="input"))
+        results = self._run(closed.jaxpr, closed.consts, arrays, numbers, "", (), is_backward=False)
+        values = [value for value, _ in results]
+        for place, result in kept.items():
+            name, phase = roles[place]
+            if phase == "parameter" and _is_floating(arrays[place]):
+                self._measure(name, "update", values[result] - arrays[place])
+        if not self.places:
+            empty = jnp.zeros((0, 7))
+            return values, empty.astype(jnp.int32), empty, {}
+        wide = jnp.result_type(*self._measures)
+        measures = jnp.stack([row.astype(wide) for row in self._measures])
+        return values, jnp.stack(self._counts), measures, self._kept
+
+    def _run(
+        self,
+        jaxpr: Any,
+        constants: Sequence[Any],
+        arrays: Sequence[Any],
+        numbers: Sequence[int | None],
+        module: str,
+        lines: Lines,
+        *,
+        is_backward: bool,
+    ) -> list[tuple[Any, int | None]]:
+        known: dict[Any, tuple[Any, int | None]] = {}
+
+        def read(variable: Any) -> tuple[Any, int | None]:
+            return (variable.val, None) if isinstance(variable, core.Literal) else known[variable]
+
+        known.update({v: (c, None) for v, c in zip(jaxpr.constvars, constants, strict=True)})
+        known.update(zip(jaxpr.invars, zip(arrays, numbers, strict=True), strict=True))
+        for equation in jaxpr.eqns:
+            taken = [read(variable) for variable in equation.invars]
+            outputs = self._operation(equation, taken, module, lines, is_backward=is_backward)
+            known.update(zip(equation.outvars, outputs, strict=True))
+        return [read(variable) for variable in jaxpr.outvars]
+
+    def _operation(
+        self, equation: Any, taken: list[tuple[Any, int | None]], module: str, outer: Lines, *, is_backward: bool
+    ) -> list[tuple[Any, int | None]]:
+        primitive, scope = equation.primitive, str(equation.source_info.name_stack)
+        is_backward = is_backward or "transpose(" in scope
+        own = _TRANSFORMATION.sub("", scope).strip("/")
+        path = "/".join(part for part in (module, own) if part)
+        # A jitted function that was traced before, by others, knows not who calls it now.
+        lines = self._lines(equation.source_info.traceback) or outer
+        values = [value for value, _ in taken]
+        called = next((equation.params[key] for key in _CALLED if key in equation.params), None)
+        if primitive.name in _INLINED and called is not None:
+            inner, constants = (called.jaxpr, called.consts) if hasattr(called, "consts") else (called, ())
+            if len(inner.invars) == len(values):
+                numbers = [number for _, number in taken]
+                return self._run(inner, constants, values, numbers, path, lines, is_backward=is_backward)
+        found = _bound(primitive, values, equation.params)
+        outputs = list(found) if primitive.multiple_results else [found]
+        inputs = tuple(number for _, number in taken if number is not None)
+        if primitive.name in _VIEWS and len(inputs) == 1:
+            return [(value, inputs[0]) for value in outputs]
+        if primitive.name in _LOOPS:
+            self.notes[f"What {primitive.name} runs is seen as one operation, by what comes out of it."] = None
+        phase = "backward" if is_backward else "forward"
+        name = f"{path}/{primitive.name}" if path else primitive.name
+        op_type = f"jax.{primitive.name}"
+        if primitive.name == "name":
+            name, op_type = str(equation.params["name"]), ""
+        return [
+            (
+                value,
+                self._measure(
+                    f"{name}:{slot}" if slot else name,
+                    phase,
+                    value,
+                    module=path,
+                    op_type=op_type,
+                    slot=slot,
+                    inputs=inputs,
+                    lines=lines,
+                ),
+            )
+            for slot, value in enumerate(outputs)
+        ]
+
+    def _measure(
+        self,
+        name: str,
+        phase: str,
+        value: Any,
+        *,
+        module: str = "",
+        op_type: str = "",
+        slot: int = 0,
+        inputs: tuple[int, ...] = (),
+        lines: Lines = (),
+    ) -> int | None:
+        if not _is_floating(value) or not self._chosen(name):
+            return None
+        count = self._names[name, phase] = self._names.get((name, phase), 0) + 1
+        counts, measures = counts_and_measures(jnp.asarray(value))
+        if len(self.places) in self._keep:
+            self._kept[len(self.places)] = value
+        self._counts.append(counts)
+        self._measures.append(measures)
+        dtype, shape = str(jnp.result_type(value)), tuple(jnp.shape(value))
+        size = max(1, 2 if dtype.startswith("complex") else 1) * int(jnp.size(value))
+        shown = name if count == 1 else f"{name}#{count}"
+        self.places.append(Place(shown, phase, module, op_type, slot, dtype, shape, size, inputs, lines))
+        return len(self.places) - 1
+
+    def _lines(self, traceback: Any) -> Lines:
+        found: list[tuple[str, int, str]] = []
+        for frame in traceback.frames if traceback is not None else ():
+            if self._every_file or is_of_program(frame.file_name):
+                line = frame.start_line if hasattr(frame, "start_line") else frame.line_num
+                found.append((frame.file_name, line, frame.function_name))
+            if len(found) == _MOST_FRAMES:
+                break
+        return tuple(reversed(found))
+
+
+def _bound(primitive: Any, values: Sequence[Any], params: Any) -> Any:
+    """Return what an operation gives; JAX before 0.10 hands functions among its parameters on by place."""
+    parameters = primitive.get_bind_params(params)
+    if isinstance(parameters, tuple):
+        functions, parameters = parameters
+        return primitive.bind(*functions, *values, **parameters)
+    return primitive.bind(*values, **parameters)
+
+
+def _is_floating(value: Any) -> bool:
+    dtype = jnp.result_type(value)
+    return bool(jnp.issubdtype(dtype, jnp.inexact))

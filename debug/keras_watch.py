@@ -1,0 +1,39 @@
+"""Watching a model of Keras 3: on PyTorch by its layers, on JAX by its compiled training step."""
+
+from typing import Any
+
+import keras  # type: ignore[import-untyped]
+
+from stepscope.debug.recorder import Recorder
+from stepscope.debug.watcher import Settings, Watcher
+
+
+def watch_keras(
+    model: Any, settings: Settings, recorder: Recorder, *, owns_writer: bool, options: dict[str, Any]
+) -> Watcher:
+    """Return a watcher of a model of Keras.
+
+    Raises:
+        TypeError: its backend is one whose values cannot be seen.
+    """
+    match keras.backend.backend():
+        case "torch":
+            from stepscope.debug.keras_torch_watch import KerasTorchWatcher
+            from stepscope.debug.torch_catch import TorchTraining
+            from stepscope.debug.torch_watch import TorchOptions
+
+            watcher = KerasTorchWatcher(model, recorder, settings, TorchOptions(**options), owns_writer=owns_writer)
+            watcher.repeatable = lambda: TorchTraining(watcher)
+            return watcher
+        case "jax":
+            from stepscope.debug.function_watch import FunctionTraining
+            from stepscope.debug.keras_jax_watch import keras_jax_watcher
+
+            of_jax = keras_jax_watcher(model, recorder, settings, owns_writer=owns_writer)
+            of_jax.repeatable = lambda: FunctionTraining(of_jax)
+            return of_jax
+        case other:
+            raise TypeError(
+                f"a model of Keras can be watched on PyTorch and JAX, got {other}. On TensorFlow its own debugger"
+                " records: tf.debugging.experimental.enable_dump_debug_info(folder, 'FULL_HEALTH')"
+            )

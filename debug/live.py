@@ -1,0 +1,365 @@
+"""Arrays of a running program, shown while they change: costs nothing while nobody looks.
+
+A viewer asks again and again, through the program's `stepscope.profiler.server`, for the frame after the one that it
+has. As long as it does, `show` keeps small pictures of what it is given, at most as often as the viewer asks for.
+"""
+
+import base64
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from stepscope.debug.pictures import MOST_PIXELS, Plane, laid_out, pixels
+from stepscope.profiler.capture_http import RefusalError
+
+PATH: Final = "/live"
+"""Of the route on the program's server."""
+FORGOTTEN_AFTER_S: Final = 5.0
+"""A viewer that has not asked for so long has left."""
+MOST_FRAME_BYTES: Final = 4 << 20
+"""Of the pixels of a frame."""
+MOST_HISTORY_BYTES: Final = 64 << 20
+MOST_TENSORS: Final = 2_000
+"""Of a frame."""
+MOST_NAME: Final = 200
+"""Characters."""
+_MOST_NAMES: Final = 100_000
+"""Of a step."""
+_PATIENCE_S: Final = 1.0
+"""How long a frame waits for more arrays of its step while a viewer waits for it."""
+
+Scaling = Literal["tensor", "section", "fixed"]
+
+
+class LiveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a viewer asks for: the body of ``POST /live`` as JSON."""
+
+    names: Annotated[str, Meta(max_length=500)] = "*"
+    """Which arrays: a name, in which * and ? stand for any characters; several are separated by commas."""
+    rate: Annotated[float, Meta(ge=0, le=30)] = 5.0
+    """Frames per second, at most; 0 for none."""
+    scaling: Scaling = "tensor"
+    """What the lowest and the highest color stand for: the extremes of each array, of its section, or `lowest` and
+    `highest`."""
+    lowest: float = -1.0
+    highest: float = 1.0
+    show: Literal["value", "variance"] = "value"
+    """The values, or how much each has changed in the last `window` frames."""
+    window: Annotated[int, Meta(ge=2, le=64)] = 8
+    most_bytes: Annotated[int, Meta(ge=1 << 10, le=MOST_FRAME_BYTES)] = 1 << 20
+    """Pixels of a frame; arrays that find no room are counted."""
+    after: int = -1
+    """The number of the frame that the viewer has."""
+    wait_ms: Annotated[int, Meta(ge=0, le=5_000)] = 1_000
+    """How long the answer waits for another."""
+
+
+@dataclass(frozen=True)
+class ShownTensor:
+    """An array at one moment."""
+
+    name: str
+    section: str
+    plane: Plane
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What was shown of one step."""
+
+    number: int
+    """From 0, in each process."""
+    step: int | None
+    wall_time: float
+    tensors: tuple[ShownTensor, ...]
+    left_out: int
+    """Arrays for which there was no room."""
+
+
+class Sink(Protocol):
+    """Takes frames, in the program's own thread; see `stepscope.debug.film`."""
+
+    @property
+    def names(self) -> str:
+        """Which arrays, as in `LiveRequest`."""
+        ...
+
+    @property
+    def every(self) -> int:
+        """One of so many steps is taken."""
+        ...
+
+    def take(self, frame: Frame) -> None:
+        """Do something with a frame, of which only some arrays may be among `names`."""
+
+
+class LiveTensors:
+    """What a process shows; the program's threads offer, those of its server answer.
+
+    Args:
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.active = False
+        """Whether anybody looks. Whoever offers reads it first, without a lock."""
+        self._clock: Final = clock
+        self._changed: Final = threading.Condition()
+        self._request = LiveRequest()
+        self._until = 0.0
+        self._next_at = 0.0
+        self._sinks: tuple[Sink, ...] = ()
+        self._pending: dict[str, ShownTensor] = {}
+        self._pending_bytes = 0
+        self._left_out = 0
+        self._seen: set[str] = set()
+        self._collecting = False
+        self._for_viewer = False
+        self._begun_at = 0.0
+        self._steps = 0
+        self._frames: deque[Frame] = deque()
+        self._number = -1
+
+    # --- the program's side ----------------------------------------------------------------------------------------
+
+    def offer(self, name: str, values: Any, section: str | None = None) -> None:
+        """Keep a picture of an array if somebody looks at it, and a frame is due.
+
+        A name that comes again ends the step, where `end_step` does not.
+
+        Raises:
+            TypeError: somebody looks, and the array's elements are no real numbers.
+        """
+        if not self.active:
+            return
+        name = name[:MOST_NAME]
+        with self._changed:
+            if name in self._seen or len(self._seen) >= _MOST_NAMES:
+                self._end_step(None)
+            self._seen.add(name)
+            if not self._collecting and not self._begin():
+                return
+            if not self._is_wanted(name):
+                return
+            most = self._request.most_bytes if not self._sinks else MOST_FRAME_BYTES
+            if len(self._pending) >= MOST_TENSORS or self._pending_bytes >= most:
+                self._left_out += 1
+                return
+        plane = laid_out(values, min(MOST_PIXELS, most))
+        with self._changed:
+            self._pending_bytes += plane.values.size
+            place = name.rpartition("/")[0] if section is None else section
+            self._pending[name] = ShownTensor(name, place[:MOST_NAME], plane)
+
+    def end_step(self, step: int | None = None) -> None:
+        """Say that all arrays of a step were offered."""
+        if self.active:
+            with self._changed:
+                self._end_step(step)
+
+    def add_sink(self, sink: Sink) -> None:
+        """Give frames to a sink, from now on."""
+        with self._changed:
+            self._sinks = (*self._sinks, sink)
+            self.active = True
+
+    def remove_sink(self, sink: Sink) -> None:
+        """Give it no more."""
+        with self._changed:
+            self._sinks = tuple(each for each in self._sinks if each is not sink)
+
+    def _begin(self) -> bool:
+        """Return whether a frame is due, and begin it."""
+        now = self._clock()
+        looked_at = now < self._until and self._request.rate > 0
+        if not looked_at and not self._sinks:
+            self.active = now < self._until
+            self._frames.clear()
+            return False
+        self._begun_at = now
+        self._for_viewer = looked_at and now >= self._next_at
+        self._collecting = self._for_viewer or any(self._steps % sink.every == 0 for sink in self._sinks)
+        return self._collecting
+
+    def _is_wanted(self, name: str) -> bool:
+        patterns = [self._request.names if self._clock() < self._until else "", *(sink.names for sink in self._sinks)]
+        return any(matches(name, pattern) for pattern in patterns)
+
+    def _end_step(self, step: int | None) -> None:
+        self._seen.clear()
+        steps, self._steps = self._steps, self._steps + 1
+        if not self._collecting:
+            return
+        self._collecting = False
+        tensors, self._pending, self._pending_bytes = tuple(self._pending.values()), {}, 0
+        left_out, self._left_out = self._left_out, 0
+        if not tensors and not left_out:
+            return
+        self._number += 1
+        frame = Frame(self._number, step, time.time(), tensors, left_out)
+        for sink in self._sinks:
+            if steps % sink.every == 0:
+                sink.take(frame)
+        if self._for_viewer:
+            self._next_at = self._clock() + 1 / max(self._request.rate, 1e-3)
+            self._keep(frame)
+            self._changed.notify_all()
+
+    def _keep(self, frame: Frame) -> None:
+        self._frames.append(frame)
+        held = sum(_size(kept) for kept in self._frames)
+        while len(self._frames) > 1 and (len(self._frames) > self._request.window or held > MOST_HISTORY_BYTES):
+            held -= _size(self._frames.popleft())
+
+    # --- the viewer's side -----------------------------------------------------------------------------------------
+
+    def answer(self, body: bytes) -> Mapping[str, Any]:
+        """Return the next frame that a viewer does not have, as what is JSON, or what there is to wait for.
+
+        Raises:
+            RefusalError: the request cannot be read.
+        """
+        try:
+            request = msgspec.json.decode(body, type=LiveRequest)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise RefusalError(400, f"the request cannot be used: {error}.") from None
+        with self._changed:
+            if request.names != self._request.names:
+                self._frames.clear()
+            self._request = request
+            self._until = self._clock() + FORGOTTEN_AFTER_S
+            self.active = True
+            self._next_at = min(self._next_at, self._clock() + 1 / max(request.rate, 1e-3))
+            self._changed.wait_for(lambda: self._latest(request) is not None, request.wait_ms / 1000)
+            if self._latest(request) is None and self._pending and self._clock() - self._begun_at > _PATIENCE_S:
+                self._end_step(None)
+            latest = self._latest(request)
+            frames = tuple(self._frames)
+        if latest is None:
+            return {"number": request.after, "tensors": None}
+        return frame_message(latest, frames, request)
+
+    def _latest(self, request: LiveRequest) -> Frame | None:
+        """Return the newest frame, unless it is the one that the viewer has, or it is to be left alone."""
+        if not self._frames or request.rate == 0 or self._frames[-1].number == request.after:
+            return None
+        return self._frames[-1]
+
+
+def matches(name: str, patterns: str) -> bool:
+    """Return whether a name is among those that `LiveRequest.names` describes."""
+    return any(fnmatchcase(name, pattern.strip()) for pattern in patterns.split(",") if pattern.strip())
+
+
+def frame_message(frame: Frame, frames: tuple[Frame, ...], request: LiveRequest) -> dict[str, Any]:
+    """Return a frame as what is JSON: pixels in base64, sections with the most change first.
+
+    Args:
+        frame: what is shown.
+        frames: the last ones, oldest first, by which change is judged.
+        request: how it is shown.
+    """
+    values: dict[str, NDArray[np.float32]] = {}
+    change: dict[str, float] = {}
+    for tensor in frame.tensors:
+        varied = variance(tensor, frames)
+        finite = tensor.plane.finite
+        extent = float(finite.var()) if finite.size else 0.0
+        moved = varied[np.isfinite(varied)]
+        change[tensor.name] = float(moved.mean()) / extent if moved.size and extent > 0 else 0.0
+        values[tensor.name] = varied if request.show == "variance" else tensor.plane.values
+    limits = _limits(frame, values, request)
+    sections: dict[str, list[float]] = {}
+    for tensor in frame.tensors:
+        sections.setdefault(tensor.section, []).append(change[tensor.name])
+    order = sorted(sections, key=lambda section: -sum(sections[section]) / len(sections[section]))
+    return {
+        "number": frame.number,
+        "step": frame.step,
+        "wall_time": frame.wall_time,
+        "left_out": frame.left_out,
+        "sections": [
+            {
+                "name": section,
+                "change": sum(sections[section]) / len(sections[section]),
+                "tensors": [
+                    _tensor_message(tensor, values[tensor.name], limits[tensor.name], change[tensor.name])
+                    for tensor in frame.tensors
+                    if tensor.section == section
+                ],
+            }
+            for section in order
+        ],
+    }
+
+
+def variance(tensor: ShownTensor, frames: tuple[Frame, ...]) -> NDArray[np.float32]:
+    """Return the variance of each shown value over the frames that have the array in the same form."""
+    planes = [
+        other.plane.values
+        for frame in frames
+        for other in frame.tensors
+        if other.name == tensor.name and other.plane.values.shape == tensor.plane.values.shape
+    ]
+    if len(planes) < 2:
+        return np.where(np.isfinite(tensor.plane.values), np.float32(0), tensor.plane.values)
+    with np.errstate(invalid="ignore"):
+        found = np.stack(planes).astype(np.float64).var(axis=0).astype(np.float32)
+    return np.where(np.isneginf(tensor.plane.values), tensor.plane.values, found)
+
+
+def _limits(
+    frame: Frame, values: Mapping[str, NDArray[np.float32]], request: LiveRequest
+) -> dict[str, tuple[float, float]]:
+    own: dict[str, tuple[float, float]] = {}
+    for tensor in frame.tensors:
+        shown = values[tensor.name][np.isfinite(values[tensor.name])]
+        own[tensor.name] = (float(shown.min()), float(shown.max())) if shown.size else (0.0, 0.0)
+    if request.scaling == "tensor":
+        return own
+    if request.scaling == "fixed":
+        return dict.fromkeys(own, (request.lowest, request.highest))
+    found = {}
+    for tensor in frame.tensors:
+        mates = [own[other.name] for other in frame.tensors if other.section == tensor.section]
+        found[tensor.name] = (min(low for low, _ in mates), max(high for _, high in mates))
+    return found
+
+
+def _tensor_message(
+    tensor: ShownTensor, values: NDArray[np.float32], limits: tuple[float, float], change: float
+) -> dict[str, Any]:
+    plane = tensor.plane
+    if plane.layout == "colors":
+        drawn = np.rint(np.nan_to_num(np.clip(plane.values, 0, 1)) * 255).astype(np.uint8)
+    else:
+        drawn = pixels(values, *limits)
+    finite = plane.finite
+    return {
+        "name": tensor.name,
+        "layout": plane.layout,
+        "shape": list(plane.shape),
+        "dtype": plane.dtype,
+        "width": plane.values.shape[1],
+        "height": plane.values.shape[0],
+        "shown": plane.shown,
+        "not_finite": plane.not_finite,
+        "mean": float(finite.mean(dtype=np.float64)) if finite.size else None,
+        "lowest": limits[0],
+        "highest": limits[1],
+        "change": change,
+        "pixels": base64.b64encode(drawn.tobytes()).decode("ascii"),
+    }
+
+
+def _size(frame: Frame) -> int:
+    return sum(tensor.plane.values.nbytes for tensor in frame.tensors)

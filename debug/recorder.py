@@ -1,0 +1,352 @@
+"""What a watcher of any framework records into: numbers and figures go in, values of an event file come out."""
+
+import logging
+import math
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.debug.catalog import Catalog, Lines
+from stepscope.debug.rules import ALL, Judgment, Rule
+from stepscope.debug.scalar_rules import REACH, ScalarRule
+from stepscope.summary.debugger.model import FIGURES, Alert, Observations, WatchedTensor
+from stepscope.summary.debugger.tfdbg_export import ObservationWriter
+from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
+from stepscope.summary.kinds.debug import (
+    CAUGHT_TAG,
+    RING_TAG,
+    STEPS_TAG,
+    debug_alerts,
+    debug_catalog,
+    debug_steps,
+)
+from stepscope.summary.proto.debug_pb2 import DebugAlert, DebugAlerts
+from stepscope.summary.storage import folder_at
+from stepscope.summary.writer import SummaryWriter
+
+DEFAULT_BUDGET: Final = 512 << 20
+"""Bytes of health that a recording may take in its event file."""
+MOST_ALERTS: Final = 10_000
+RING_BYTES: Final = 64 << 20
+TFDBG_FOLDER: Final = "tfdbg"
+"""In the run's folder: a dump as of TensorFlow's debugger."""
+_BAD_SHARE: Final = 8
+"""Bad steps have an eighth of the budget for themselves."""
+_CATALOG_STEP: Final = 0
+"""Catalogs all have this step, so that no restart supersedes one."""
+
+_logger: Final = logging.getLogger("stepscope.debug")
+
+Reaction = Literal["log", "stop", "raise"] | Callable[[Alert], object] | None
+"""What an alert leads to: a line in the log, `Watcher.should_stop`, an `AlertError`, a call of a function."""
+
+
+class AlertError(RuntimeError):
+    """A rule was broken, and the recorder was asked to raise; ``alert`` is what was found."""
+
+    def __init__(self, alert: Alert) -> None:
+        super().__init__(f"step {alert.step}: {alert.message}")
+        self.alert = alert
+
+
+class Measured(Protocol):
+    """Values that were measured, whose figures may still be on a device."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the figures can be had without waiting."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def figures(self) -> NDArray[np.float64]:
+        """Return [n, len(FIGURES)]."""
+        ...
+
+
+class _Kept(NamedTuple):
+    """A step in the ring."""
+
+    step: int
+    wall_time: float
+    numbers: list[int]
+    measured: Measured
+
+    def observations(self) -> Observations:
+        """Return what was observed; waits for the device."""
+        count = len(self.numbers)
+        return Observations(
+            np.array(self.numbers, np.int32),
+            np.full(count, self.step, np.int64),
+            np.full(count, self.wall_time),
+            self.measured.figures(),
+        )
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much was written of what may be, and so how often a step may be written."""
+
+    limit: int
+    written: int = 0
+    last: int = 0
+    """Bytes of the last step."""
+
+    def interval(self, every: int, steps: int) -> int:
+        """Return how many steps lie between two that are written: ``every``, or a power of two as many times.
+
+        At that pace, half of what is left lasts until the training is twice as long as it is. So what is left
+        falls with the root of the number of steps, and never ends.
+
+        Args:
+            every: the least.
+            steps: how many there were so far.
+        """
+        left = self.limit - self.written
+        if left <= 0:
+            return every << 40
+        needed = 2 * self.last * max(steps, 1) / left / every
+        return every << max(0, math.ceil(math.log2(needed))) if needed > 1 else every
+
+
+class Recorder:
+    """Writes health, catalogs and alerts of one watcher.
+
+    Args:
+        writer: where to.
+        source: what records, in words.
+        every: steps between two that are recorded, as planned.
+        rules: what is worth an alert.
+        reactions: what an alert leads to.
+        ring: how many of the last steps are kept in memory.
+        budget: bytes of steps in the file; see `Budget`.
+        every_file: see `Catalog`.
+        also_tfdbg: whether a dump as of TensorFlow's debugger is written too.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        writer: SummaryWriter,
+        source: str,
+        *,
+        every: int = 1,
+        rules: Iterable[Rule] = ALL,
+        reactions: Sequence[Reaction] = ("log",),
+        ring: int = 0,
+        budget: int = DEFAULT_BUDGET,
+        every_file: bool = False,
+        also_tfdbg: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.writer: Final = writer
+        self.catalog: Final = Catalog(secrets.randbits(64), source, every_file=every_file)
+        self.alerts: Final[deque[Alert]] = deque(maxlen=MOST_ALERTS)
+        """What the rules found."""
+        self.should_stop = False
+        self.every: Final = every
+        self._clock: Final = clock
+        chosen = tuple(rules)
+        self._judgment: Final = Judgment(chosen)
+        self._scalar_rules: Final = [rule for rule in chosen if isinstance(rule, ScalarRule)]
+        self._scalars: Final[dict[str, deque[tuple[int, float]]]] = {}
+        self._reactions: Final = tuple(reactions)
+        self._ring: Final[deque[_Kept]] = deque(maxlen=ring)
+        self._ring_bytes = 0
+        self._budget = Budget(budget)
+        self._bad_budget = Budget(budget // _BAD_SHARE)
+        self._alert_count = 0
+        self._first_step = 1 << 62
+        self._last_written: int | None = None
+        self._last_judged = -1
+        self._dump: ObservationWriter | None = None
+        self._dump_files: TfdbgWriter | None = None
+        if also_tfdbg:
+            folder = folder_at(writer.log_dir).child(TFDBG_FOLDER).address
+            self._dump_files = TfdbgWriter(folder, version=f"Stepscope ({source})", clock=clock)
+            self._dump = ObservationWriter(self._dump_files, stack_of=self.catalog.frames)
+        self._told: set[tuple[str, str]] = set()
+
+    @property
+    def keeps_ring(self) -> bool:
+        """Whether every step is kept for a while."""
+        return bool(self._ring.maxlen)
+
+    @property
+    def bytes_written(self) -> int:
+        """How much health is in the file, or on its way there."""
+        return self._budget.written + self._bad_budget.written
+
+    def number(self, key: Hashable, describe: Callable[[], tuple[WatchedTensor, Lines]]) -> int | None:
+        """Return a tensor's number; see `Catalog.number`."""
+        return self.catalog.number(key, describe)
+
+    def record(self, step: int, numbers: Sequence[int], measured: Measured) -> list[Alert]:
+        """Judge what was observed in a step, and write it if its turn has come or something is wrong.
+
+        Args:
+            step: the training step.
+            numbers: the tensors, in the order in which they were measured.
+            measured: their figures.
+
+        Raises:
+            AlertError: something is wrong, and the recorder is to raise; all is written before.
+        """
+        found = _Kept(step, self._clock(), list(numbers), measured).observations()
+        self._first_step = min(self._first_step, step)
+        alerts = [*self._judge_ring(), *self._judgment.advance(self.catalog.tensors, found)]
+        if self._is_due(step):
+            self._budget = self._write(STEPS_TAG, found, self._budget)
+            self._last_written = step
+        elif alerts or found.bad.any():
+            self._bad_budget = self._write(STEPS_TAG, found, self._bad_budget)
+        self._alarm(alerts)
+        return alerts
+
+    def record_again(self, step: int, numbers: Sequence[int], measured: Measured) -> Observations:
+        """Write what was observed in a step that was run again in full detail, and return it; it is not judged."""
+        found = _Kept(step, self._clock(), list(numbers), measured).observations()
+        self._bad_budget = self._write(CAUGHT_TAG, found, self._bad_budget)
+        return found
+
+    def keep(self, step: int, numbers: Sequence[int], measured: Measured) -> None:
+        """Keep a step that is not recorded in the ring.
+
+        It is judged at once if that needs no waiting for a device, else with the next step that is recorded.
+
+        Raises:
+            AlertError: something is wrong, and the recorder is to raise.
+        """
+        while self._ring and (len(self._ring) == self._ring.maxlen or self._ring_bytes > RING_BYTES):
+            self._ring_bytes -= _size(self._ring.popleft())
+        kept = _Kept(step, self._clock(), list(numbers), measured)
+        self._ring.append(kept)
+        self._ring_bytes += _size(kept)
+        if measured.is_here:
+            self._alarm(self._judge_ring())
+
+    def dump(self) -> int:
+        """Write the steps in the ring that are not written yet; returns how many."""
+        kept, count = list(self._ring), len(self._ring)
+        self._ring.clear()
+        self._ring_bytes = 0
+        for step in kept:
+            self._bad_budget = self._write(RING_TAG, step.observations(), self._bad_budget)
+        return count
+
+    def log(self, step: int, scalars: Mapping[str, float]) -> list[Alert]:
+        """Write scalars of a step, and judge them.
+
+        Raises:
+            AlertError: something is wrong, and the recorder is to raise.
+        """
+        for tag, value in scalars.items():
+            self.writer.add_scalar(tag, value, step)
+            self._scalars.setdefault(tag, deque(maxlen=REACH)).append((step, value))
+        curves = {
+            tag: (np.array([s for s, _ in points], np.int64), np.array([v for _, v in points], np.float64))
+            for tag, points in self._scalars.items()
+        }
+        alerts = [
+            replace(alert, wall_time=self._clock())
+            for rule in self._scalar_rules
+            for alert in rule.judge(curves)
+            if alert.step == step and (rule.name, alert.message.partition(" ")[0]) not in self._told
+        ]
+        self._told.update((alert.rule, alert.message.partition(" ")[0]) for alert in alerts)
+        self._alarm(alerts)
+        return alerts
+
+    def _judge_ring(self) -> list[Alert]:
+        """Judge the steps in the ring that were not judged yet."""
+        alerts: list[Alert] = []
+        for kept in self._ring:
+            if kept.step > self._last_judged:
+                self._last_judged = kept.step
+                alerts.extend(self._judgment.advance(self.catalog.tensors, kept.observations()))
+        return alerts
+
+    def _alarm(self, alerts: Sequence[Alert]) -> None:
+        if alerts:
+            self.dump()
+            self.report(alerts)
+
+    def report(self, alerts: Sequence[Alert]) -> None:
+        """Write alerts, and do what they lead to.
+
+        Raises:
+            AlertError: where the recorder is to raise.
+        """
+        for alert in alerts:
+            self.alerts.append(alert)
+        self._write_catalog()
+        room = MOST_ALERTS - self._alert_count
+        for step in dict.fromkeys(alert.step for alert in alerts[:room]):
+            messages = [
+                DebugAlert(rule=a.rule, tensor=a.tensor, message=a.message, figures=a.figures)
+                for a in alerts[:room]
+                if a.step == step
+            ]
+            value = debug_alerts(DebugAlerts(recording=self.catalog.recording, alerts=messages))
+            self.writer.add_value(value, step)
+        self._alert_count += len(alerts[:room])
+        for reaction in self._reactions:
+            _react(self, reaction, alerts)
+
+    def flush(self) -> None:
+        """Have everything in the file."""
+        self._write_catalog()
+        self.writer.flush()
+
+    def close(self) -> None:
+        """Have everything in the files, and close those that are not the writer's."""
+        self.flush()
+        if self._dump_files is not None:
+            self._dump_files.close()
+
+    def _is_due(self, step: int) -> bool:
+        if self._last_written is None or step < self._last_written:
+            return True
+        return step - self._last_written >= self._budget.interval(self.every, step - self._first_step)
+
+    def _write(self, tag: str, found: Observations, budget: Budget) -> Budget:
+        """Write a step if the budget allows it, and return what is left of that."""
+        if not len(found) or budget.written >= budget.limit:
+            return budget
+        self._write_catalog()
+        if self._dump is not None:
+            self._dump.write(self.catalog.tensors, found)
+        size = 0
+        for value in debug_steps(tag, self.catalog.recording, found.tensors, found.figures):
+            size += value.ByteSize()
+            self.writer.add_value(value, int(found.steps[0]), float(found.wall_times[0]))
+        return replace(budget, written=budget.written + size, last=size)
+
+    def _write_catalog(self) -> None:
+        new = self.catalog.take_new()
+        if new is not None:
+            self.writer.add_value(debug_catalog(new), _CATALOG_STEP)
+
+
+def _react(recorder: Recorder, reaction: Reaction, alerts: Sequence[Alert]) -> None:
+    if reaction == "log":
+        for alert in alerts:
+            _logger.warning("step %d: %s (%s)", alert.step, alert.message, alert.rule)
+    elif reaction == "stop":
+        recorder.should_stop = True
+    elif reaction == "raise":
+        recorder.flush()
+        raise AlertError(alerts[0])
+    elif callable(reaction):
+        for alert in alerts:
+            reaction(alert)
+
+
+def _size(kept: _Kept) -> int:
+    return 8 * len(FIGURES) * len(kept.numbers)

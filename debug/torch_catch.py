@@ -1,0 +1,191 @@
+"""Running a step of PyTorch again: what it changed is put back, and every operation is observed."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from stepscope.debug.catching import BadValue, Replay
+from stepscope.debug.recorder import AlertError
+from stepscope.debug.torch_health import HealthBatch
+from stepscope.debug.torch_operations import Operation
+from stepscope.debug.torch_watch import TorchWatcher, tensors_in
+from stepscope.debug.verdict import MaskTracker
+from stepscope.summary.debugger.model import Observations
+
+
+class TorchTraining:
+    """A watched training whose last step can be run again; see `stepscope.debug.catching.Repeatable`."""
+
+    def __init__(self, watcher: TorchWatcher) -> None:
+        self.recorder: Final = watcher.recorder
+        self._watcher: Final = watcher
+        self._state: Final = _State(watcher)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is watched."""
+        return self._watcher.is_open
+
+    @property
+    def step_number(self) -> int:
+        """The step that is running."""
+        return self._watcher.step_number
+
+    def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Keep what the step will change."""
+        self._state.take()
+
+    def is_finite(self, result: Any) -> bool:
+        """Return whether what a step gave is finite, and the parameters after it."""
+        values = [*tensors_in(result), *self._watcher.model.parameters()]
+        return all_finite([value.detach() for value in values]) and all(np.isfinite(n) for n in _floats_in(result))
+
+    def give_up(self, step: int) -> None:
+        """End a step that an exception ended."""
+        with suppress(AlertError):
+            self._watcher.end()
+
+    def replay(self, step: int, run: Callable[[], object]) -> Replay:
+        """Run a step again as it was, every operation observed, and put everything back."""
+        watcher, finder = self._watcher, _BadFinder(self._watcher)
+        self._state.put_back()
+        watcher.on_operation, watcher.on_writing = finder.after, finder.before
+        try:
+            with watcher.in_detail(step) as detail, suppress(Exception):
+                run()
+        finally:
+            watcher.on_operation = watcher.on_writing = None
+            self._state.put_back()
+            watcher.begin(step + 1)
+        return Replay(detail.observations or Observations.none(), finder.bad)
+
+
+class _BadFinder:
+    """Keeps the first bad value that an operation makes, and what the operation was given."""
+
+    def __init__(self, watcher: TorchWatcher) -> None:
+        self.bad: BadValue | None = None
+        self._watcher: Final = watcher
+        self._masks: Final = MaskTracker()
+        self._overwritten: dict[int, torch.Tensor] = {}
+
+    def before(self, written: tuple[torch.Tensor, ...]) -> None:
+        """Keep what the next operation writes to."""
+        self._overwritten = {} if self.bad is not None else {id(tensor): tensor.detach().clone() for tensor in written}
+
+    def after(self, operation: Operation, numbers: list[int | None]) -> None:
+        """Look at what an operation gave."""
+        if self.bad is not None or all_finite(list(operation.given)):
+            return
+        for value, number in zip(operation.given, numbers, strict=True):
+            if number is None or all_finite([value]):
+                continue
+            batch = HealthBatch()
+            batch.add(value)
+            tensor = self._watcher.recorder.catalog.tensors[number]
+            if self._masks.is_mask(number, tensor, batch.figures()[0]):
+                continue
+            inputs = [self._overwritten.get(id(taken), taken) for taken in operation.taken]
+            self.bad = BadValue(tensor.phase, tensor.name, _array(value), tuple(_array(taken) for taken in inputs))
+            return
+
+
+class _State:
+    """What a step changes: parameters, buffers, gradients, the optimizer's state, random numbers."""
+
+    def __init__(self, watcher: TorchWatcher) -> None:
+        self._watcher: Final = watcher
+        self._tensors: list[torch.Tensor] = []
+        self._copies: list[torch.Tensor] = []
+        self._gradients: list[torch.Tensor | None] = []
+        self._optimizer: tuple[dict[Any, dict[Any, Any]], list[dict[str, Any]]] = ({}, [])
+        self._random: tuple[Any, ...] = ()
+
+    def take(self) -> None:
+        model, optimizer = self._watcher.model, self._watcher.optimizer
+        self._tensors = self._watcher.changing()
+        self._copies = [tensor.clone() for tensor in self._tensors]
+        self._gradients = [None if p.grad is None else p.grad.detach().clone() for p in model.parameters()]
+        if optimizer is not None:
+            self._optimizer = (
+                {parameter: _copied(state) for parameter, state in optimizer.state.items()},
+                [{**group, "params": [*group["params"]]} for group in optimizer.param_groups],
+            )
+        devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+        self._random = (torch.get_rng_state(), devices, random.getstate(), np.random.get_state())
+
+    def put_back(self) -> None:
+        model, optimizer = self._watcher.model, self._watcher.optimizer
+        with torch.no_grad():
+            for tensor, copy in zip(self._tensors, self._copies, strict=True):
+                tensor.copy_(copy)
+            for parameter, gradient in zip(model.parameters(), self._gradients, strict=True):
+                parameter.grad = None if gradient is None else gradient.clone()
+        if optimizer is not None:
+            states, groups = self._optimizer
+            optimizer.state.clear()
+            optimizer.state.update({parameter: _copied(state) for parameter, state in states.items()})
+            for group, before in zip(optimizer.param_groups, groups, strict=False):
+                group.update(before)
+        cpu, devices, python, numpy = self._random
+        torch.set_rng_state(cpu)
+        if devices:
+            torch.cuda.set_rng_state_all(devices)
+        random.setstate(python)
+        np.random.set_state(numpy)
+
+
+def _copied(state: Any) -> Any:
+    if isinstance(state, torch.Tensor):
+        return state.detach().clone()
+    if isinstance(state, dict):
+        return {key: _copied(value) for key, value in state.items()}
+    if isinstance(state, list | tuple):
+        return type(state)(_copied(value) for value in state)
+    return state
+
+
+def all_finite(values: list[torch.Tensor]) -> bool:
+    """Return whether all elements of all tensors are finite; waits for each device once."""
+    by_device: dict[torch.device, list[torch.Tensor]] = {}
+    for value in values:
+        if value.numel() and (value.is_floating_point() or value.is_complex()) and not value.is_meta:
+            by_device.setdefault(value.device, []).append(value)
+    with torch.no_grad():
+        return all(bool(torch.stack([_is_finite(v) for v in found]).all()) for found in by_device.values())
+
+
+def _is_finite(value: torch.Tensor) -> torch.Tensor:
+    if value.layout != torch.strided:
+        value = value.coalesce().values() if value.layout == torch.sparse_coo else value.values()
+    # Times zero, what is finite is zero: their sum cannot overflow.
+    if value.is_complex() or value.itemsize < 2:
+        return torch.isfinite(value.to(torch.float32) if value.itemsize < 2 else value).all()
+    return (value * 0).sum() == 0
+
+
+def _floats_in(result: Any) -> Iterator[float]:
+    waiting = [result]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, float):
+            yield found
+        elif isinstance(found, dict):
+            waiting.extend(found.values())
+        elif isinstance(found, list | tuple):
+            waiting.extend(found)
+
+
+def _array(value: torch.Tensor) -> NDArray[np.generic]:
+    plain = value.detach()
+    if plain.layout != torch.strided:
+        plain = plain.to_dense()
+    if plain.is_floating_point() and plain.dtype not in (torch.float16, torch.float32, torch.float64):
+        plain = plain.to(torch.float32)
+    array: NDArray[np.generic] = plain.resolve_conj().cpu().numpy().copy()
+    return array

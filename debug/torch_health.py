@@ -1,0 +1,243 @@
+"""The health of tensors of PyTorch, summed up on their device in one pass over each piece."""
+
+import math
+import weakref
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from stepscope.debug.health import COUNTS, LIMITS, SUMS, figures_of_sums
+
+_CPU_PIECE: Final = 1 << 18
+"""Elements at a time: what is computed of them stays in the processor's cache."""
+_DEVICE_PIECE: Final = 1 << 24
+"""Elements at a time: what a large tensor needs besides stays below 256 MiB."""
+_CANCELLED: Final = 1e-6
+"""Below this share of the squares, deviations are not worked out from these: too few of their digits would be left."""
+_INFINITY: Final = math.inf
+
+
+class HealthBatch:
+    """Values of one step whose health is being measured: on their devices, and copied from there at once."""
+
+    def __init__(self) -> None:
+        self._sums: list[tuple[float, ...] | None] = []
+        self._sizes: list[int] = []
+        self._floating: list[bool] = []
+        self._waiting: dict[torch.device, list[tuple[int, torch.Tensor]]] = {}
+        self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, int]] = {}
+        """By identity: a tensor, its version, and its place."""
+
+    def __len__(self) -> int:
+        return len(self._sums)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether no device has to be waited for."""
+        return not self._waiting
+
+    def add(self, tensor: torch.Tensor) -> None:
+        """Measure one more value, as it is now; on the CPU at once, else as part of the device's queue."""
+        if self._repeats(tensor):
+            return
+        numbers, dtype = _plain(tensor)
+        self._sizes.append(numbers.numel())
+        self._floating.append(dtype in LIMITS)
+        if not numbers.numel():
+            self._sums.append((0.0,) * len(SUMS))
+        elif numbers.device.type == "cpu":
+            self._sums.append(sums_on_cpu(numbers, dtype))
+        else:
+            self._waiting.setdefault(numbers.device, []).append((len(self._sums), sums_on_device(numbers, dtype)))
+            self._sums.append(None)
+
+    def _repeats(self, tensor: torch.Tensor) -> bool:
+        """Return whether the same value was measured before, as of a module that gives what its last part gave.
+
+        Then it is not measured again.
+        """
+        if tensor.is_inference():
+            return False
+        version: int = tensor._version
+        known, then, before = self._known.get(id(tensor), (None, -1, 0))
+        if known is None or known() is not tensor or then != version:
+            self._known[id(tensor)] = (weakref.ref(tensor), version, len(self._sums))
+            return False
+        place = len(self._sums)
+        self._sums.append(self._sums[before])
+        self._sizes.append(self._sizes[before])
+        self._floating.append(self._floating[before])
+        for waiting in self._waiting.values():
+            waiting.extend([(place, row) for other, row in waiting if other == before])
+        return True
+
+    def figures(self) -> NDArray[np.float64]:
+        """Return the figures of all, [n, len(FIGURES)]; waits for each device once."""
+        sums = np.zeros((len(self._sums), len(SUMS)))
+        here = [place for place, row in enumerate(self._sums) if row is not None]
+        if here:
+            sums[here] = [self._sums[place] for place in here]
+        for waiting in self._waiting.values():
+            sums[[place for place, _ in waiting]] = _copied([row for _, row in waiting])
+        return figures_of_sums(sums, np.array(self._sizes, np.float64), np.array(self._floating, bool))
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """Return a type's name without the library's."""
+    return str(dtype).removeprefix("torch.")
+
+
+def _plain(tensor: torch.Tensor) -> tuple[torch.Tensor, str]:
+    """Return a dense, real tensor with the same elements, and the type whose limits count."""
+    found: Any = tensor.detach()
+    if hasattr(found, "to_local"):  # a DTensor: this process's part
+        found = found.to_local()
+    if found.layout != torch.strided:
+        found = found.coalesce().values() if found.layout == torch.sparse_coo else found.values()
+    if found.is_quantized:
+        found = found.dequantize()
+    if found.is_complex():
+        found = torch.view_as_real(found.resolve_conj())
+    return found, dtype_name(found.dtype)
+
+
+def _pieces(numbers: torch.Tensor, most: int) -> tuple[torch.Tensor, ...]:
+    flat = numbers.reshape(-1)
+    return (flat,) if flat.numel() <= most else flat.split(most)
+
+
+def _computable(piece: torch.Tensor) -> torch.Tensor:
+    """Return the same numbers in a type that every operation here takes."""
+    if piece.dtype in (torch.float32, torch.float64):
+        return piece
+    if piece.is_floating_point():
+        return piece.to(torch.float32)
+    return piece.to(torch.float64 if piece.device.type != "mps" else torch.float32)
+
+
+def sums_on_cpu(numbers: torch.Tensor, dtype: str) -> tuple[float, ...]:
+    """Return `SUMS` of a tensor on the CPU with at least one element.
+
+    What the least and the greatest element rule out is not looked for.
+    """
+    parts = [_piece_on_cpu(_computable(piece), dtype) for piece in _pieces(numbers, _CPU_PIECE)]
+    if len(parts) == 1:
+        return parts[0]
+    sizes = [piece.numel() for piece in _pieces(numbers, _CPU_PIECE)]
+    table = np.array(parts)
+    return tuple(_joined(table, np.array(sizes, np.float64)).tolist())
+
+
+def _piece_on_cpu(x: torch.Tensor, dtype: str) -> tuple[float, ...]:
+    size = x.numel()
+    low, high = (bound.item() for bound in torch.aminmax(x))
+    nan = positive = negative = 0
+    if math.isfinite(low) and math.isfinite(high):
+        finite = x
+    else:
+        nan = int(torch.count_nonzero(x != x))
+        positive, negative = (int(torch.count_nonzero(x == bound)) for bound in (_INFINITY, -_INFINITY))
+        finite = torch.nan_to_num(x, 0.0, 0.0, 0.0)
+        usual = x[torch.isfinite(x)]
+        low, high = (bound.item() for bound in torch.aminmax(usual)) if usual.numel() else (math.nan, math.nan)
+    zeros = size - int(torch.count_nonzero(x))
+    negatives = 0 if low >= 0 else int(torch.count_nonzero(finite < 0))
+    underflow = overflow = 0
+    limits = LIMITS.get(dtype)
+    magnitude = x.abs()
+    if limits is not None:
+        underflow = int(torch.count_nonzero(magnitude < limits.smallest)) - zeros
+        if nan or positive or negative or max(-low, high) >= limits.largest / 2:
+            overflow = int(torch.count_nonzero(magnitude >= limits.largest / 2))
+    exact = finite.to(torch.float64)
+    total, squares = torch.stack([exact.sum(), torch.dot(exact, exact)]).tolist()
+    if low >= 0 or high <= 0:
+        absolutes = abs(total)
+    else:
+        absolutes = (magnitude if finite is x else finite.abs()).sum(dtype=torch.float64).item()
+    deviations = squares - total * total / size
+    if not deviations > _CANCELLED * squares:
+        # On the CPU the copy may be the value itself, which must not be changed.
+        exact = exact - total / size
+        deviations = torch.dot(exact, exact).item()
+    return (
+        nan,
+        positive,
+        negative,
+        zeros,
+        negatives,
+        underflow,
+        overflow,
+        low,
+        high,
+        total,
+        squares,
+        absolutes,
+        deviations,
+    )
+
+
+def sums_on_device(numbers: torch.Tensor, dtype: str) -> torch.Tensor:
+    """Return `SUMS` of a tensor with at least one element, without waiting for its device.
+
+    Returns:
+        int64 on the device: the counts, then the bits of the others, of float64 or where there is none of float32.
+    """
+    pieces = [_computable(piece) for piece in _pieces(numbers, _DEVICE_PIECE)]
+    parts = [_piece_on_device(piece, dtype) for piece in pieces]
+    counts, measures = parts[0]
+    if len(parts) > 1:
+        counts = torch.stack([part[0] for part in parts]).sum(0)
+        rows = torch.stack([part[1] for part in parts])
+        sizes = torch.tensor([piece.numel() for piece in pieces], dtype=rows.dtype, device=rows.device)
+        sums = rows[:, 2:5].sum(0)
+        apart = (rows[:, 2] - sizes * sums[0] / sizes.sum()) ** 2 / sizes
+        deviations = (rows[:, 5] + apart).sum()
+        measures = torch.cat([rows[:, 0].amin()[None], rows[:, 1].amax()[None], sums, deviations[None]])
+    return torch.cat([counts, measures.view(torch.int64)])
+
+
+def _piece_on_device(x: torch.Tensor, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
+    wide = torch.float32 if x.device.type == "mps" else torch.float64
+    size, nonzero = x.numel(), torch.count_nonzero(x)
+    nan = torch.count_nonzero(x != x)
+    positive, negative = torch.count_nonzero(x == _INFINITY), torch.count_nonzero(x == -_INFINITY)
+    negatives = torch.count_nonzero(x < 0) - negative
+    limits = LIMITS.get(dtype)
+    if limits is None:
+        underflow = overflow = torch.zeros_like(nan)
+    else:
+        magnitude = x.abs()
+        underflow = torch.count_nonzero(magnitude < limits.smallest) - (size - nonzero)
+        overflow = torch.count_nonzero(magnitude >= limits.largest / 2)
+    counts = torch.stack([nan, positive, negative, size - nonzero, negatives, underflow, overflow])
+    low = torch.nan_to_num(x, _INFINITY, _INFINITY, _INFINITY).amin().to(wide)
+    high = torch.nan_to_num(x, -_INFINITY, -_INFINITY, -_INFINITY).amax().to(wide)
+    exact = torch.nan_to_num(x, 0.0, 0.0, 0.0).to(wide)
+    total, squares, absolutes = exact.sum(), torch.dot(exact, exact), exact.abs().sum()
+    exact = exact - total / size
+    return counts, torch.stack([low, high, total, squares, absolutes, torch.dot(exact, exact)])
+
+
+def _copied(rows: list[torch.Tensor]) -> NDArray[np.float64]:
+    """Copy the sums of one device from there, all at once."""
+    table = torch.stack(rows).cpu().numpy()
+    wide = table.shape[1] == len(SUMS)
+    measures = np.ascontiguousarray(table[:, COUNTS:]).view(np.float64 if wide else np.float32)
+    sums = np.concatenate([table[:, :COUNTS].astype(np.float64), measures.astype(np.float64)], axis=1)
+    return np.where(
+        np.isinf(sums) & (np.arange(len(SUMS)) >= COUNTS) & (np.arange(len(SUMS)) < COUNTS + 2), np.nan, sums
+    )
+
+
+def _joined(parts: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of a value from those of its pieces; deviations by Chan, Golub and LeVeque (1979)."""
+    joined: NDArray[np.float64] = parts.sum(0)
+    with np.errstate(all="ignore"):
+        joined[COUNTS] = np.fmin.reduce(parts[:, COUNTS])
+        joined[COUNTS + 1] = np.fmax.reduce(parts[:, COUNTS + 1])
+        totals = parts[:, COUNTS + 2]
+        joined[-1] += ((totals - sizes * totals.sum() / sizes.sum()) ** 2 / sizes).sum()
+    return joined

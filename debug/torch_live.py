@@ -1,0 +1,71 @@
+"""What a model of PyTorch shows to whoever looks at the live tensors of a training."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import torch
+
+from stepscope.debug.showing import LIVE
+
+
+class LiveView:
+    """Offers activations, gradients and parameters while somebody looks; else nothing of it is on the model.
+
+    Args:
+        model: whose modules give the activations.
+        parameters: by parameter, its name.
+    """
+
+    def __init__(self, model: torch.nn.Module, parameters: Mapping[torch.nn.Parameter, str]) -> None:
+        self._model: Final = model
+        self._parameters: Final = parameters
+        self._handles: list[Any] = []
+        self._offered: set[str] = set()
+        """In the running step: of a module that is called again, the first output is shown."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether somebody looked when the running step began."""
+        return bool(self._handles)
+
+    def begin(self) -> None:
+        """Begin a step: come onto the model if somebody looks, and off it if nobody does."""
+        self._offered.clear()
+        if not LIVE.active:
+            self.close()
+        elif not self._handles:
+            for path, module in self._model.named_modules():
+                name = (path or type(module).__name__).replace("_orig_mod.", "")
+                self._handles.append(module.register_forward_hook(self._offering(name)))
+
+    def end(self, step: int) -> None:
+        """End a step: offer parameters and their gradients."""
+        for parameter, name in self._parameters.items():
+            _offer("parameters", name, parameter)
+            if parameter.grad is not None:
+                _offer("gradients", name, parameter.grad)
+        LIVE.end_step(step)
+
+    def close(self) -> None:
+        """Come off the model."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+    def _offering(self, name: str) -> Callable[..., None]:
+        def offer(module: torch.nn.Module, args: tuple[Any, ...], output: Any) -> None:
+            value = output[0] if isinstance(output, tuple | list) and output else output
+            if isinstance(value, torch.Tensor) and name not in self._offered:
+                self._offered.add(name)
+                _offer("activations", name, value)
+
+        return offer
+
+
+def _offer(section: str, name: str, value: torch.Tensor) -> None:
+    """Offer what has real numbers and is there as a whole."""
+    if value.is_complex() or value.is_meta or value.layout != torch.strided:
+        return
+    if hasattr(value, "to_local"):  # a DTensor: this process's part
+        value = value.to_local()
+    LIVE.offer(f"{section}/{name}", value.detach(), section)

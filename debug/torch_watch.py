@@ -1,0 +1,607 @@
+"""Watching a model of PyTorch: outputs of modules, their gradients, parameters, updates, the optimizer's state.
+
+Hooks are on the model only in steps that are recorded: in others nothing of it is slower. The end of a step is known
+from the optimizer (`torch.optim` tells of every step of any optimizer, of which those that hold the model's parameters
+count), or from the call of `step`.
+"""
+
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Final, Literal
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from stepscope.debug.catalog import Lines, described
+from stepscope.debug.recorder import Recorder
+from stepscope.debug.showing import LIVE
+from stepscope.debug.torch_health import HealthBatch, dtype_name
+from stepscope.debug.torch_live import LiveView
+from stepscope.debug.torch_operations import Made, Operation, Operations
+from stepscope.debug.watcher import Settings, Watcher
+from stepscope.summary.debugger.model import Observations
+
+Compiled = Literal["outside", "eager"]
+_MOST_LEAVES: Final = 64
+"""Tensors of one output that are looked at."""
+_WRAPPER: Final = "_orig_mod."
+"""What torch.compile puts before the names of what it wraps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchOptions:
+    """What of a model of PyTorch is watched; see `stepscope.debug.watch`."""
+
+    optimizer: torch.optim.Optimizer | None = None
+    gradients: bool = True
+    updates: bool = True
+    optimizer_state: bool = False
+    operations: bool = False
+    evaluation: bool = False
+    compiled: Compiled = "outside"
+
+    def __post_init__(self) -> None:
+        """Check them.
+
+        Raises:
+            ValueError: one is not what it must be.
+        """
+        if self.compiled not in ("outside", "eager"):
+            raise ValueError(f'compiled must be "outside" or "eager", got {self.compiled!r}')
+
+
+class Step:
+    """What was observed in the running step."""
+
+    def __init__(self, *, detailed: bool) -> None:
+        self.detailed: Final = detailed
+        """Whether single operations are observed too."""
+        self.numbers: list[int] = []
+        self.batch = HealthBatch()
+        self.counts: Counter[Hashable] = Counter()
+        """How often each place came by."""
+        self.made = Made()
+        self.consumers: dict[int, list[int]] = {}
+        """By tensor: the outputs of what took it."""
+        self.gradients: dict[int, int] = {}
+        """By tensor: its gradient, where that came by."""
+        self.modules: list[str] = []
+        """Those that are running, outermost first."""
+        self.has_parameters = False
+        """Whether parameters were observed."""
+
+
+@dataclass
+class Detail:
+    """What was observed of a step that was run again."""
+
+    observations: Observations | None = None
+
+
+class TorchWatcher(Watcher):
+    """Watches a `torch.nn.Module`."""
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        recorder: Recorder,
+        settings: Settings,
+        options: TorchOptions,
+        *,
+        owns_writer: bool,
+    ) -> None:
+        super().__init__(recorder, settings, owns_writer=owns_writer)
+        self.model: Final = model
+        self.is_measuring = False
+        self.on_operation: Callable[[Operation, list[int | None]], None] | None = None
+        """Is told of operations after they were measured, and the numbers of what they gave."""
+        self.on_writing: Callable[[tuple[torch.Tensor, ...]], None] | None = None
+        """Is told what the next operation writes to."""
+        self._options: Final = options
+        self._parameters: Final = {
+            parameter: name for name, parameter in self._named_parameters() if name in self._chosen
+        }
+        self._all_parameters: Final = {id(parameter) for parameter in model.parameters()}
+        self._optimizer: weakref.ref[torch.optim.Optimizer] | None = (
+            None if options.optimizer is None else weakref.ref(options.optimizer)
+        )
+        self._counts_steps = False
+        """Whether the program calls `step` itself."""
+        self._is_caught = False
+        """Whether the running step is run again."""
+        self._in_update = ""
+        """The optimizer that is running."""
+        self._running: Step | None = None
+        self._before: dict[torch.nn.Parameter, torch.Tensor] = {}
+        self._handles: list[Any] = []
+        self._mode: Operations | None = None
+        self._eager: Any = None
+        self._live = LiveView(model, self._parameters)
+        self._note_what_is_compiled()
+        self._pre_handle: Any = register_optimizer_step_pre_hook(self._before_update)
+        self._post_handle: Any = register_optimizer_step_post_hook(self._after_update)
+        self.begin()
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer | None:
+        """The optimizer whose steps count; None as long as none stepped."""
+        return None if self._optimizer is None else self._optimizer()
+
+    def step(self, **scalars: Any) -> None:
+        """End the running step, and begin the next.
+
+        Needed where no optimizer of `torch.optim` steps, or not once a step: with a `GradScaler`, which leaves steps
+        out, or with several optimizers. From its first call on optimizers no longer count.
+        """
+        if not self._is_open:
+            return
+        if not self._counts_steps:
+            self._counts_steps = True
+            if self._step > self._settings.first_step and not scalars:
+                # The optimizer ended the step that this call is about.
+                return
+        if scalars:
+            self.log(scalars)
+        if not self._is_caught:
+            self.end()
+
+    @contextmanager
+    def in_detail(self, number: int) -> Iterator["Detail"]:
+        """Watch every operation of what is run inside, as a step that was recorded before; it is written, not counted.
+
+        Afterwards nothing is watched until `begin`.
+        """
+        self._let_step_go()
+        self._unhook()
+        self._is_caught = True
+        self._step = number
+        step, detail = Step(detailed=True), Detail()
+        try:
+            self._watch(step)
+            yield detail
+        finally:
+            self._let_step_go()
+            self._unhook()
+            self._is_caught = False
+            if step.numbers:
+                detail.observations = self.recorder.record_again(number, step.numbers, step.batch)
+
+    def begin(self, number: int | None = None) -> None:
+        """Begin a step: put hooks on the model if it is recorded or kept in the ring.
+
+        Args:
+            number: the step's; the next one unless given.
+        """
+        if number is not None:
+            self._step = number
+        if LIVE.active or self._live.is_on:
+            self._live.begin()
+        if self._is_recorded(self._step) or self.recorder.keeps_ring:
+            self._watch(Step(detailed=self._options.operations))
+
+    def _watch(self, step: Step) -> None:
+        self._running = step
+        if step.detailed:
+            self._observe_parameters(step)
+        if not self._handles:
+            self._hook()
+        if step.detailed:
+            self._mode = Operations(self)
+            self._mode.__enter__()
+        if (step.detailed or self._options.compiled == "eager") and self._eager is None:
+            self._eager = torch.compiler.set_stance("force_eager")
+
+    def _observe_parameters(self, step: Step) -> None:
+        """Observe parameters as they are when a step begins to use them."""
+        if step.has_parameters:
+            return
+        step.has_parameters = True
+        for parameter, name in self._parameters.items():
+            number = self._observe("parameter", name, parameter)
+            if number is not None:
+                step.made[parameter] = number
+
+    def _let_step_go(self) -> None:
+        """Observe no more of the running step."""
+        self._running = None
+        self._before = {}
+        mode, self._mode = self._mode, None
+        if mode is not None:
+            mode.__exit__(None, None, None)
+        eager, self._eager = self._eager, None
+        if eager is not None:
+            eager.__exit__(None, None, None)
+
+    def end(self) -> None:
+        """End the running step, and begin the next.
+
+        Raises:
+            AlertError: a rule is broken, and the recorder is to raise.
+        """
+        running, step = self._running, self._step
+        if running is not None:
+            self._observe_parameters(running)
+        self._let_step_go()
+        self._step += 1
+        if self._live.is_on:
+            self._live.end(step)
+        try:
+            if running is not None and running.numbers:
+                if self._is_recorded(step):
+                    self.recorder.record(step, running.numbers, running.batch)
+                else:
+                    self.recorder.keep(step, running.numbers, running.batch)
+        finally:
+            if self._is_open:
+                if self._handles and not (self.recorder.keeps_ring or self._is_recorded(self._step)):
+                    self._unhook()
+                self.begin()
+
+    def _modules(self) -> list[tuple[str, str, torch.nn.Module]]:
+        """Return paths, names and modules, those left out that torch.compile wraps around others."""
+        found = []
+        for path, module in self.model.named_modules():
+            if isinstance(getattr(module, "_orig_mod", None), torch.nn.Module):
+                continue
+            path = _without_wrapper(f"{path}.").removesuffix(".")
+            found.append((path, path or type(module).__name__, module))
+        return found
+
+    def _named_parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
+        return [(_without_wrapper(name), parameter) for name, parameter in self.model.named_parameters()]
+
+    def changing(self) -> list[torch.Tensor]:
+        """Return the tensors that a step changes, besides gradients and the optimizer's."""
+        return [tensor.detach() for tensor in (*self.model.parameters(), *self.model.buffers())]
+
+    def _hook(self) -> None:
+        for path, name, module in self._modules():
+            self._handles.append(module.register_forward_pre_hook(self._before_forward(path, name), with_kwargs=True))
+            self._handles.append(module.register_forward_hook(self._after_forward(path, name), with_kwargs=True))
+
+    def _unhook(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+    def _let_go(self) -> None:
+        self._let_step_go()
+        self._unhook()
+        self._live.close()
+        for handle in (self._pre_handle, self._post_handle):
+            handle.remove()
+
+    def _note_what_is_compiled(self) -> None:
+        wrapped = [
+            _without_wrapper(f"{path}.").removesuffix(".") or type(module._orig_mod).__name__
+            for path, module in self.model.named_modules()
+            if isinstance(getattr(module, "_orig_mod", None), torch.nn.Module)
+        ]
+        inside = [
+            path or type(self.model).__name__
+            for path, module in self.model.named_modules()
+            if getattr(module, "_compiled_call_impl", None) is not None
+        ]
+        names = [*wrapped, *inside]
+        if not names:
+            return
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        if self._options.compiled == "eager" or self._options.operations:
+            self.recorder.catalog.note(
+                f"Compiled by torch.compile: {shown}. Steps that are recorded run without it, so that what is inside is"
+                " seen; their numbers may differ from those of compiled steps."
+            )
+        else:
+            self.recorder.catalog.note(
+                f"Compiled by torch.compile: {shown}. Of what is inside, only parameters, their gradients and updates"
+                ' are seen; compiled="eager" runs recorded steps without it.'
+            )
+
+    def _is_watching(self) -> bool:
+        return self._running is not None and (
+            self._options.evaluation or self.model.training or torch.is_grad_enabled()
+        )
+
+    def _before_forward(self, path: str, name: str) -> Callable[..., None]:
+        chosen = name in self._chosen
+
+        def look(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if not self._is_watching():
+                return
+            running = self._running
+            assert running is not None
+            self._observe_parameters(running)
+            running.modules.append(path)
+            if not chosen:
+                return
+            for slot, value in enumerate(tensors_in((args, kwargs))):
+                if running.made.get(value) is None:
+                    number = self._observe_output(path, f"{name}:input", "input", slot, value, ())
+                    if number is not None:
+                        running.made[value] = number
+
+        return look
+
+    def _after_forward(self, path: str, name: str) -> Callable[..., None]:
+        chosen = name in self._chosen
+
+        def look(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+            if not self._is_watching():
+                return
+            running = self._running
+            assert running is not None
+            if path in running.modules:
+                # An exception that the program took care of may have left some behind.
+                while running.modules.pop() != path:
+                    pass
+            if not chosen:
+                return
+            taken = [running.made.get(value) for value in tensors_in((args, kwargs))]
+            taken += [running.made.get(parameter) for parameter in module.parameters(recurse=False)]
+            inputs = tuple(number for number in taken if number is not None)
+            for slot, value in enumerate(tensors_in(output)):
+                number = self._observe_output(path, name, type(module).__name__, slot, value, inputs)
+                if number is None:
+                    continue
+                if value.requires_grad and self._options.gradients:
+                    self._watch_gradient(running, value, number)
+                running.made[value] = number
+                for source in inputs:
+                    running.consumers.setdefault(source, []).append(number)
+
+        return look
+
+    def _observe_output(
+        self, path: str, name: str, op_type: str, slot: int, value: torch.Tensor, inputs: tuple[int, ...]
+    ) -> int | None:
+        full = f"{name}{'' if name.endswith(':input') else ':'}{slot}" if slot else name
+        return self._observe("forward", full, value, module=path, op_type=op_type, slot=slot, inputs=inputs)
+
+    def _watch_gradient(self, running: Step, value: torch.Tensor, number: int) -> None:
+        tensor = self.recorder.catalog.tensors[number]
+
+        def look(gradient: torch.Tensor) -> None:
+            if self._running is not running:
+                return
+            behind = (running.gradients.get(consumer) for consumer in running.consumers.get(number, ()))
+            found = self._observe(
+                "backward",
+                tensor.name,
+                gradient,
+                module=tensor.module,
+                op_type=tensor.op_type,
+                slot=tensor.slot,
+                inputs=tuple(found for found in behind if found is not None),
+                stack=tensor.stack,
+            )
+            if found is not None:
+                running.gradients[number] = found
+
+        value.register_hook(look)
+
+    # --- single operations: what `Operations` asks for and tells ---------------------------------------------------
+
+    @property
+    def module(self) -> str:
+        """The module that is running."""
+        if self._in_update:
+            return self._in_update
+        return self._running.modules[-1] if self._running is not None and self._running.modules else ""
+
+    def lines(self) -> Lines:
+        """Return the lines of the program that are running."""
+        return self.recorder.catalog.stack(sys._getframe(2))
+
+    def before(self, written: tuple[torch.Tensor, ...], name: str, module: str, is_backward: bool) -> None:
+        """Measure what an operation reads before it writes there, unless it is known."""
+        running = self._running
+        if running is not None:
+            self._observe_inputs(running, written, name, module, self._phase(is_backward))
+        if self.on_writing is not None:
+            with self._measuring():
+                self.on_writing(written)
+
+    def _phase(self, is_backward: bool) -> str:
+        return "backward" if is_backward else ("update" if self._in_update else "forward")
+
+    def _observe_inputs(
+        self, running: Step, taken: Iterable[torch.Tensor], operation: str, module: str, phase: str
+    ) -> list[int]:
+        """Return the numbers of what an operation takes; what is not known yet is measured."""
+        name = f"{module}/{operation}" if module else operation
+        numbers: list[int] = []
+        for slot, value in enumerate(taken):
+            number = running.made.get(value)
+            if number is None:
+                ending = f"{name}:input{slot or ''}"
+                number = self._observe(phase, ending, value, module=module, op_type="input", slot=slot)
+                if number is not None:
+                    running.made[value] = number
+            if number is not None:
+                numbers.append(number)
+        return numbers
+
+    def after(self, operation: Operation) -> None:
+        """Measure what an operation gave, and what came from outside into it."""
+        running = self._running
+        if running is None or not operation.given:
+            return
+        phase = self._phase(operation.is_backward)
+        name = f"{operation.module}/{operation.name}" if operation.module else operation.name
+        inputs = self._observe_inputs(running, operation.taken, operation.name, operation.module, phase)
+        if operation.is_view and inputs:
+            for value in operation.given:
+                running.made[value] = inputs[0]
+            return
+        numbers: list[int | None] = []
+        for slot, value in enumerate(operation.given):
+            number = self._observe(
+                phase,
+                f"{name}:{slot}" if slot else name,
+                value,
+                module=operation.module,
+                op_type=operation.name,
+                slot=slot,
+                inputs=tuple(inputs),
+                lines=operation.lines,
+            )
+            numbers.append(number)
+            if number is not None:
+                running.made[value] = number
+        if self.on_operation is not None:
+            with self._measuring():
+                self.on_operation(operation, numbers)
+
+    # --- measuring -------------------------------------------------------------------------------------------------
+
+    def _observe(
+        self,
+        phase: str,
+        name: str,
+        value: torch.Tensor,
+        *,
+        module: str = "",
+        op_type: str = "",
+        slot: int = 0,
+        inputs: tuple[int, ...] = (),
+        stack: int | None = None,
+        lines: Lines | None = None,
+    ) -> int | None:
+        """Measure a value; returns the number of its tensor."""
+        running = self._running
+        if running is None or name not in self._chosen or not _is_measurable(value):
+            return None
+        place = (phase, name, lines)
+        running.counts[place] += 1
+        count = running.counts[place]
+
+        def describe() -> Any:
+            found = lines
+            if found is None:
+                found = self.recorder.catalog.stack(sys._getframe(3)) if phase == "forward" else ()
+            return (
+                described(
+                    name,
+                    phase,
+                    module=module,
+                    op_type=op_type,
+                    slot=slot,
+                    dtype=dtype_name(value.dtype),
+                    shape=value.shape,
+                    inputs=inputs,
+                    stack=stack,
+                ),
+                found,
+            )
+
+        number = self.recorder.number((place, count), describe)
+        if number is None:
+            return None
+        with self._measuring(), torch.no_grad():
+            running.batch.add(value)
+            running.numbers.append(number)
+            if self._settings.tensors != "health" and self._is_recorded(self._step):
+                name = self.recorder.catalog.tensors[number].name
+                self._write_value(phase, name, value.detach().to("cpu", copy=True))
+        return number
+
+    # --- the optimizer ---------------------------------------------------------------------------------------------
+
+    def _is_ours(self, optimizer: torch.optim.Optimizer) -> bool:
+        if self.optimizer is None:
+            # None yet, or it is gone, as where a program makes a new one for a second part.
+            held = (id(p) for group in optimizer.param_groups for p in group["params"])
+            if not any(number in self._all_parameters for number in held):
+                return False
+            self._optimizer = weakref.ref(optimizer)
+        return self.optimizer is optimizer
+
+    def _before_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        if self._running is not None and self._is_ours(optimizer):
+            self._observe_gradients(type(optimizer).__name__)
+
+    def _observe_gradients(self, optimizer: str) -> None:
+        """Observe gradients of parameters before an optimizer of some name uses them."""
+        running = self._running
+        if running is None:
+            return
+        self._observe_parameters(running)
+        if self._options.gradients:
+            for parameter, name in self._parameters.items():
+                if parameter.grad is not None:
+                    number = self._observe("backward", name, parameter.grad)
+                    if number is not None and running.made.get(parameter.grad) is None:
+                        running.made[parameter.grad] = number
+        if self._options.updates:
+            trained = [p for p in self._parameters if p.requires_grad and p.grad is not None]
+            with self._measuring():
+                self._before = {p: p.detach().clone() for p in trained}
+        self._in_update = optimizer
+
+    def _after_update(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        if not self._is_ours(optimizer):
+            return
+        self._observe_updates()
+        if self._running is not None and self._options.optimizer_state:
+            self._observe_state(optimizer)
+        if not self._counts_steps and not self._is_caught:
+            self.end()
+
+    def _observe_updates(self) -> None:
+        """Observe what was added to parameters."""
+        self._in_update = ""
+        before, self._before = self._before, {}
+        for parameter, old in before.items():
+            with self._measuring():
+                update = parameter.detach() - old
+            self._observe("update", self._parameters[parameter], update)
+
+    @contextmanager
+    def _measuring(self) -> Iterator[None]:
+        was_measuring, self.is_measuring = self.is_measuring, True
+        try:
+            yield
+        finally:
+            self.is_measuring = was_measuring
+
+    def _observe_state(self, optimizer: torch.optim.Optimizer) -> None:
+        for parameter, state in optimizer.state.items():
+            name = self._parameters.get(parameter)
+            if name is None:
+                continue
+            for key, value in state.items():
+                if isinstance(value, torch.Tensor) and value.numel() > 1:
+                    self._observe("update", f"{name}/{key}", value)
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """Give the tensors in what a module was given or gave, parameters not among them."""
+    waiting, count = [value], 0
+    while waiting and count < _MOST_LEAVES:
+        found = waiting.pop()
+        if isinstance(found, torch.Tensor):
+            if not isinstance(found, torch.nn.Parameter):
+                count += 1
+                yield found
+        elif isinstance(found, Mapping):
+            waiting.extend(reversed(list(found.values())))
+        elif isinstance(found, Sequence) and not isinstance(found, str | bytes):
+            waiting.extend(reversed(found))
+        elif is_dataclass(found) and not isinstance(found, type):
+            waiting.extend(getattr(found, field.name) for field in reversed(fields(found)))
+
+
+def _is_measurable(value: torch.Tensor) -> bool:
+    with suppress(RuntimeError):
+        if value.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(value):
+            return False
+        return not (value.is_cuda and torch.cuda.is_current_stream_capturing())
+    return False
+
+
+def _without_wrapper(name: str) -> str:
+    return name.replace(_WRAPPER, "")

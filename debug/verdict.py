@@ -1,0 +1,231 @@
+"""What went bad first, and whether it made the trouble or was handed it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.debug.rules import base_name, called, is_operation, makes_masks, stretches
+from stepscope.summary.debugger.model import COLUMN, FIGURES, DebugData, Frame, Observations, WatchedTensor
+from stepscope.summary.debugger.own_frames import own_frame
+
+Part = Literal["producer", "propagator", "unknown"]
+"""A producer made a bad value of finite inputs, a propagator was given bad ones; unknown where not all of the inputs
+were watched."""
+
+_PASSES_MASKS_ON: Final = (
+    "add", "sub", "mul", "div", "view", "_unsafe_view", "expand", "slice", "select", "clone", "copy", "_to_copy",
+    "detach", "transpose", "permute", "t", "unsqueeze", "squeeze", "reshape", "cat", "stack", "split", "index",
+    "contiguous", "alias", "repeat",
+)  # fmt: skip
+_MOST_OF_A_STEP: Final = 1 << 20
+"""Observations of the step of the first bad one that are looked at."""
+_BEFORE: Final = 1 << 16
+"""Observations before it that are looked at where steps are not known, as in dumps of TensorFlow."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What an operation was given."""
+
+    tensor: int
+    observation: int
+    """The last one of it before the operation ran."""
+    bad: bool
+    figures: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The first value that is not finite."""
+
+    observation: int
+    tensor: int
+    step: int
+    part: Part
+    figures: dict[str, float]
+    """Of `stepscope.summary.debugger.model.FIGURES`."""
+    inputs: tuple[Input, ...]
+    """Those that were watched."""
+    frame: Frame | None
+    """The innermost line of the program's own code; of all code that is known where none is its own."""
+    sentence: str
+    """All of it in words."""
+
+
+def first_bad(data: DebugData) -> Verdict | None:
+    """Return what went bad first; None where everything that was observed is finite.
+
+    Values are looked at in the order in which they were made. -Inf that a mask is made of is no trouble, until
+    something other than -Inf is made of it. Where a step was run again in more detail, the operation that it names
+    counts rather than the module around it.
+    """
+    for begin, found in stretches(data):
+        suspects = np.flatnonzero(found.bad)
+        if len(suspects) and (verdict := _in_steps(data, begin, found, suspects)) is not None:
+            return verdict
+    return None
+
+
+def _in_steps(data: DebugData, begin: int, found: Observations, suspects: NDArray[np.int64]) -> Verdict | None:
+    looked_at = -1
+    for place in suspects.tolist():
+        if begin + place <= looked_at:
+            continue
+        number = begin + place
+        if knows_steps(data.tensors, found):
+            first, step = _step_around(data, number, int(found.steps[place]))
+        else:
+            first = max(0, number - _BEFORE)
+            step = data.observations(first, number + 1)
+        candidates = _candidates(data.tensors, step)
+        if candidates:
+            # A step that was run again comes later, and knows single operations.
+            exact = [row for row in candidates if is_operation(data.tensors[step.tensors[row]])]
+            return _verdict(data, first, step, (exact or candidates)[0])
+        looked_at = first + len(step) - 1
+    return None
+
+
+def _step_around(data: DebugData, number: int, step: int) -> tuple[int, Observations]:
+    """Return the observations around one that are of its step, and the number of the first."""
+    begin = max(0, number - _MOST_OF_A_STEP // 2)
+    end = min(data.observation_count, number + _MOST_OF_A_STEP // 2)
+    # Most steps are short: what is near is looked at first.
+    reach = 1 << 12
+    while True:
+        low, high = max(begin, number - reach), min(end, number + reach)
+        found = data.observations(low, high)
+        same = found.steps == step
+        at = number - low
+        before = np.flatnonzero(~same[:at])
+        after = np.flatnonzero(~same[at:])
+        first = int(before[-1]) + 1 if len(before) else 0
+        last = at + int(after[0]) if len(after) else len(found)
+        if (first > 0 or low == begin) and (last < len(found) or high == end):
+            piece = slice(first, last)
+            marked = None if found.marked is None else found.marked[piece]
+            return low + first, Observations(
+                found.tensors[piece], found.steps[piece], found.wall_times[piece], found.figures[piece], marked
+            )
+        reach *= 8
+
+
+def _candidates(tensors: Sequence[WatchedTensor], step: Observations) -> list[int]:
+    """Return the first bad row of each time that the step was run, masks left out."""
+    found: list[int] = []
+    passes = np.flatnonzero(np.diff(step.wall_times, prepend=np.nan) != 0)
+    starts = passes.tolist() if knows_steps(tensors, step) else [0]
+    for begin, end in zip(starts, [*starts[1:], len(step)], strict=True):
+        masks = MaskTracker()
+        for row in (np.flatnonzero(step.bad[begin:end]) + begin).tolist():
+            number = int(step.tensors[row])
+            if not masks.is_mask(number, tensors[number], step.figures[row]):
+                found.append(row)
+                break
+    return found
+
+
+def knows_steps(tensors: Sequence[WatchedTensor], found: Observations) -> bool:
+    """Return whether one step and one time stand for a whole pass; in TensorFlow's dumps each value has its own."""
+    return all(tensors[number].phase not in ("eager", "graph") for number in found.tensors[:1].tolist())
+
+
+class MaskTracker:
+    """Tells masks made of -Inf from trouble, in one pass of a step."""
+
+    def __init__(self) -> None:
+        self._masks: Final[set[int]] = set()
+
+    def is_mask(self, number: int, tensor: WatchedTensor, figures: NDArray[np.float64]) -> bool:
+        """Return whether a bad value is a mask; it is given all bad values, in order."""
+        # Where it is not known how many of which kind there are, all may be.
+        others = figures[COLUMN["nan"]] + figures[COLUMN["positive_infinity"]]
+        if others != 0:
+            return False
+        from_mask = any(source in self._masks for source in tensor.inputs)
+        if makes_masks(tensor) or (is_operation(tensor) and base_name(tensor) in _PASSES_MASKS_ON and from_mask):
+            self._masks.add(number)
+            return True
+        return False
+
+
+def _verdict(data: DebugData, first: int, step: Observations, row: int) -> Verdict:
+    number = int(step.tensors[row])
+    tensor = data.tensors[number]
+    figures = dict(zip(FIGURES, step.figures[row].tolist(), strict=True))
+    inputs = tuple(found for source in tensor.inputs if (found := _input(source, first, step, row)) is not None)
+    if any(found.bad for found in inputs):
+        part: Part = "propagator"
+    else:
+        part = "producer" if inputs and len(inputs) == len(tensor.inputs) else "unknown"
+    frame = own_frame(data.stack(tensor.stack)) if tensor.stack is not None else None
+    number_of_step = int(step.steps[row])
+    when = f"Step {number_of_step}" if knows_steps(data.tensors, step) else f"Execution {first + row:,}"
+    sentence = _sentence(data, tensor, when, figures, part, inputs, frame)
+    return Verdict(first + row, number, number_of_step, part, figures, inputs, frame, sentence)
+
+
+def _input(source: int, first: int, step: Observations, row: int) -> Input | None:
+    rows = np.flatnonzero(step.tensors[:row] == source)
+    if not len(rows):
+        return None
+    at = int(rows[-1])
+    figures = dict(zip(FIGURES, step.figures[at].tolist(), strict=True))
+    return Input(source, first + at, bool(step.bad[at]), figures)
+
+
+def _sentence(
+    data: DebugData,
+    tensor: WatchedTensor,
+    when: str,
+    figures: dict[str, float],
+    part: Part,
+    inputs: tuple[Input, ...],
+    frame: Frame | None,
+) -> str:
+    names = (("nan", "NaN"), ("positive_infinity", "+Inf"), ("negative_infinity", "-Inf"))
+    counts = " and ".join(f"{figures[figure]:,.0f} {name}" for figure, name in names if figures[figure] > 0)
+    counts = counts or "elements that are not finite"
+    of = f" of {figures['size']:,.0f} elements" if figures["size"] >= 0 else ""
+    where = f", {_place(frame)}" if frame is not None else ""
+    dtype = f" ({tensor.dtype})" if tensor.dtype else ""
+    cause = _cause(data, tensor, part, inputs)
+    what = f"with {counts}{of}" if counts else "that is not finite"
+    return f"{when}: {called(tensor)}{dtype} is the first {what}{where}. {cause}"
+
+
+def _cause(data: DebugData, tensor: WatchedTensor, part: Part, inputs: tuple[Input, ...]) -> str:
+    if part == "propagator":
+        bad = " and ".join(called(data.tensors[found.tensor]) for found in inputs if found.bad)
+        return f"It was given {bad}, which was not finite either."
+    if part == "producer":
+        return f"It made them: its inputs were finite ({'; '.join(_range(data, found) for found in inputs)})."
+    match tensor.phase:
+        case "parameter":
+            return "A step before, which was not recorded, made the weights bad: record every step, or keep a ring."
+        case "forward" if tensor.op_type == "input":
+            if any(is_operation(other) for other in data.tensors):
+                return "It came from outside: look at the batch."
+            return "It came from outside, or from an operation between modules: look at the batch, or use catch()."
+        case "eager" | "graph" if not inputs:
+            return "What it was made of is not in the dump."
+        case _ if inputs:
+            return (
+                f"Not all of its inputs were watched; these were finite: {'; '.join(_range(data, i) for i in inputs)}."
+            )
+        case _:
+            return "What it was made of was not watched; catch() names the operation."
+
+
+def _range(data: DebugData, found: Input) -> str:
+    low, high = found.figures["minimum"], found.figures["maximum"]
+    name = called(data.tensors[found.tensor])
+    return name if np.isnan(low) else f"{name} from {low:.4g} to {high:.4g}"
+
+
+def _place(frame: Frame) -> str:
+    code = f": {frame.code.strip()}" if frame.code.strip() else ""
+    return f"at {frame.path}:{frame.line} in {frame.function}{code}"

@@ -1,0 +1,247 @@
+"""What watching any framework's training has in common: steps, scalars, the ring, what happens at the end."""
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+
+from stepscope.debug.catching import Repeatable
+from stepscope.debug.recorder import DEFAULT_BUDGET, Reaction, Recorder
+from stepscope.debug.rules import ALL, Rule, named
+from stepscope.debug.scalar_rules import LABELS_FOLDER
+from stepscope.summary.arguments import checked_number, checked_tag
+from stepscope.summary.debugger.model import Alert
+from stepscope.summary.kinds.debug import histogram_tag, value_tag
+from stepscope.summary.writer import SummaryWriter
+
+Detail = Literal["health", "histogram", "full"]
+"""What is written of each value: its figures; a histogram too; or the value itself too."""
+Names = Iterable[str | re.Pattern[str]] | str | re.Pattern[str] | None
+"""Names of modules, parameters or tensors, each with all below it, or compiled regular expressions that are searched
+for in names."""
+
+_MOST_CLASSES: Final = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a training is watched; the arguments of `stepscope.debug.watch`."""
+
+    every: int = 10
+    tensors: Detail = "health"
+    include: Names = None
+    exclude: Names = None
+    rules: Iterable[Rule | str] = ALL
+    on_alert: Reaction | Sequence[Reaction] = "log"
+    ring: int = 0
+    first_step: int = 0
+    budget: int = DEFAULT_BUDGET
+    every_file: bool = False
+    also_tfdbg: bool = False
+
+    def __post_init__(self) -> None:
+        """Check them.
+
+        Raises:
+            ValueError, TypeError: one is not what it must be.
+        """
+        for name, least in (("every", 1), ("ring", 0), ("first_step", 0), ("budget", 0)):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise TypeError(f"{name} must be a whole number, got {number!r}")
+            if number < least:
+                raise ValueError(f"{name} must be at least {least}, got {number}")
+        if self.tensors not in ("health", "histogram", "full"):
+            raise ValueError(f'tensors must be "health", "histogram" or "full", got {self.tensors!r}')
+        for reaction in self.reactions:
+            if not (reaction is None or callable(reaction) or reaction in ("log", "stop", "raise")):
+                raise ValueError(f'on_alert must be "log", "stop", "raise" or a function, got {reaction!r}')
+
+    @property
+    def reactions(self) -> tuple[Reaction, ...]:
+        """What an alert leads to."""
+        given = self.on_alert
+        if given is None or isinstance(given, str) or callable(given):
+            return (given,)
+        return tuple(given)
+
+    def recorder(self, where: "str | os.PathLike[str] | SummaryWriter", source: str) -> tuple[Recorder, bool]:
+        """Return a recorder, and whether its writer is ours to close."""
+        rules = [rule if not isinstance(rule, str) else named([rule])[0] for rule in self.rules]
+        is_ours = isinstance(where, str | os.PathLike)
+        writer = SummaryWriter(os.fspath(where)) if isinstance(where, str | os.PathLike) else where
+        if not isinstance(writer, SummaryWriter):
+            raise TypeError(f"expected a run's folder or a SummaryWriter, got {type(where).__name__}")
+        recorder = Recorder(
+            writer,
+            source,
+            every=self.every,
+            rules=rules,
+            reactions=self.reactions,
+            ring=self.ring,
+            budget=self.budget,
+            every_file=self.every_file,
+            also_tfdbg=self.also_tfdbg,
+        )
+        return recorder, is_ours
+
+
+class Chosen:
+    """Which names are watched."""
+
+    def __init__(self, include: Names, exclude: Names) -> None:
+        self._include: Final = _tests(include)
+        self._exclude: Final = _tests(exclude)
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether a name is included and not excluded."""
+        included = not self._include or any(test(name) for test in self._include)
+        return included and not any(test(name) for test in self._exclude)
+
+
+def _tests(names: Names) -> list[Callable[[str], object]]:
+    if names is None:
+        return []
+    given = [names] if isinstance(names, str | re.Pattern) else list(names)
+    tests: list[Callable[[str], object]] = []
+    for name in given:
+        if isinstance(name, re.Pattern):
+            tests.append(name.search)
+        elif isinstance(name, str):
+            tests.append(partial(_is_at_or_below, name))
+        else:
+            raise TypeError(f"a name must be a string or a compiled regular expression, got {type(name).__name__}")
+    return tests
+
+
+def _is_at_or_below(name: str, other: str) -> bool:
+    return other == name or other.startswith((f"{name}.", f"{name}/", f"{name}:", f"{name}#"))
+
+
+class Watcher(ABC):
+    """Watches a training; made by `stepscope.debug.watch`, and a context manager.
+
+    Leaving the context writes what is waiting. If it is left by an exception, the ring is written too.
+    """
+
+    def __init__(self, recorder: Recorder, settings: Settings, *, owns_writer: bool) -> None:
+        self.recorder: Final = recorder
+        self._settings: Final = settings
+        self._owns_writer: Final = owns_writer
+        self._chosen: Final = Chosen(settings.include, settings.exclude)
+        self._step = settings.first_step
+        self._is_open = True
+        self._labels: dict[str, int] = {}
+        self.repeatable: Callable[[], Repeatable] | None = None
+        """Gives what runs the last step again, where that can be done."""
+
+    @property
+    def step_number(self) -> int:
+        """The step that is running."""
+        return self._step
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it watches still."""
+        return self._is_open
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether a rule was broken that is to stop the training (``on_alert="stop"``): the loop looks at it."""
+        return self.recorder.should_stop
+
+    @property
+    def alerts(self) -> tuple[Alert, ...]:
+        """What the rules found so far."""
+        return tuple(self.recorder.alerts)
+
+    def log(self, scalars: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        """Write scalars of the running step, by tag, for the curves and for the rules about losses.
+
+        Raises:
+            TypeError, ValueError: one is not a number, or a name is no tag.
+            AlertError: a rule is broken, and ``on_alert`` is "raise".
+        """
+        given = {**(scalars or {}), **more}
+        numbers = {checked_tag(tag): checked_number(value, f"the scalar {tag!r}") for tag, value in given.items()}
+        self.recorder.log(self._step, numbers)
+
+    def labels(self, labels: Any, names: Sequence[str] | None = None) -> None:
+        """Count the classes of a batch; they are written as the scalars ``labels/<class>``, for the rule
+        class_imbalance.
+
+        Args:
+            labels: whole numbers or texts, of any shape.
+            names: of the classes, where labels are their places.
+        """
+        array = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
+        classes, counts = np.unique(array, return_counts=True)
+        for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
+            name = names[label] if names is not None else str(label)
+            if name in self._labels or len(self._labels) < _MOST_CLASSES:
+                self._labels[name] = self._labels.get(name, 0) + count
+        if self._step % self._settings.every == 0:
+            self.log({f"{LABELS_FOLDER}/{name}": count for name, count in self._labels.items()})
+
+    def dump(self) -> int:
+        """Write the steps in the ring; returns how many."""
+        count = self.recorder.dump()
+        self.recorder.flush()
+        return count
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a step, where a step function is watched.
+
+        Raises:
+            TypeError: a model is watched, which is trained as it is.
+        """
+        raise TypeError(f"a {type(self).__name__} is not called: train the model as it is")
+
+    def skip(self) -> None:
+        """Go on to the next step, of which nothing more is observed."""
+        self._step += 1
+
+    @abstractmethod
+    def step(self, **scalars: Any) -> None:
+        """End the running step, whose scalars may be given as in `log`, and begin the next."""
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Take everything off the model."""
+
+    def close(self) -> None:
+        """Stop watching, and write what is waiting."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._let_go()
+        self.recorder.close()
+        if self._owns_writer:
+            self.recorder.writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.recorder.dump()
+        self.close()
+
+    def _is_recorded(self, step: int) -> bool:
+        return (step - self._settings.first_step) % self._settings.every == 0
+
+    def _write_value(self, phase: str, name: str, array: Any) -> None:
+        """Write a histogram of a value, or the value, as the settings say."""
+        detail = self._settings.tensors
+        if detail == "histogram":
+            self.recorder.writer.add_histogram(histogram_tag(phase, name), array, self._step)
+        elif detail == "full":
+            self.recorder.writer.add_tensor(value_tag(phase, name), array, self._step)

@@ -1,0 +1,16 @@
+"""Where what can be made again is kept."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def cache_folder(name: str) -> Path:
+    """Return where a cache of this user lies on this system; it need not be there."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "stepscope" / name

@@ -1,0 +1,58 @@
+"""Columns and names that only grow, so that what was handed out of them stays as it was."""
+
+from collections.abc import Hashable
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+_FIRST_ROOM: Final = 256
+
+H = TypeVar("H", bound=Hashable)
+
+
+class GrowingColumn:
+    """Numbers of one type, appended one by one by one thread; a view of the first of them may be read by any."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._numbers: NDArray[Any] = np.empty(_FIRST_ROOM, dtype)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, number: float) -> None:
+        if self._count == len(self._numbers):
+            # What was handed out is a view of the old ones, which nobody changes any more.
+            self._numbers = np.concatenate([self._numbers, np.empty_like(self._numbers)])
+        self._numbers[self._count] = number
+        self._count += 1
+
+    def view(self) -> NDArray[Any]:
+        """Return all numbers so far, read-only."""
+        found = self._numbers[: self._count]
+        found.flags.writeable = False
+        return found
+
+
+class Numbered(Generic[H]):
+    """Distinct values with numbers, in the order in which they came first; values of one number are held once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[H, int] = {}
+        self.values: Final[list[H]] = []
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def number(self, value: H) -> int:
+        """Return the value's number, which is a new one where it was not there."""
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers[value] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def find(self, value: H) -> int | None:
+        """Return the value's number, if it has one."""
+        return self._numbers.get(value)

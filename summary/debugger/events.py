@@ -1,0 +1,279 @@
+"""Where the executions of a dump lie, and the traces of what happened inside of graphs: small columns, one row each.
+
+What a record holds beyond that is decoded when somebody looks.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.debugger.code_files import CodeFiles
+from stepscope.summary.debugger.columns import GrowingColumn, Numbered
+from stepscope.summary.debugger.figures import (
+    BadElements,
+    bad_in_debug_tensor,
+    bad_in_value,
+    debug_tensor,
+    dtype_name,
+    type_and_shape,
+)
+from stepscope.summary.debugger.record_file import EnoughError
+from stepscope.summary.names import LONGEST_NAME
+from stepscope.summary.proto import debug_event_pb2 as tfdbg
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+
+MOST_EVENTS: Final = 5_000_000
+"""Of a file, traces or executions and their outputs; some 30 bytes of memory each."""
+MOST_PLACES: Final = 200_000
+"""Also of different names of operations, and of different lists of devices."""
+MOST_PLACES_BYTES: Final = 100 << 20
+"""Of memory, as estimated."""
+BAD_KEPT: Final = 1_000
+"""Of a file, the first values with elements that are not finite whose counts are kept; TensorBoard lists as many."""
+_MOST_OUTPUTS: Final = 10_000
+_TOO_MANY_PLACES: Final = (
+    f"there are more than {MOST_PLACES:,} places where values came by, or their names are too long"
+)
+
+
+class BadValue(NamedTuple):
+    """A value with elements that are not finite."""
+
+    row: int
+    """Of the execution or the trace."""
+    slot: int
+    elements: BadElements
+
+
+class EagerPlace(NamedTuple):
+    """An output of an operation that Python called."""
+
+    op_type: str
+    stack: int
+    slot: int
+
+
+class GraphPlace(NamedTuple):
+    """An output of an operation of a graph."""
+
+    graph_id: str
+    operation: str
+    slot: int
+
+
+class Places:
+    """Where values come by, by number, with the type and the shape of the first; it only grows."""
+
+    def __init__(self) -> None:
+        self._numbered: Final[Numbered[EagerPlace | GraphPlace]] = Numbered()
+        self.first: Final[list[tuple[str, tuple[int, ...] | None]]] = []
+        self.bytes = 0
+        """Of memory, as estimated."""
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def have_room_for(self, places: Iterable[EagerPlace | GraphPlace]) -> bool:
+        """Return whether these are entered, or can be."""
+        full = len(self) >= MOST_PLACES or self.bytes >= MOST_PLACES_BYTES
+        return not full or all(self.find(place) is not None for place in places)
+
+    def __getitem__(self, number: int) -> EagerPlace | GraphPlace:
+        return self._numbered.values[number]
+
+    def find(self, place: EagerPlace | GraphPlace) -> int | None:
+        """Return the place's number, if anything came by."""
+        return self._numbered.find(place)
+
+    def number(self, place: EagerPlace | GraphPlace, mode: int, tensor: TensorProto | None, measured: Any) -> int:
+        """Return the place's number, which is entered if it is new."""
+        found = self._numbered.number(place)
+        if found == len(self.first):
+            self.bytes += 400 + sum(len(part) for part in place if isinstance(part, str))
+            self.first.append(_type_and_shape(mode, tensor, measured))
+        return found
+
+
+def _type_and_shape(mode: int, tensor: TensorProto | None, measured: Any) -> tuple[str, tuple[int, ...] | None]:
+    if mode != tfdbg.FULL_TENSOR or tensor is None:
+        return type_and_shape(mode, measured)
+    sizes = tuple(dim.size for dim in tensor.tensor_shape.dim[:LONGEST_NAME])
+    return dtype_name(tensor.dtype), None if tensor.tensor_shape.unknown_rank else sizes
+
+
+@dataclass(frozen=True)
+class TraceColumns:
+    """The traces of one host, one row each, in the order of the file."""
+
+    name: str
+    """Of the file."""
+    offsets: NDArray[np.int64]
+    lengths: NDArray[np.uint32]
+    wall_times: NDArray[np.float64]
+    places: NDArray[np.int32]
+    bad: NDArray[np.bool_]
+    """Whether the value had an element that is not finite, as far as the mode tells."""
+    first_bad: tuple[BadValue, ...]
+    """The first `BAD_KEPT` of them."""
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+class TraceFile:
+    """The traces of one host so far; one thread adds."""
+
+    def __init__(self, name: str, places: Places) -> None:
+        self._name: Final = name
+        self._places: Final = places
+        self._offsets: Final = GrowingColumn(np.int64)
+        self._lengths: Final = GrowingColumn(np.uint32)
+        self._wall_times: Final = GrowingColumn(np.float64)
+        self._numbers: Final = GrowingColumn(np.int32)
+        self._bad: Final = GrowingColumn(np.bool_)
+        self._first_bad: Final[list[BadValue]] = []
+
+    def add(self, offset: int, length: int, wall_time: float, trace: tfdbg.GraphExecutionTrace) -> str | None:
+        """Take a trace whose record lies at an offset; returns what is wrong with it."""
+        if len(trace.op_name) > LONGEST_NAME or len(trace.tfdbg_context_id) > LONGEST_NAME:
+            return f"a name of an operation has more than {LONGEST_NAME:,} characters"
+        if len(self._offsets) >= MOST_EVENTS:
+            raise EnoughError(f"there are more than {MOST_EVENTS:,} traces, of which the first are read")
+        place = GraphPlace(trace.tfdbg_context_id, trace.op_name, trace.output_slot)
+        if not self._places.have_room_for([place]):
+            return _TOO_MANY_PLACES
+        mode = trace.tensor_debug_mode
+        measured, bad = _measured(mode, trace.tensor_proto)
+        number = self._places.number(place, mode, trace.tensor_proto, measured)
+        self._offsets.append(offset)
+        self._lengths.append(length)
+        self._wall_times.append(wall_time)
+        self._numbers.append(number)
+        self._bad.append(bad is not None)
+        if bad is not None and len(self._first_bad) < BAD_KEPT:
+            self._first_bad.append(BadValue(len(self._bad) - 1, trace.output_slot, bad))
+        return None
+
+    def columns(self) -> TraceColumns:
+        """Return all traces so far."""
+        return TraceColumns(
+            self._name,
+            self._offsets.view(),
+            self._lengths.view(),
+            self._wall_times.view(),
+            self._numbers.view(),
+            self._bad.view(),
+            tuple(self._first_bad),
+        )
+
+
+@dataclass(frozen=True)
+class ExecutionColumns:
+    """The executions that Python called, one row each, in the order of the file; and their outputs, one after the
+    other.
+    """
+
+    name: str
+    """Of the file."""
+    offsets: NDArray[np.int64]
+    lengths: NDArray[np.uint32]
+    wall_times: NDArray[np.float64]
+    op_types: NDArray[np.int32]
+    devices: NDArray[np.int32]
+    output_ends: NDArray[np.int64]
+    """Where the outputs of each end; they begin where those before end."""
+    places: NDArray[np.int32]
+    """Of each output."""
+    bad: NDArray[np.bool_]
+    """Of each output, as `TraceColumns.bad`."""
+    first_bad: tuple[BadValue, ...]
+    """As `TraceColumns.first_bad`."""
+    op_type_names: list[str]
+    device_ids: list[tuple[int, ...]]
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def outputs(self, number: int) -> range:
+        """Return the numbers of the outputs of an execution."""
+        return range(int(self.output_ends[number - 1]) if number else 0, int(self.output_ends[number]))
+
+
+class ExecutionFile:
+    """The executions so far; one thread adds."""
+
+    def __init__(self, name: str, places: Places, code: CodeFiles) -> None:
+        self._name: Final = name
+        self._places: Final = places
+        self._code: Final = code
+        self._offsets: Final = GrowingColumn(np.int64)
+        self._lengths: Final = GrowingColumn(np.uint32)
+        self._wall_times: Final = GrowingColumn(np.float64)
+        self._op_types: Final = GrowingColumn(np.int32)
+        self._devices: Final = GrowingColumn(np.int32)
+        self._output_ends: Final = GrowingColumn(np.int64)
+        self._output_places: Final = GrowingColumn(np.int32)
+        self._bad: Final = GrowingColumn(np.bool_)
+        self._first_bad: Final[list[BadValue]] = []
+        self._op_type_names: Final[Numbered[str]] = Numbered()
+        self._device_ids: Final[Numbered[tuple[int, ...]]] = Numbered()
+
+    def add(self, offset: int, length: int, wall_time: float, execution: tfdbg.Execution) -> str | None:
+        """Take an execution whose record lies at an offset; returns what is wrong with it."""
+        outputs = max(len(execution.output_tensor_ids), len(execution.tensor_protos))
+        if len(execution.op_type) > LONGEST_NAME:
+            return f"a name of an operation has more than {LONGEST_NAME:,} characters"
+        if max(outputs, len(execution.output_tensor_device_ids)) > _MOST_OUTPUTS:
+            return f"an execution has {outputs:,} outputs"
+        if max(len(self._offsets), len(self._bad)) >= MOST_EVENTS:
+            raise EnoughError(f"there are more than {MOST_EVENTS:,} executions or outputs, of which the first are read")
+        stack = self._code.stack_number(execution.code_location.stack_frame_ids)
+        places = [EagerPlace(execution.op_type, stack, slot) for slot in range(outputs)]
+        names = max(len(self._op_type_names), len(self._device_ids))
+        if names >= MOST_PLACES or not self._places.have_room_for(places):
+            return _TOO_MANY_PLACES
+        mode = execution.tensor_debug_mode
+        self._offsets.append(offset)
+        self._lengths.append(length)
+        self._wall_times.append(wall_time)
+        self._op_types.append(self._op_type_names.number(execution.op_type))
+        self._devices.append(self._device_ids.number(tuple(execution.output_tensor_device_ids)))
+        for slot, place in enumerate(places):
+            tensor = execution.tensor_protos[slot] if slot < len(execution.tensor_protos) else None
+            measured, bad = _measured(mode, tensor) if tensor is not None else (None, None)
+            self._output_places.append(self._places.number(place, mode, tensor, measured))
+            self._bad.append(bad is not None)
+            if bad is not None and len(self._first_bad) < BAD_KEPT:
+                self._first_bad.append(BadValue(len(self._offsets) - 1, slot, bad))
+        self._output_ends.append(len(self._bad))
+        return None
+
+    def columns(self) -> ExecutionColumns:
+        """Return all executions so far."""
+        return ExecutionColumns(
+            self._name,
+            self._offsets.view(),
+            self._lengths.view(),
+            self._wall_times.view(),
+            self._op_types.view(),
+            self._devices.view(),
+            self._output_ends.view(),
+            self._output_places.view(),
+            self._bad.view(),
+            tuple(self._first_bad),
+            self._op_type_names.values,
+            self._device_ids.values,
+        )
+
+
+def _measured(mode: int, tensor: TensorProto) -> tuple[list[Any] | None, BadElements | None]:
+    """Return what a debug tensor holds, and what of the value was not finite."""
+    if mode == tfdbg.FULL_TENSOR:
+        return None, bad_in_value(tensor)
+    if mode == tfdbg.NO_TENSOR:
+        return None, None
+    measured = debug_tensor(tensor)
+    return measured, bad_in_debug_tensor(mode, measured)

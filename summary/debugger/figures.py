@@ -1,0 +1,238 @@
+"""What is measured of values: from the values themselves, and from what TensorFlow's debugger had measured of them.
+
+The layouts of its "debug tensors" are those of TensorFlow's
+``tensorflow/core/api_def/base_api/api_def_DebugNumericSummaryV2.pbtxt``.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.debugger.model import COLUMN, FIGURES, Figure
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.tensor_proto import numbers, real_or_complex_numbers
+from stepscope.summary.proto import debug_event_pb2 as tfdbg
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+
+
+class BadElements(NamedTuple):
+    """How many elements of a value are not finite; None where it is known only that some are."""
+
+    size: float | None = None
+    """All elements."""
+    negative_infinity: float | None = None
+    positive_infinity: float | None = None
+    nan: float | None = None
+
+
+LONGEST_DEBUG_TENSOR: Final = 64
+"""Numbers; the longest layout has 22."""
+SHAPE_DIMENSIONS: Final = 6
+"""Sizes that a debug tensor has room for; of a tensor of more dimensions the first are left out."""
+
+_LAYOUTS: Final[Mapping[int, Mapping[Figure, int]]] = {
+    tfdbg.CONCISE_HEALTH: {"size": 1, "negative_infinity": 2, "positive_infinity": 3, "nan": 4},
+    tfdbg.FULL_HEALTH: {
+        "size": 4,
+        "negative_infinity": 5,
+        "positive_infinity": 6,
+        "nan": 7,
+        "negatives": 8,
+        "zeros": 9,
+    },
+    tfdbg.SHAPE: {"size": 3},
+    tfdbg.FULL_NUMERICS: {
+        "size": 10,
+        "negative_infinity": 11,
+        "positive_infinity": 12,
+        "nan": 13,
+        "negatives": 15,
+        "zeros": 16,
+        "minimum": 18,
+        "maximum": 19,
+        "mean": 20,
+        "variance": 21,
+    },
+}
+_LENGTHS: Final[Mapping[int, int]] = {
+    tfdbg.CURT_HEALTH: 2,
+    tfdbg.CONCISE_HEALTH: 5,
+    tfdbg.FULL_HEALTH: 11,
+    tfdbg.SHAPE: 10,
+    tfdbg.FULL_NUMERICS: 22,
+    tfdbg.REDUCE_INF_NAN_THREE_SLOTS: 3,
+}
+_TELL_NO_COUNTS: Final[Mapping[int, int]] = {tfdbg.CURT_HEALTH: 1, tfdbg.REDUCE_INF_NAN_THREE_SLOTS: 0}
+"""Modes whose numbers from a place on are not 0 where some element is not finite."""
+_DENORMAL: Final = 14
+_DTYPE_AT: Final[Mapping[int, int]] = {tfdbg.FULL_HEALTH: 2, tfdbg.SHAPE: 1, tfdbg.FULL_NUMERICS: 2}
+_RANK_AT: Final[Mapping[int, int]] = {tfdbg.SHAPE: 2, tfdbg.FULL_NUMERICS: 3}
+_SMALLEST_NORMAL: Final = {"bfloat16": 2.0**-126}
+_LARGEST: Final = {"bfloat16": (2.0 - 2.0**-7) * 2.0**127}
+_OTHER_NAMES: Final = {"half": "float16", "float": "float32", "double": "float64"}
+
+
+def debug_tensor(tensor: TensorProto) -> list[Any] | None:
+    """Return what a debug tensor holds, as nested lists; None where nothing was measured, or where it is none.
+
+    Values of no numeric type, such as what stands for a text, are None as in TensorFlow's reader.
+    """
+    content = tensor.tensor_content
+    if tensor.dtype == types_pb2.DT_DOUBLE and len(tensor.tensor_shape.dim) == 1 and content:
+        count = tensor.tensor_shape.dim[0].size
+        if count <= LONGEST_DEBUG_TENSOR and len(content) == 8 * count:
+            return list(struct.unpack(f"<{count}d", content))
+    try:
+        array = numbers(tensor)
+    except PayloadError:
+        return None
+    if array.size > LONGEST_DEBUG_TENSOR:
+        return None
+    found = array.tolist()
+    return found if isinstance(found, list) else [found]
+
+
+def bad_in_debug_tensor(mode: int, measured: Sequence[Any] | None) -> BadElements | None:
+    """Return what a debug tensor tells of elements that are not finite; None where all are, or it does not tell."""
+    if measured is None or not _fits(mode, measured):
+        return None
+    if mode in _TELL_NO_COUNTS:
+        return BadElements() if any(measured[_TELL_NO_COUNTS[mode] :]) else None
+    layout = _LAYOUTS[mode]
+    if "nan" not in layout:
+        return None
+    found = BadElements(
+        measured[layout["size"]],
+        measured[layout["negative_infinity"]],
+        measured[layout["positive_infinity"]],
+        measured[layout["nan"]],
+    )
+    return found if any(count > 0 for count in found[1:] if count is not None) else None
+
+
+def bad_in_value(tensor: TensorProto) -> BadElements | None:
+    """Return how many elements of a whole tensor are not finite; None where all are, or it cannot be decoded."""
+    try:
+        values = real_or_complex_numbers(tensor)
+    except PayloadError:
+        return None
+    if values.dtype.kind not in "fc" or bool(np.isfinite(values).all()):
+        return None
+    nan, positive, negative = _not_finite(values[~np.isfinite(values)])
+    return BadElements(values.size, negative, positive, nan)
+
+
+def figures_of_debug_tensor(mode: int, measured: Sequence[Any] | None) -> NDArray[np.float64]:
+    """Return the `FIGURES` that a debug tensor tells; NaN where it does not."""
+    found = np.full(len(FIGURES), np.nan)
+    if measured is None or not _fits(mode, measured):
+        return found
+    for figure, place in _LAYOUTS.get(mode, {}).items():
+        found[COLUMN[figure]] = measured[place]
+    if mode == tfdbg.FULL_NUMERICS and measured[10] > 0:
+        found[COLUMN["underflow"]] = measured[_DENORMAL] / measured[10]
+    return found
+
+
+def type_and_shape(mode: int, measured: Sequence[Any] | None) -> tuple[str, tuple[int, ...] | None]:
+    """Return the type of the value that was measured, and its shape; "" and None where they are not told."""
+    if measured is None or not _fits(mode, measured):
+        return "", None
+    dtype = dtype_name(_whole(measured[_DTYPE_AT[mode]])) if mode in _DTYPE_AT else ""
+    shape = None
+    if mode in _RANK_AT:
+        rank = _whole(measured[_RANK_AT[mode]])
+        if 0 <= rank <= SHAPE_DIMENSIONS:
+            begin = _RANK_AT[mode] + 1 + (mode == tfdbg.SHAPE)
+            shape = tuple(_whole(size) for size in measured[begin : begin + rank])
+    return dtype, shape
+
+
+def dtype_name(number: int) -> str:
+    """Return what NumPy calls one of TensorFlow's types, such as "float32"; empty for none that is known."""
+    known = types_pb2.DataType.DESCRIPTOR.values_by_number.get(number)
+    if known is None or number == types_pb2.DT_INVALID:
+        return ""
+    name = known.name.removeprefix("DT_").removesuffix("_REF").lower()
+    return _OTHER_NAMES.get(name, name)
+
+
+def figures_of_values(values: NDArray[Any], dtype: str = "") -> NDArray[np.float64]:
+    """Return all `FIGURES` of an array: counts of its elements, and what is measured of the finite ones.
+
+    Infinities count neither as negatives nor as zeros, as in TensorFlow's FULL_HEALTH. Of complex numbers only counts
+    are taken, of texts the size alone.
+
+    Args:
+        values: any shape.
+        dtype: the type that they had, where NumPy has none for it, such as "bfloat16".
+    """
+    found = np.full(len(FIGURES), np.nan)
+    found[COLUMN["size"]] = values.size
+    if values.dtype.kind not in "fciub":
+        return found
+    flat = values.reshape(-1)
+    if values.dtype.kind == "b":
+        flat = flat.view(np.uint8)
+    finite = flat
+    if flat.dtype.kind in "fc":
+        is_finite = np.isfinite(flat)
+        if not is_finite.all():
+            columns = [COLUMN["nan"], COLUMN["positive_infinity"], COLUMN["negative_infinity"]]
+            found[columns] = _not_finite(flat[~is_finite])
+            finite = flat[is_finite]
+    for figure in ("nan", "positive_infinity", "negative_infinity"):
+        found[COLUMN[figure]] = np.nan_to_num(found[COLUMN[figure]])
+    found[COLUMN["zeros"]] = len(finite) - np.count_nonzero(finite)
+    if flat.dtype.kind == "c":
+        return found
+    found[COLUMN["negatives"]] = np.count_nonzero(finite < 0)
+    if len(finite):
+        _measure_finite(found, finite)
+    if flat.dtype.kind == "f" and len(flat):
+        limits = np.finfo(flat.dtype)
+        smallest = _SMALLEST_NORMAL.get(dtype, float(limits.smallest_normal))
+        largest = _LARGEST.get(dtype, float(limits.max))
+        absolute = np.abs(flat)
+        subnormal = (absolute < smallest) & (absolute > 0)
+        found[COLUMN["underflow"]] = np.count_nonzero(subnormal) / len(flat)
+        found[COLUMN["overflow"]] = np.count_nonzero(absolute >= largest / 2) / len(flat)
+    return found
+
+
+def _not_finite(values: NDArray[Any]) -> tuple[int, int, int]:
+    """Return how many of some values that are not finite are NaN, and plus and minus infinity.
+
+    Of complex numbers, those with a part that is NaN are NaN, and others go by the sign of the real part, if that is
+    infinite, else by that of the imaginary part.
+    """
+    nan = int(np.count_nonzero(np.isnan(values)))
+    infinite = values[~np.isnan(values)]
+    sign = np.where(np.isinf(infinite.real), infinite.real, infinite.imag)
+    positive = int(np.count_nonzero(sign > 0))
+    return nan, positive, len(infinite) - positive
+
+
+def _measure_finite(found: NDArray[np.float64], finite: NDArray[Any]) -> None:
+    exact = finite.astype(np.float64)
+    mean = float(np.mean(exact))
+    with np.errstate(over="ignore"):
+        found[COLUMN["minimum"]] = exact.min()
+        found[COLUMN["maximum"]] = exact.max()
+        found[COLUMN["mean"]] = mean
+        found[COLUMN["variance"]] = np.mean(np.square(exact - mean))
+        found[COLUMN["l2"]] = np.sqrt(np.sum(np.square(exact)))
+        found[COLUMN["absolute_mean"]] = np.mean(np.abs(exact))
+
+
+def _fits(mode: int, measured: Sequence[Any]) -> bool:
+    return len(measured) == _LENGTHS.get(mode) and all(isinstance(number, int | float) for number in measured)
+
+
+def _whole(number: float) -> int:
+    """Return a number that should be whole, and small, as an int; -1 for others."""
+    return int(number) if 0 <= number < 2**53 else -1

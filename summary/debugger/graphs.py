@@ -1,0 +1,142 @@
+"""The graphs of a dump: how they are nested, and their operations with inputs and consumers."""
+
+from dataclasses import dataclass, field
+from sys import intern
+from typing import Final, NamedTuple
+
+from stepscope.summary.names import LONGEST_NAME
+from stepscope.summary.proto.debug_event_pb2 import DebuggedDevice, DebuggedGraph, GraphOpCreation
+
+MOST_GRAPHS: Final = 100_000
+MOST_BYTES: Final = 200 << 20
+"""Of memory, as estimated, for all operations: about 150,000."""
+DEEPEST: Final = 1_000
+"""Graphs inside each other that are followed."""
+
+
+class Operation(NamedTuple):
+    """An operation of a graph."""
+
+    name: str
+    op_type: str
+    inputs: tuple[str, ...]
+    """"name:slot" of each."""
+    output_ids: tuple[int, ...]
+    """A number for each output, which no other tensor of the dump has."""
+    stack: int
+    """The number of the stack that made it."""
+    host: str
+    wall_time: float
+
+
+class Consumer(NamedTuple):
+    """Who takes an output of an operation."""
+
+    slot: int
+    operation: str
+    input_slot: int
+
+
+@dataclass
+class Graph:
+    """A graph; what is known of it only grows."""
+
+    graph_id: str
+    name: str | None = None
+    outer_id: str | None = None
+    known: bool = False
+    """Whether it was described, and not only named by others."""
+    inner_ids: list[str] = field(default_factory=list)
+    operations: dict[str, Operation] = field(default_factory=dict)
+    consumers: dict[str, list[Consumer]] = field(default_factory=dict)
+
+
+class Graphs:
+    """All graphs by id; one thread adds, any may ask."""
+
+    def __init__(self) -> None:
+        self._graphs: dict[str, Graph] = {}
+        self.devices: Final[dict[int, str]] = {}
+        self.operations = 0
+        self.bytes = 0
+        """Of memory, as estimated."""
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    def find(self, graph_id: str) -> Graph | None:
+        """Return the graph, if it was described."""
+        found = self._graphs.get(graph_id)
+        return found if found is not None and found.known else None
+
+    def operation(self, graph_id: str, name: str) -> Operation | None:
+        """Return an operation, if it was described."""
+        graph = self._graphs.get(graph_id)
+        return None if graph is None else graph.operations.get(name)
+
+    def enclosing(self, graph_id: str) -> list[str]:
+        """Return the ids of the graphs that a graph is in, outermost first, and its own; a circle is cut open."""
+        chain = {graph_id: None}
+        graph = self._graphs.get(graph_id)
+        while graph is not None and graph.outer_id and graph.outer_id not in chain and len(chain) < DEEPEST:
+            chain[graph.outer_id] = None
+            graph = self._graphs.get(graph.outer_id)
+        return list(reversed(chain))
+
+    def add_graph(self, graph: DebuggedGraph) -> str | None:
+        """Take a graph; returns what is wrong with it."""
+        if len(graph.graph_id) > LONGEST_NAME or len(graph.outer_context_id) > LONGEST_NAME:
+            return f"an identifier of a graph has more than {LONGEST_NAME:,} characters"
+        if len(self._graphs) >= MOST_GRAPHS:
+            return f"there are more than {MOST_GRAPHS:,} graphs"
+        found = self._graphs.setdefault(graph.graph_id, Graph(graph.graph_id))
+        found.known = True
+        found.name = graph.graph_name[:LONGEST_NAME] or None
+        found.outer_id = graph.outer_context_id or None
+        if found.outer_id is not None:
+            outer = self._graphs.setdefault(found.outer_id, Graph(found.outer_id))
+            if graph.graph_id not in outer.inner_ids:
+                outer.inner_ids.append(graph.graph_id)
+        return None
+
+    def add_device(self, device: DebuggedDevice) -> str | None:
+        """Take a device; returns what is wrong with it."""
+        if len(self.devices) >= MOST_GRAPHS:
+            return f"there are more than {MOST_GRAPHS:,} devices"
+        self.devices[device.device_id] = device.device_name[:LONGEST_NAME]
+        return None
+
+    def add_operation(self, wall_time: float, creation: GraphOpCreation, stack: int) -> str | None:
+        """Take an operation; returns what is wrong with it."""
+        if len(creation.op_name) > LONGEST_NAME or len(creation.graph_id) > LONGEST_NAME:
+            return f"a name of an operation has more than {LONGEST_NAME:,} characters"
+        if self.bytes >= MOST_BYTES or len(self._graphs) >= MOST_GRAPHS:
+            return (
+                f"there are more than {MOST_GRAPHS:,} graphs, or operations than {MOST_BYTES >> 20} MiB have room for"
+            )
+        graph = self._graphs.setdefault(creation.graph_id, Graph(creation.graph_id))
+        if creation.op_name in graph.operations:
+            return "the graph has another operation of the same name"
+        inputs = tuple(name[:LONGEST_NAME] for name in creation.input_names)
+        graph.operations[creation.op_name] = Operation(
+            creation.op_name,
+            intern(creation.op_type[:LONGEST_NAME]),
+            inputs,
+            tuple(creation.output_tensor_ids),
+            stack,
+            intern(creation.code_location.host_name[:LONGEST_NAME]),
+            wall_time,
+        )
+        self.operations += 1
+        self.bytes += 600 + len(creation.op_name) + sum(map(len, inputs)) + 300 * len(inputs)
+        self.bytes += 40 * len(creation.output_tensor_ids)
+        for input_slot, tensor in enumerate(inputs):
+            source, slot = operation_and_slot(tensor)
+            graph.consumers.setdefault(source, []).append(Consumer(slot, creation.op_name, input_slot))
+        return None
+
+
+def operation_and_slot(tensor: str) -> tuple[str, int]:
+    """Return the operation and the output that "name:slot" names; without a number it is the first."""
+    name, colon, slot = tensor.rpartition(":")
+    return (name, int(slot)) if colon and slot.isascii() and slot.isdecimal() and len(slot) < 10 else (tensor, 0)

@@ -1,0 +1,87 @@
+"""What was read so far of the files of one dump, and what of it can be handed out."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from stepscope.summary.debugger.code_files import CodeFiles
+from stepscope.summary.debugger.events import ExecutionFile, Places, TraceFile
+from stepscope.summary.debugger.file_names import Suffix
+from stepscope.summary.debugger.file_sets import ChosenSets
+from stepscope.summary.debugger.graphs import Graphs
+from stepscope.summary.debugger.record_file import OpenAt, RecordFile, ReplacedError
+from stepscope.summary.names import readable_name
+from stepscope.summary.proto.debug_event_pb2 import DebugEvent
+
+_OF_FIRST_HOST: Final[tuple[Suffix, ...]] = ("source_files", "stack_frames", "graphs", "execution")
+"""In the order in which they refer to each other; of further hosts only the traces are read, as TensorFlow does."""
+
+
+class Growth:
+    """Reads the files of one run as they grow; fed by one thread at a time.
+
+    Args:
+        chosen: the file sets of all hosts of the run.
+        open_at: opens a file.
+    """
+
+    def __init__(self, chosen: ChosenSets, open_at: OpenAt) -> None:
+        first = chosen.sets[0]
+        self.key: Final = chosen.key
+        self.places: Final = Places()
+        self.graphs: Final = Graphs()
+        self.code: Final = CodeFiles(first.name("source_files"), open_at)
+        self.executions: Final = ExecutionFile(first.name("execution"), self.places, self.code)
+        self.traces: Final = {
+            name: TraceFile(name, self.places) for name in (each.name("graph_execution_traces") for each in chosen.sets)
+        }
+        """By file."""
+        names = [*map(first.name, _OF_FIRST_HOST), *self.traces]
+        self.files: Final = {name: RecordFile(name, open_at) for name in names}
+
+    def read_new(self, sizes: Mapping[str, int]) -> None:
+        """Read what was appended; what was taken stays when that is ended midway.
+
+        Args:
+            sizes: of the files that are there, by name.
+
+        Raises:
+            ReplacedError: one is another file than before, so that all is to be read again.
+        """
+        for name, file in self.files.items():
+            try:
+                file.read_new(sizes.get(name, 0), self._taker(name))
+            except ReplacedError as error:
+                raise ReplacedError(f"{readable_name(name)} was read again: {error}.") from None
+
+    def _taker(self, name: str) -> Callable[[int, bytes], str | None]:
+        def take(offset: int, data: bytes) -> str | None:
+            try:
+                event = DebugEvent.FromString(data)
+            except DecodeError:
+                return "the record's CRCs match but it is not a DebugEvent message"
+            return self._take(name, offset, len(data), event)
+
+        return take
+
+    def _take(self, name: str, offset: int, length: int, event: DebugEvent) -> str | None:
+        suffix, what = name.rpartition(".")[2], event.WhichOneof("what")
+        match suffix, what:
+            case "graph_execution_traces", "graph_execution_trace":
+                return self.traces[name].add(offset, length, event.wall_time, event.graph_execution_trace)
+            case "execution", "execution":
+                return self.executions.add(offset, length, event.wall_time, event.execution)
+            case "graphs", "graph_op_creation":
+                creation = event.graph_op_creation
+                stack = self.code.stack_number(creation.code_location.stack_frame_ids)
+                return self.graphs.add_operation(event.wall_time, creation, stack)
+            case "graphs", "debugged_graph":
+                return self.graphs.add_graph(event.debugged_graph)
+            case "graphs", "debugged_device":
+                return self.graphs.add_device(event.debugged_device)
+            case "stack_frames", "stack_frame_with_id":
+                return self.code.add_frame(event.stack_frame_with_id)
+            case "source_files", "source_file":
+                return self.code.add_source_file(offset, length, event.source_file)
+        return f"the record holds {f'a {what}' if what else 'nothing that is known'}, which is not read in this file"

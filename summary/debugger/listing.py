@@ -1,0 +1,82 @@
+"""Which dumps of TensorFlow's debugger a log directory has: found by their files, each a run of its folder's name."""
+
+import os
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import BinaryIO, Final
+
+from stepscope.summary.contents import Companion
+from stepscope.summary.debugger.file_names import set_of_file
+from stepscope.summary.debugger.tfdbg import Following
+from stepscope.summary.logdir_source import source_of
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import Source
+
+
+@dataclass(frozen=True)
+class DumpSource:
+    """A dump of a snapshot, not yet opened."""
+
+    run: str
+    """The run that it belongs to, or is: the folder of its files."""
+    title: str
+    """What the run is called."""
+    files: tuple[Companion, ...]
+
+    @property
+    def id(self) -> str:
+        """What tells it from other dumps of the log directory, and from whatever else runs have."""
+        return f"{self.run}|tfdbg"
+
+    @property
+    def folder(self) -> str:
+        """The path or the address of the folder of its files."""
+        return self.files[0].path[: -len(self.files[0].relative_path.name)].rstrip("/") or os.sep
+
+    @property
+    def version(self) -> tuple[tuple[str, int, int], ...]:
+        """Equal for equal content."""
+        return tuple((file.path, file.size, file.modified_ns) for file in self.files)
+
+    @property
+    def modified(self) -> float:
+        """When something was written to it last, in seconds since the epoch."""
+        return max(file.modified_ns for file in self.files) / 1e9
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Its files by name, with their bytes, for `stepscope.summary.debugger.tfdbg.TfdbgDump.refreshed`."""
+        return {file.relative_path.name: file.size for file in self.files}
+
+    def following(self) -> Following:
+        """Return what reads it, from its beginning; nothing is read yet."""
+        return Following(lambda: self.sizes, _Opener(self.folder), self.title)
+
+
+def dump_sources(snapshot: Snapshot) -> tuple[DumpSource, ...]:
+    """Return the dumps of a snapshot in the order of its runs."""
+    found: dict[tuple[str, PurePosixPath], list[Companion]] = {}
+    for companion in snapshot.companions:
+        if set_of_file(companion.relative_path.name) is not None:
+            found.setdefault((companion.run, companion.relative_path.parent), []).append(companion)
+    order = {name: number for number, name in enumerate(snapshot.runs)}
+    runs = sorted(found, key=lambda key: (order.get(key[0], len(order)), key[0], str(key[1])))
+    return tuple(DumpSource(run, snapshot.run_title(run), tuple(found[run, folder])) for run, folder in runs)
+
+
+def has_dumps(snapshot: Snapshot) -> bool:
+    """Return whether a log directory has any."""
+    return any(set_of_file(companion.relative_path.name) is not None for companion in snapshot.companions)
+
+
+class _Opener:
+    """Opens files of a dump's folder by name."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder: Final = folder
+        self._source: Source | None = None
+
+    def __call__(self, name: str, offset: int) -> BinaryIO:
+        if self._source is None:
+            self._source = source_of(self._folder)
+        return self._source.open(PurePosixPath(name), offset)

@@ -1,0 +1,419 @@
+"""What `stepscope.debug` recorded into a run, read back as `DebugData`."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeVar, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.debugger.model import (
+    FIGURES,
+    Alert,
+    Frame,
+    Observations,
+    Phase,
+    SourceFile,
+    WatchedTensor,
+)
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.debug import (
+    ALERTS_TAG,
+    CATALOG_PLUGIN,
+    CATALOG_TAG,
+    CAUGHT_TAG,
+    RING_TAG,
+    STEPS_TAG,
+    HealthColumns,
+    value_tag,
+)
+from stepscope.summary.proto.debug_pb2 import DebugAlerts, DebugCatalog, DebugTensor
+from stepscope.summary.series import Run, Series
+
+MOST_ALERTS: Final = 10_000
+MOST_TENSORS: Final = 1_000_000
+_OBSERVED_TAGS: Final = (STEPS_TAG, RING_TAG, CAUGHT_TAG)
+_PHASES: Final = frozenset(get_args(Phase))
+
+_Item = TypeVar("_Item")
+_Key = tuple[int, int]
+"""A recording, and a number within it."""
+
+
+@dataclass(frozen=True)
+class _Points:
+    """What was read of each point of a tag so far."""
+
+    epoch: int
+    items: tuple[Any, ...]
+    """None for a point that cannot be read."""
+    failures: Counter[str]
+
+
+class _Header(NamedTuple):
+    """What is kept of a point with observations."""
+
+    recording: int
+    tensors: int
+    observations: int
+
+
+@dataclass(frozen=True)
+class _Catalog:
+    """All catalogs of a run, put together."""
+
+    source: str
+    tensors: tuple[WatchedTensor, ...]
+    numbers: Mapping[_Key, int]
+    """The number of each recording's tensor among them."""
+    stacks: tuple[tuple[Frame, ...], ...]
+    sources: tuple[SourceFile, ...]
+    notes: tuple[str, ...]
+    recordings: int
+    lost: int
+    """Tensors of which there are figures, but not what they are."""
+
+
+@dataclass(frozen=True)
+class RecordedData:
+    """A recording as `stepscope.summary.debugger.model.DebugData`; made by `read_recording`.
+
+    Health figures are read from the files when they are asked for, a step at a time.
+    """
+
+    run: Run
+    _points: Mapping[str, _Points] = field(repr=False)
+
+    @property
+    def source(self) -> str:
+        """What wrote it, in words."""
+        return self._catalog.source
+
+    @property
+    def tensors(self) -> Sequence[WatchedTensor]:
+        """All tensors, in the order in which they first came by."""
+        return self._catalog.tensors
+
+    @property
+    def sources(self) -> Sequence[SourceFile]:
+        """The files of code that were kept."""
+        return self._catalog.sources
+
+    def stack(self, number: int) -> Sequence[Frame]:
+        """Return a stack, outermost call first; empty where it was not kept."""
+        return self._catalog.stacks[number] if 0 <= number < len(self._catalog.stacks) else ()
+
+    @property
+    def observation_count(self) -> int:
+        """How many observations there are."""
+        return int(self._layout.ends[-1]) if len(self._layout.ends) else 0
+
+    @property
+    def point_ends(self) -> NDArray[np.int64]:
+        """Of each recorded step, in order, how many observations there are to its end: pieces that are read at once."""
+        return self._layout.ends
+
+    def observations(self, begin: int, end: int) -> Observations:
+        """Return a stretch of them, in order: by step, and within a step as they were made.
+
+        What turns out to be damaged when it is read has no figures.
+        """
+        begin, end = max(begin, 0), min(end, self.observation_count)
+        layout = self._layout
+        tensors, steps, wall_times, figures = [], [], [], []
+        first = int(np.searchsorted(layout.ends, begin, "right"))
+        last = int(np.searchsorted(layout.ends, end, "left"))
+        for place in range(first, min(last + 1, len(layout.ends)) if begin < end else first):
+            check_cancelled()
+            found, measured = self._read(place)
+            start = int(layout.ends[place]) - len(found)
+            piece = slice(max(begin - start, 0), max(end - start, 0))
+            tensors.append(found[piece])
+            figures.append(measured[piece])
+            steps.append(np.full(len(tensors[-1]), layout.steps[place]))
+            wall_times.append(np.full(len(tensors[-1]), layout.wall_times[place]))
+        if not tensors:
+            return Observations.none()
+        return Observations(
+            np.concatenate(tensors), np.concatenate(steps), np.concatenate(wall_times), np.concatenate(figures)
+        )
+
+    def value(self, number: int) -> NDArray[np.generic] | None:
+        """Return the value of an observation itself; None where it was not kept.
+
+        Raises:
+            PayloadError: it is damaged.
+        """
+        found = self.observations(number, number + 1)
+        if len(found) != 1 or not 0 <= found.tensors[0] < len(self.tensors):
+            return None
+        tensor = self.tensors[found.tensors[0]]
+        series = self.run.series.get(value_tag(tensor.phase, tensor.name))
+        if series is None:
+            return None
+        # Steps need not be in order where several processes wrote at once.
+        places = np.flatnonzero(series.steps == found.steps[0])
+        if not len(places):
+            return None
+        nearest = places[np.argmin(np.abs(series.wall_times[places] - found.wall_times[0]))]
+        payload = series.read(int(nearest))
+        return cast("NDArray[np.generic]", payload.array)
+
+    @cached_property
+    def alerts(self) -> Sequence[Alert]:
+        """What the rules of the recorder found while it recorded, in order."""
+        series = self.run.series.get(ALERTS_TAG)
+        if series is None:
+            return ()
+        alerts: list[Alert] = []
+        points = zip(self._points[ALERTS_TAG].items, series.steps, series.wall_times, strict=True)
+        for message, step, wall_time in points:
+            if message is not None:
+                alerts.extend(self._alerts_of(message, int(step), float(wall_time)))
+            if len(alerts) >= MOST_ALERTS:
+                break
+        return tuple(alerts[:MOST_ALERTS])
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What is missing or damaged, or could not be seen, a sentence each."""
+        found = [*self._catalog.notes]
+        for tag, points in self._points.items():
+            what = tag.rpartition("/")[2]
+            for reason, count in points.failures.items():
+                found.append(f"{count} of {len(points.items)} records of {what} cannot be read: {reason}")
+        if self._catalog.lost:
+            found.append(
+                f"{self._catalog.lost} tensors have figures, but the record that says what they are is missing"
+            )
+        if self._catalog.recordings > 1:
+            found.append(
+                f"the run has {self._catalog.recordings} recordings: it was resumed, or several ranks wrote it"
+            )
+        if len(self._catalog.tensors) >= MOST_TENSORS:
+            found.append(f"only the first {MOST_TENSORS} tensors are taken")
+        return tuple(found)
+
+    @cached_property
+    def _catalog(self) -> _Catalog:
+        messages = self._points[CATALOG_TAG].items if CATALOG_TAG in self._points else ()
+        headers = [h for tag in _OBSERVED_TAGS if tag in self._points for h in self._points[tag].items if h is not None]
+        return _joined([message for message in messages if message is not None], headers)
+
+    @cached_property
+    def _layout(self) -> "_Layout":
+        return _layout_of(self.run, self._points)
+
+    def _read(self, place: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return numbers and figures of one point, as many as its header said."""
+        layout = self._layout
+        tag, index = _OBSERVED_TAGS[layout.tags[place]], int(layout.indexes[place])
+        header: _Header = self._points[tag].items[index]
+        try:
+            columns: HealthColumns = self.run.series[tag].read(index)
+            numbers, figures = columns.decode()
+            if (columns.recording, columns.tensors, len(numbers)) != header:
+                raise PayloadError("the file changed")
+        except PayloadError:
+            return np.zeros(header.observations, np.int32), np.full((header.observations, len(FIGURES)), np.nan)
+        table = self._numbers[header.recording]
+        # Beyond the table are those beyond `MOST_TENSORS`.
+        known = numbers < len(table)
+        return table[np.where(known, numbers, 0)], np.where(known[:, np.newaxis], figures, np.nan)
+
+    @cached_property
+    def _numbers(self) -> Mapping[int, NDArray[np.int32]]:
+        """Of each recording: the numbers here of its tensors by their own."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for (recording, own), number in self._catalog.numbers.items():
+            found.setdefault(recording, []).append((own, number))
+        tables = {}
+        for recording, pairs in found.items():
+            table = np.zeros(1 + max(own for own, _ in pairs), np.int32)
+            for own, number in pairs:
+                table[own] = number
+            tables[recording] = table
+        return tables
+
+    def _alerts_of(self, message: DebugAlerts, step: int, wall_time: float) -> Iterator[Alert]:
+        for alert in message.alerts:
+            number = self._catalog.numbers.get((message.recording, alert.tensor)) if alert.HasField("tensor") else None
+            observation = None if number is None else self._observation(number, step)
+            figures = dict(alert.figures)
+            yield Alert(alert.rule, step, number, alert.message, observation, wall_time, figures)
+
+    def _observation(self, tensor: int, step: int) -> int | None:
+        layout = self._layout
+        for place in range(*np.searchsorted(layout.steps, [step, step + 1])):
+            rows = np.flatnonzero(self._read(place)[0] == tensor)
+            if len(rows):
+                header_count = int(layout.ends[place]) - (int(layout.ends[place - 1]) if place else 0)
+                return int(layout.ends[place]) - header_count + int(rows[0])
+        return None
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the observations are: a row per point, in the order of steps and times."""
+
+    steps: NDArray[np.int64]
+    wall_times: NDArray[np.float64]
+    tags: NDArray[np.int64]
+    """Which of `_OBSERVED_TAGS`."""
+    indexes: NDArray[np.int64]
+    """The point's place in its series."""
+    ends: NDArray[np.int64]
+    """How many observations there are to the end of the point."""
+
+
+def has_recording(run: Run) -> bool:
+    """Return whether `stepscope.debug` wrote into the run."""
+    return CATALOG_PLUGIN in run.kinds or any(tag in run.series for tag in _OBSERVED_TAGS)
+
+
+def read_recording(run: Run, previous: RecordedData | None = None) -> RecordedData:
+    """Return what was recorded into a run; lists what is there, and reads figures later.
+
+    Args:
+        run: of any snapshot.
+        previous: what was read of the same run before, of which is kept what still holds: a run that grows by a step
+            costs a step.
+    """
+    points: dict[str, _Points] = {}
+    for tag, keep in _KEPT.items():
+        series = run.series.get(tag)
+        if series is not None:
+            points[tag] = _read_points(series, keep, previous._points.get(tag) if previous else None)
+    return RecordedData(run, points)
+
+
+def _read_points(series: Series, keep: Callable[[Any], Any], before: _Points | None) -> _Points:
+    if before is None or before.epoch != series.epoch or len(before.items) > len(series):
+        before = _Points(series.epoch, (), Counter())
+    items: list[Any] = []
+    failures = Counter(before.failures)
+    for index in range(len(before.items), len(series)):
+        check_cancelled()
+        try:
+            items.append(keep(series.read(index)))
+        except (PayloadError, _UnexpectedError) as error:
+            failures[str(error)] += 1
+            items.append(None)
+    return replace(before, items=(*before.items, *items), failures=failures)
+
+
+class _UnexpectedError(Exception):
+    """A value under one of the recorder's tags is of another kind."""
+
+
+def _only(kind: type[_Item], keep: Callable[[_Item], Any]) -> Callable[[Any], Any]:
+    def kept(payload: Any) -> Any:
+        if not isinstance(payload, kind):
+            raise _UnexpectedError(f"expected {kind.__name__}, got {type(payload).__name__}")
+        return keep(payload)
+
+    return kept
+
+
+def _header(columns: HealthColumns) -> _Header:
+    return _Header(columns.recording, columns.tensors, columns.count)
+
+
+_KEPT: Final[Mapping[str, Callable[[Any], Any]]] = {
+    CATALOG_TAG: _only(DebugCatalog, lambda catalog: catalog),
+    **dict.fromkeys(_OBSERVED_TAGS, _only(HealthColumns, _header)),
+    ALERTS_TAG: _only(DebugAlerts, lambda alerts: alerts),
+}
+"""The recorder's tags, and what is kept of each of their points."""
+
+
+def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Catalog:
+    """Put catalogs together; tensors of the same name and phase are one through all recordings."""
+    places: dict[tuple[str, str], int] = {}
+    numbers: dict[_Key, int] = {}
+    found: list[tuple[int, DebugTensor]] = []
+    frames: dict[_Key, Frame] = {}
+    stack_numbers: dict[_Key, int] = {}
+    stacks: list[tuple[Frame, ...]] = []
+    sources: dict[tuple[str, str], SourceFile] = {}
+    notes: dict[str, None] = {}
+    for catalog in catalogs:
+        recording = catalog.recording
+        for frame in catalog.frames:
+            frames[recording, frame.number] = Frame(frame.path, frame.line, frame.function, frame.code)
+        for stack in catalog.stacks:
+            stack_numbers[recording, stack.number] = len(stacks)
+            stacks.append(tuple(frames[recording, n] for n in stack.frames if (recording, n) in frames))
+        for tensor in catalog.tensors:
+            if len(places) < MOST_TENSORS:
+                place = places.setdefault((tensor.name, tensor.phase), len(places))
+                numbers[recording, tensor.number] = place
+                if place == len(found):
+                    found.append((recording, tensor))
+        for source in catalog.sources:
+            file = SourceFile(source.path, tuple(source.text.splitlines()), source.host)
+            sources.setdefault((source.host, source.path), file)
+        notes.update(dict.fromkeys(catalog.notes))
+    tensors = [_watched(recording, tensor, numbers, stack_numbers) for recording, tensor in found]
+    lost = 0
+    for header in {header.recording: header for header in sorted(headers)}.values():
+        for own in range(min(header.tensors, MOST_TENSORS)):
+            if (header.recording, own) not in numbers:
+                lost += 1
+                numbers[header.recording, own] = len(tensors)
+                tensors.append(WatchedTensor(f"tensor {own} of recording {header.recording:016x}", "forward"))
+    named = [catalog.source for catalog in catalogs if catalog.source]
+    recordings = len({catalog.recording for catalog in catalogs})
+    return _Catalog(
+        named[0] if named else "stepscope.debug",
+        tuple(tensors),
+        numbers,
+        tuple(stacks),
+        tuple(sources.values()),
+        tuple(notes),
+        recordings,
+        lost,
+    )
+
+
+def _watched(
+    recording: int, tensor: DebugTensor, numbers: Mapping[_Key, int], stacks: Mapping[_Key, int]
+) -> WatchedTensor:
+    phase = tensor.phase if tensor.phase in _PHASES else "forward"
+    inputs = (numbers.get((recording, number)) for number in tensor.inputs)
+    return WatchedTensor(
+        name=tensor.name,
+        phase=cast("Phase", phase),
+        module=tensor.module,
+        op_type=tensor.op_type,
+        slot=tensor.slot,
+        dtype=tensor.dtype,
+        shape=tuple(tensor.shape) if tensor.has_shape else None,
+        stack=stacks.get((recording, tensor.stack)) if tensor.HasField("stack") else None,
+        inputs=tuple(number for number in inputs if number is not None),
+    )
+
+
+def _layout_of(run: Run, points: Mapping[str, _Points]) -> _Layout:
+    rows: list[tuple[int, float, int, int, int]] = []
+    for number, tag in enumerate(_OBSERVED_TAGS):
+        if tag not in points:
+            continue
+        series = run.series[tag]
+        for index, header in enumerate(points[tag].items):
+            if header is not None and header.observations:
+                rows.append(
+                    (int(series.steps[index]), float(series.wall_times[index]), number, index, header.observations)
+                )
+    rows.sort()
+    columns = list(zip(*rows, strict=True)) or [()] * 5
+    return _Layout(
+        steps=np.array(columns[0], np.int64),
+        wall_times=np.array(columns[1], np.float64),
+        tags=np.array(columns[2], np.int64),
+        indexes=np.array(columns[3], np.int64),
+        ends=np.cumsum(np.array(columns[4], np.int64)),
+    )

@@ -1,0 +1,344 @@
+"""A dump of TensorFlow's debugger as `DebugData`: places where values come by, and observations by wall time."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.debugger.code_files import own_frame
+from stepscope.summary.debugger.dump_contents import DumpContents
+from stepscope.summary.debugger.events import EagerPlace, GraphPlace
+from stepscope.summary.debugger.figures import debug_tensor, dtype_name, figures_of_debug_tensor, figures_of_values
+from stepscope.summary.debugger.graphs import operation_and_slot
+from stepscope.summary.debugger.model import FIGURES, Alert, Frame, Observations, SourceFile, WatchedTensor
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.tensor_proto import real_or_complex_numbers, strings
+from stepscope.summary.names import readable_name
+from stepscope.summary.proto import debug_event_pb2 as tfdbg
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+
+_LARGEST_SOURCES: Final = 64 << 20
+"""Characters of code that `TfdbgData.sources` holds; further files are without lines."""
+_READ_AT_ONCE: Final = 1_000
+
+
+class _Order(NamedTuple):
+    """All observations in order, as parallel columns."""
+
+    rows: NDArray[np.int64]
+    """First the outputs of executions are counted, then traces."""
+    wall_times: NDArray[np.float64]
+    tensors: NDArray[np.int32]
+    steps: NDArray[np.int64]
+    bad: NDArray[np.bool_]
+
+
+class TfdbgData:
+    """A dump in the form of `stepscope.summary.debugger.model.DebugData`.
+
+    A tensor is a place: an output of an operation that a line of code calls, or of an operation of a graph. The order
+    is that of wall times; where they are equal, executions go before traces.
+    """
+
+    def __init__(self, dump: DumpContents) -> None:
+        self._dump: Final = dump
+
+    @property
+    def dump(self) -> DumpContents:
+        """The dump itself."""
+        return self._dump
+
+    @cached_property
+    def source(self) -> str:
+        """What wrote it."""
+        metadata = self._dump.metadata
+        version = f" {readable_name(metadata.tensorflow_version)}" if metadata is not None else ""
+        return f"TensorFlow{version} debugger{self._mode}"
+
+    @cached_property
+    def _mode(self) -> str:
+        dump = self._dump
+        try:
+            traces = [trace for _, trace in dump.traces(0, min(1, dump.trace_count))]
+            first = [*traces, *(each for _, each in dump.executions(0, min(1, dump.execution_count)))]
+        except PayloadError:
+            return ""
+        mode = next((each.tensor_debug_mode for each in first if each is not None), 0)
+        known = tfdbg.TensorDebugMode.DESCRIPTOR.values_by_number.get(mode)
+        return f", {known.name}" if known is not None and mode else ""
+
+    @property
+    def observation_count(self) -> int:
+        """How many values came by."""
+        return len(self._order.rows)
+
+    @property
+    def alerts(self) -> Sequence[Alert]:
+        """Nothing: TensorFlow writes none."""
+        return ()
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What is missing or damaged, a sentence each."""
+        return self._dump.problems
+
+    @cached_property
+    def _name_of_place(self) -> NDArray[np.int32]:
+        """Of each place a number, which places of one tensor share: calls of one line of the program are one, wherever
+        the line was called from.
+        """
+        dump = self._dump
+        numbers: dict[Any, int] = {}
+        found = np.empty(len(dump.places), np.int32)
+        for number in range(len(found)):
+            place = dump.places[number]
+            key: Any = place
+            if isinstance(place, EagerPlace):
+                frame = own_frame(dump.code.stack(place.stack))
+                where = place.stack if frame is None else (*frame[:2], frame[2].line)
+                key = place.op_type, where, place.slot
+            found[number] = numbers.setdefault(key, len(numbers))
+        return found
+
+    @cached_property
+    def _order(self) -> _Order:
+        dump = self._dump
+        executions = dump.execution_columns
+        ends = executions.output_ends
+        outputs = np.repeat(executions.wall_times, np.diff(ends, prepend=0))
+        wall_times = np.concatenate([outputs, *(columns.wall_times for columns in dump.trace_columns)])
+        places = np.concatenate([executions.places, *(columns.places for columns in dump.trace_columns)])
+        bad = np.concatenate([executions.bad, *(columns.bad for columns in dump.trace_columns)])
+        rows = np.argsort(wall_times, kind="stable")
+        named = self._name_of_place[places[rows]]
+        _, first_rows, inverse = np.unique(named, return_index=True, return_inverse=True)
+        ranks = np.empty(len(first_rows), np.int32)
+        ranks[np.argsort(first_rows, kind="stable")] = np.arange(len(first_rows))
+        tensors = ranks[inverse]
+        return _Order(rows, wall_times[rows], tensors, _times_before(tensors), bad[rows])
+
+    @cached_property
+    def tensors(self) -> Sequence[WatchedTensor]:
+        """All places, in the order in which values first came by."""
+        dump = self._dump
+        order = self._order
+        all_places = np.concatenate([dump.execution_columns.places, *(each.places for each in dump.trace_columns)])
+        _, first_rows = np.unique(order.tensors, return_index=True)
+        places = all_places[order.rows[first_rows]].tolist()
+        numbers = {dump.places[place]: number for number, place in enumerate(places)}
+        names = _Names(dump)
+        return [self._tensor(place, numbers, names) for place in places]
+
+    def _tensor(self, place: int, numbers: dict[Any, int], names: "_Names") -> WatchedTensor:
+        dump = self._dump
+        where = dump.places[place]
+        dtype, shape = dump.places.first[place]
+        if isinstance(where, EagerPlace):
+            return WatchedTensor(
+                names.eager(where),
+                "eager",
+                op_type=readable_name(where.op_type),
+                slot=where.slot,
+                dtype=dtype,
+                shape=shape,
+                stack=where.stack,
+            )
+        operation = dump.graphs.operation(where.graph_id, where.operation)
+        inputs = () if operation is None else tuple(map(operation_and_slot, operation.inputs))
+        taken = (numbers.get(GraphPlace(where.graph_id, name, slot)) for name, slot in inputs)
+        return WatchedTensor(
+            names.of_graph(where),
+            "graph",
+            module=names.graph(where.graph_id),
+            op_type="" if operation is None else readable_name(operation.op_type),
+            slot=where.slot,
+            dtype=dtype,
+            shape=shape,
+            stack=self._stack_of_operation(where),
+            inputs=tuple(number for number in taken if number is not None),
+            graph_id=where.graph_id,
+        )
+
+    def _stack_of_operation(self, place: GraphPlace) -> int | None:
+        operation = self._dump.graphs.operation(place.graph_id, place.operation)
+        return None if operation is None else operation.stack
+
+    def observations(self, begin: int, end: int) -> Observations:
+        """Return a stretch of them, in order.
+
+        Raises:
+            OSError: the files cannot be read.
+        """
+        order = self._order
+        begin, end, _ = slice(begin, end).indices(len(order.rows))
+        stretch = slice(begin, max(begin, end))
+        figures = np.full((len(order.rows[stretch]), len(FIGURES)), np.nan)
+        try:
+            for at, mode, tensor in self._tensors_of(order.rows[stretch]):
+                figures[at] = _figures(mode, tensor)
+        except PayloadError as error:
+            raise OSError(str(error)) from error
+        return Observations(
+            order.tensors[stretch], order.steps[stretch], order.wall_times[stretch], figures, order.bad[stretch]
+        )
+
+    def value(self, number: int) -> NDArray[np.generic] | None:
+        """Return the value of an observation itself; None where it was not kept.
+
+        Raises:
+            PayloadError: it is damaged.
+        """
+        rows = self._order.rows[number : number + 1] if number >= 0 else self._order.rows[:0]
+        if not len(rows):
+            raise PayloadError(f"there is no observation {number}; there are {self.observation_count:,}")
+        for _, mode, tensor in self._tensors_of(rows):
+            if mode != tfdbg.FULL_TENSOR or tensor is None or tensor.dtype == types_pb2.DT_INVALID:
+                return None
+            if tensor.dtype == types_pb2.DT_STRING:
+                texts = [text.decode("utf-8", "replace") for text in strings(tensor).reshape(-1).tolist()]
+                return np.array(texts, np.str_).reshape(strings(tensor).shape)
+            return real_or_complex_numbers(tensor)
+        raise PayloadError(f"the record of observation {number} has changed since it was read first")
+
+    def _tensors_of(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, int, TensorProto | None]]:
+        """Yield the place among ``rows``, the mode and the tensor of each whose record is as it was."""
+        outputs = len(self._dump.execution_columns.places)
+        eager = np.flatnonzero(rows < outputs)
+        ends = self._dump.execution_columns.output_ends
+        for part, numbers in _parts(eager, rows[eager]):
+            executions = np.searchsorted(ends, numbers, side="right")
+            distinct, inverse = np.unique(executions, return_inverse=True)
+            found = list(self._dump.executions_at(distinct))
+            for at, number, execution, which in zip(part, numbers, executions, inverse, strict=True):
+                event = found[int(which)]
+                if event is not None:
+                    slot = int(number) - (int(ends[execution - 1]) if execution else 0)
+                    tensor = event.tensor_protos[slot] if slot < len(event.tensor_protos) else None
+                    yield int(at), event.tensor_debug_mode, tensor
+        traces = np.flatnonzero(rows >= outputs)
+        for part, numbers in _parts(traces, rows[traces] - outputs):
+            for at, trace in zip(part.tolist(), self._dump.traces_at(numbers), strict=True):
+                if trace is not None:
+                    yield at, trace.tensor_debug_mode, trace.tensor_proto
+
+    def stack(self, number: int) -> Sequence[Frame]:
+        """Return a stack, outermost call first; empty where it was not kept."""
+        code = self._dump.code
+        if not 0 <= number < len(code.stacks):
+            return ()
+        return [
+            Frame(
+                readable_name(path),
+                frame.line,
+                readable_name(frame.function),
+                frame.code or self._line(frame.file, frame.line),
+                readable_name(host),
+            )
+            for host, path, frame in code.stack(number)
+        ]
+
+    def _line(self, file: int, line: int) -> str:
+        try:
+            lines = self._dump.code.lines(file)
+        except PayloadError:
+            return ""
+        return lines[line - 1] if 1 <= line <= len(lines) else ""
+
+    @cached_property
+    def sources(self) -> Sequence[SourceFile]:
+        """The files of code that were kept."""
+        found: list[SourceFile] = []
+        held = 0
+        for number, (host, path) in enumerate(list(self._dump.code.files)):
+            check_cancelled()
+            lines: tuple[str, ...] = ()
+            if held < _LARGEST_SOURCES:
+                try:
+                    lines = self._dump.code.lines(number)
+                except PayloadError:
+                    lines = ()
+            held += sum(map(len, lines))
+            found.append(SourceFile(readable_name(path), lines, readable_name(host)))
+        return found
+
+
+class _Names:
+    """What tensors are called: no two the same."""
+
+    def __init__(self, dump: DumpContents) -> None:
+        self._dump: Final = dump
+        self._graphs: dict[str, str] = {}
+        self._tensors: Final[Counter[str]] = Counter()
+        self._named_graphs: Final[Counter[str]] = Counter()
+
+    def eager(self, place: EagerPlace) -> str:
+        """Return a name such as ``MatMul at train.py:12``."""
+        frame = own_frame(self._dump.code.stack(place.stack))
+        where = "" if frame is None else f" at {PurePosixPath(frame[1].replace(chr(92), '/')).name}:{frame[2].line}"
+        return self._unique(f"{place.op_type}{where}{f' :{place.slot}' if place.slot else ''}")
+
+    def of_graph(self, place: GraphPlace) -> str:
+        """Return a name such as ``train/dense/MatMul:0``."""
+        return self._unique(f"{self.graph(place.graph_id)}/{place.operation}:{place.slot}")
+
+    def graph(self, graph_id: str) -> str:
+        """Return what a graph is called: its name, and a number where another has it."""
+        known = self._graphs.get(graph_id)
+        if known is None:
+            graph = self._dump.graphs.find(graph_id)
+            name = readable_name((graph.name if graph is not None else None) or "graph")
+            known = self._graphs[graph_id] = _numbered(name, self._named_graphs)
+        return known
+
+    def _unique(self, name: str) -> str:
+        return _numbered(readable_name(name), self._tensors)
+
+
+def _numbered(name: str, taken: Counter[str]) -> str:
+    """Return a name that was not taken yet, and take it."""
+    found = name
+    while taken[found]:
+        taken[name] += 1
+        found = f"{name} ({taken[name]})"
+    taken[found] += 1
+    return found
+
+
+def _parts(places: NDArray[np.intp], numbers: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
+    """Yield places and numbers, some at a time, in the order of numbers."""
+    order = np.argsort(numbers, kind="stable")
+    for begin in range(0, len(order), _READ_AT_ONCE):
+        part = order[begin : begin + _READ_AT_ONCE]
+        yield places[part], numbers[part]
+
+
+def _times_before(tensors: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return of each observation how often its tensor had come by before."""
+    order = np.argsort(tensors, kind="stable")
+    ordered = tensors[order]
+    begins = np.flatnonzero(np.diff(ordered, prepend=-1))
+    counts = np.diff(begins, append=len(ordered))
+    found = np.empty(len(tensors), np.int64)
+    found[order] = np.arange(len(ordered)) - np.repeat(begins, counts)
+    return found
+
+
+def _figures(mode: int, tensor: TensorProto | None) -> NDArray[np.float64]:
+    if tensor is None or mode == tfdbg.NO_TENSOR:
+        return np.full(len(FIGURES), np.nan)
+    if mode != tfdbg.FULL_TENSOR:
+        return figures_of_debug_tensor(mode, debug_tensor(tensor))
+    try:
+        return figures_of_values(real_or_complex_numbers(tensor), dtype_name(tensor.dtype))
+    except PayloadError:
+        found = np.full(len(FIGURES), np.nan)
+        sizes = [dim.size for dim in tensor.tensor_shape.dim]
+        if tensor.dtype == types_pb2.DT_STRING and not tensor.tensor_shape.unknown_rank and min(sizes, default=0) >= 0:
+            found[0] = float(np.prod(np.array(sizes, np.float64)))
+        return found

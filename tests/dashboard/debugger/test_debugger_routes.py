@@ -1,0 +1,245 @@
+"""What the Debugger's routes answer over a recording in a log directory."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from stepscope.dashboard.server.binary import unpack
+from stepscope.summary import SummaryWriter
+from stepscope.summary.proto import debug_event_pb2 as tfdbg
+from tests.dashboard.debugger.recorded import going_bad, many, write
+from tests.dashboard.routes import client_with_companions
+from tests.summary.debugger.dumps import MODES, write_dump
+
+BAD = "bad|recording"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    logs = tmp_path_factory.mktemp("logs")
+    write(logs / "bad", going_bad())
+    write(logs / "good", going_bad(bad_from=100))
+    write(logs / "many", many(30, 40))
+    with SummaryWriter(str(logs / "scalars")) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    return client_with_companions(logs)
+
+
+def ask(client: TestClient, route: str, **parameters: Any) -> Any:
+    answer = client.get(f"/api/debugger/{route}", params=parameters)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def packed(client: TestClient, route: str, **parameters: Any) -> tuple[dict[str, Any], Any]:
+    answer = client.get(f"/api/debugger/{route}", params=parameters)
+    assert answer.status_code == 200, answer.text
+    return unpack(answer.content)
+
+
+def test_runs_with_a_recording_are_listed(client: TestClient) -> None:
+    found = ask(client, "recordings")["recordings"]
+    assert [(each["id"], each["run"], each["kind"]) for each in found] == [
+        (f"{run}|recording", run, "recording") for run in ("bad", "good", "many")
+    ]
+
+
+def test_a_recording_in_short(client: TestClient) -> None:
+    found = ask(client, "overview", id=BAD)
+    assert {
+        name: found[name] for name in ("problem", "source", "tensors", "observations", "bad", "steps", "files")
+    } == {
+        "problem": "",
+        "source": "stepscope.debug, a test",
+        "tensors": 5,
+        "observations": 60,
+        "bad": 12,
+        "steps": 12,
+        "files": 1,
+    }
+    assert (found["first_step"], found["last_step"]) == (0, 110)
+    assert found["phases"] == ["forward", "backward", "parameter"]
+    assert found["operations"][0] == {"name": "aten.linear", "tensors": 2}
+    assert found["modules"] == ["net", "net.head", "net.layer"]
+    assert found["figure"] == "l2"
+    assert "underflow" not in found["figures"]
+
+
+def test_one_that_is_gone_says_so(client: TestClient) -> None:
+    assert "no recording 'gone'" in ask(client, "overview", id="gone")["problem"]
+    answer = client.get("/api/debugger/alerts", params={"id": "gone"})
+    assert (answer.status_code, "no recording 'gone'" in answer.json()["detail"]) == (404, True)
+
+
+def test_the_verdict_names_step_operation_and_line(client: TestClient) -> None:
+    found = ask(client, "alerts", id=BAD)
+    verdict = found["verdict"]
+    assert verdict["sentence"].startswith("Step 80: log (float32) is the first with 8 NaN of 32 elements")
+    assert (verdict["good"], verdict["observation"], verdict["step"]) == (False, 41, 80)
+    assert verdict["tensor"]["op"] == "aten.log"
+    assert (verdict["line"]["path"], verdict["line"]["line"]) == ("model.py", 5)
+    assert verdict["line"]["code"] == "x = torch.log(x)"
+    bad = [alert for alert in found["alerts"] if alert["rule"] == "not_finite"]
+    assert [(alert["tensor"]["name"], alert["step"], alert["observation"]) for alert in bad[:3]] == [
+        ("log", 80, 41),
+        ("head", 80, 42),
+        ("layer.weight", 80, 43),
+    ]
+    assert {"rule": "not_finite", "title": "Not finite", "alerts": 3} in found["rules"]
+
+
+def test_a_recording_without_trouble_says_so(client: TestClient) -> None:
+    verdict = ask(client, "alerts", id="good|recording")["verdict"]
+    assert verdict["good"]
+    assert verdict["sentence"].startswith("All is finite: none of the 60 values")
+
+
+def test_the_map_has_a_line_for_each_tensor(client: TestClient) -> None:
+    header, arrays = packed(client, "map", id=BAD, first=60, last=90)
+    assert [(row["name"], row["phase"]) for row in header["names"]][:2] == [("layer", "forward"), ("log", "forward")]
+    assert (header["lines"], header["columns"], header["total"], header["all_steps"]) == (5, 4, 5, 12)
+    assert arrays[header["steps"]].tolist() == [60, 70, 80, 90, 100]
+    worst = arrays[header["worst"]].reshape(5, 4)
+    np.testing.assert_allclose(worst[1], [128, 256, 512, 1024])
+    assert arrays[header["bad"]].reshape(5, 4).tolist() == [[0] * 4, *[[0, 0, 3, 3]] * 3, [0] * 4]
+    assert header["first_bad"] == {"row": 1, "tensor": 1, "observation": 41, "step": 80}
+    assert (header["least"], header["high"]) == (1, 5 * 2.0**11)
+
+
+def test_the_map_is_searched_sorted_and_made_small(client: TestClient) -> None:
+    header, _ = packed(client, "map", id=BAD, q="weight", phase="backward")
+    assert [row["number"] for row in header["names"]] == [3]
+    header, _ = packed(client, "map", id=BAD, order="name")
+    assert [row["name"] for row in header["names"]] == ["head", "layer", "layer.weight", "layer.weight", "log"]
+    header, _ = packed(client, "map", id=BAD, order="module")
+    assert [row["number"] for row in header["names"]] == [0, 3, 4, 1, 2]
+    header, _ = packed(client, "map", id=BAD, order="worst")
+    assert [row["number"] for row in header["names"]] == [1, 2, 3, 4, 0]
+    header, arrays = packed(client, "map", id="many|recording", lines=3, columns=2, row_begin=6)
+    assert (header["lines"], header["columns"], header["begin"], header["end"]) == (3, 2, 6, 30)
+    assert arrays[header["rows"]].tolist() == [6, 14, 22]
+    assert [row["name"] for row in header["names"]] == ["layer.6", "layer.14", "layer.22"]
+    assert arrays[header["edges"]].tolist() == [0, 20, 40]
+    header, _ = packed(client, "map", id="many|recording", begin=3, end=5)
+    assert (header["step_begin"], header["step_end"], header["columns"]) == (3, 5, 2)
+    np.testing.assert_allclose(arrays[header["worst"]], [14.9, 16.9, 22.9, 24.9, 30.9, 32.9], rtol=1e-6)
+    header, _ = packed(client, "map", id=BAD, q="nothing has this")
+    assert (header["total"], header["lines"], header["first_bad"]) == (0, 0, None)
+
+
+def test_a_row_has_a_curve(client: TestClient) -> None:
+    header, arrays = packed(client, "curve", id=BAD, tensor=1)
+    assert arrays[header["steps"]].tolist() == list(range(0, 120, 10))
+    np.testing.assert_allclose(arrays[header["mean"]], 2.0 ** np.arange(1, 13))
+    assert arrays[header["bad"]].tolist() == [0] * 8 + [3] * 4
+    assert (header["exact"], header["first_bad"], header["latest"], header["not_finite"]) == (True, 41, 56, 4)
+
+
+def test_executions_come_in_pages(client: TestClient) -> None:
+    found = ask(client, "observations", id=BAD, bad=True, offset=2, limit=2)
+    assert found["total"] == 12
+    assert [(row["number"], row["name"], row["phase"], row["health"]) for row in found["rows"]] == [
+        (43, "layer.weight", "backward", "nan"),
+        (46, "log", "forward", "nan"),
+    ]
+    found = ask(client, "observations", id=BAD, module="net.layer", op="aten.linear", limit=1)
+    assert (found["total"], found["rows"][0]["shape"], found["rows"][0]["l2"]) == (12, "[4, 8]", 1)
+    assert ask(client, "place", id=BAD, bad=True, number=46) == {"place": 3, "total": 12}
+
+
+def test_an_observation_leads_to_what_it_was_given_and_its_line(client: TestClient) -> None:
+    found = ask(client, "observation", id=BAD, number=42)
+    assert (found["tensor"]["name"], found["step"], found["health"], found["bad_input"]) == ("head", 80, "nan", 41)
+    assert [(each["tensor"]["name"], each["observation"], each["health"]) for each in found["inputs"]] == [
+        ("log", 41, "nan")
+    ]
+    first = ask(client, "observation", id=BAD, number=found["bad_input"])
+    assert (first["bad_input"], first["inputs"][0]["health"]) == (None, "good")
+    assert first["verdict"] == "It made them itself: all that it was given is finite."
+    assert [(each["tensor"]["number"], each["observation"]) for each in first["consumers"]] == [(2, 42), (3, 43)]
+    assert (first["previous"], first["following"]) == (36, 46)
+    assert first["excerpt"]["lines"][first["excerpt"]["line"] - first["excerpt"]["first"]] == "    x = torch.log(x)"
+    assert [(line["path"].rpartition("/")[2], line["line"], line["library"]) for line in first["stack"]] == [
+        ("train.py", 9, False),
+        ("model.py", 5, False),
+        ("functional.py", 33, True),
+    ]
+    assert not first["has_value"]
+
+
+def test_lines_of_code_are_marked(client: TestClient) -> None:
+    assert ask(client, "sources", id=BAD)["files"] == [
+        {"index": 0, "path": "model.py", "host": "", "lines": 6, "marked": 3, "bad": 4}
+    ]
+    found = ask(client, "source", id=BAD, index=0)
+    assert found["lines"][4] == "    x = torch.log(x)"
+    assert found["marks"][1] == {
+        "line": 5,
+        "tensors": 1,
+        "observed": 12,
+        "bad": 4,
+        "first_bad": 41,
+        "first_tensor": 1,
+        "names": ["log"],
+    }
+
+
+def test_two_recordings_are_compared(client: TestClient) -> None:
+    found = ask(client, "compare", id=BAD, other="good|recording")
+    assert found["sentence"] == "Step 80: log is the first that differs: NaN 8 against 0, by 100.00%."
+    assert [row["tensor"]["name"] for row in found["differences"]] == ["log", "head", "layer.weight"]
+    assert ask(client, "compare", id=BAD, other=BAD)["sentence"].startswith("No difference above 0.001 in 60 pairs")
+    assert ask(client, "compare", id=BAD, other="many|recording")["sentence"].startswith("Nothing can be compared")
+
+
+@pytest.mark.parametrize(
+    ("route", "parameters", "status", "words"),
+    [
+        ("map", {"figure": "beauty"}, 422, "no figure 'beauty'"),
+        ("map", {"q": "("}, 422, "not a regular expression"),
+        ("map", {"lines": 100_000}, 422, "Parameter 'lines'"),
+        ("curve", {"tensor": 99}, 404, "5 tensors"),
+        ("observations", {"q": "("}, 422, "not a regular expression"),
+        ("observations", {"limit": 10_000_000}, 422, "Parameter 'limit'"),
+        ("place", {"number": 999}, 404, "60 observations"),
+        ("observation", {"number": 60}, 404, "no number 60"),
+        ("value", {"number": 1}, 404, "was not kept"),
+        ("value", {"number": 1, "at": "x"}, 422, "Parameter 'at'"),
+        ("value.npy", {"number": 1}, 404, "was not kept"),
+        ("source", {"index": 7}, 404, "1 files"),
+        ("compare", {"other": "gone"}, 404, "no recording 'gone'"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(
+    client: TestClient, route: str, parameters: dict[str, Any], status: int, words: str
+) -> None:
+    answer = client.get(f"/api/debugger/{route}", params={"id": BAD, **parameters})
+    assert answer.status_code == status
+    assert words in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_dumps_of_tensorflow_are_shown_in_the_same_form(tmp_path: Path, mode: tfdbg.TensorDebugMode) -> None:
+    write_dump(tmp_path / "dump", mode)
+    client = client_with_companions(tmp_path)
+    (listed,) = ask(client, "recordings")["recordings"]
+    assert (listed["id"], listed["kind"], listed["label"]) == ("dump|tfdbg", "tfdbg", "dump (TensorFlow)")
+    overview = ask(client, "overview", id="dump|tfdbg")
+    rows = ask(client, "observations", id="dump|tfdbg")["rows"]
+    assert (overview["observations"], overview["problem"]) == (len(rows), "")
+    tells = mode in (tfdbg.CURT_HEALTH, tfdbg.CONCISE_HEALTH, tfdbg.FULL_HEALTH, tfdbg.FULL_TENSOR)
+    verdict = ask(client, "alerts", id="dump|tfdbg")["verdict"]
+    assert (verdict["good"], verdict["line"] and verdict["line"]["line"]) == ((False, 4) if tells else (True, None))
+    header, arrays = packed(client, "map", id="dump|tfdbg")
+    assert (header["lines"], bool(arrays[header["bad"]].any())) == (overview["tensors"], tells)
+    if tells:
+        details = ask(client, "observation", id="dump|tfdbg", number=verdict["observation"])
+        assert details["tensor"]["op"] == "Log"
+        assert details["has_value"] == (mode == tfdbg.FULL_TENSOR)
+        assert details["health"] == ("not_finite" if mode == tfdbg.CURT_HEALTH else "nan")
+        assert details["excerpt"]["lines"][details["excerpt"]["line"] - details["excerpt"]["first"]].strip() == (
+            "return tf.reduce_sum(tf.math.log(x))"
+        )

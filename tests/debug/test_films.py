@@ -1,0 +1,90 @@
+"""What is shown, as files: films and images of the run, which never disturb the program."""
+
+import logging
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from stepscope import open_logdir
+from stepscope.debug import films
+from stepscope.debug.films import film, picture, record_images
+from stepscope.debug.live import LiveTensors, ShownTensor
+from stepscope.debug.pictures import laid_out
+from stepscope.summary import SummaryWriter
+from stepscope.summary.errors import UserError
+
+
+def steps(live: LiveTensors, count: int) -> None:
+    for step in range(count):
+        live.offer("layer/weight", np.arange(16).reshape(4, 4) * step)
+        live.offer("layer/bias", np.arange(4) * step)
+        live.end_step(step)
+
+
+def test_a_film_has_a_picture_of_every_chosen_step(tmp_path: Path) -> None:
+    live = LiveTensors()
+    with film(tmp_path / "weights.gif", every=2, rate=5, live=live):
+        steps(live, 6)
+    steps(live, 6)
+    with Image.open(tmp_path / "weights.gif") as opened:
+        assert (opened.n_frames, opened.info["duration"]) == (3, 200)  # type: ignore[attr-defined]
+    assert not live.active
+
+
+@pytest.mark.parametrize("ending", [".mp4", ".webm"])
+def test_a_video_has_a_picture_of_every_step(tmp_path: Path, ending: str) -> None:
+    live = LiveTensors()
+    with film(tmp_path / f"weights{ending}", rate=5, live=live):
+        steps(live, 6)
+    with av.open(str(tmp_path / f"weights{ending}")) as opened:
+        pictures = [shown.to_ndarray(format="rgb24") for shown in opened.decode(video=0)]
+        assert opened.streams.video[0].average_rate == 5
+    assert len(pictures) == 6
+    assert pictures[0].shape[0] % 2 == pictures[0].shape[1] % 2 == 0
+
+
+def test_a_film_of_names_that_never_come_is_no_file(tmp_path: Path) -> None:
+    live = LiveTensors()
+    with film(tmp_path / "weights.gif", names="decoder*", live=live):
+        steps(live, 3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arrays_are_images_of_the_run(tmp_path: Path) -> None:
+    live = LiveTensors()
+    with SummaryWriter(tmp_path) as writer, record_images(writer, names="*weight", every=3, live=live):
+        steps(live, 7)
+    series = open_logdir(tmp_path).runs["."].series
+    assert list(series) == ["live/layer/weight"]
+    assert series["live/layer/weight"].steps.tolist() == [0, 3, 6]
+    image = series["live/layer/weight"].read(2)
+    assert (image.width, image.height) == (64, 64)
+
+
+def test_a_film_that_is_full_ends_and_not_the_program(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(films, "MOST_WAITING_BYTES", 100_000)
+    live = LiveTensors()
+    with caplog.at_level(logging.WARNING), film(tmp_path / "weights.gif", live=live):
+        steps(live, 30)
+    assert [record.message.partition(":")[0] for record in caplog.records] == [
+        "What debug.show is given is no longer written"
+    ]
+    with Image.open(tmp_path / "weights.gif") as opened:
+        assert 1 < opened.n_frames < 30  # type: ignore[attr-defined]
+
+
+def test_a_name_that_is_no_film_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"Expected a name that ends with \.gif"):
+        film(tmp_path / "weights.avi")
+
+
+@pytest.mark.parametrize("array", [np.empty(0), np.float64(3), np.full((2, 2), np.nan), np.zeros((3, 3, 3), np.uint8)])
+def test_any_array_is_a_picture(array: np.ndarray) -> None:
+    drawn = picture(ShownTensor("a", "", laid_out(array)))
+    assert drawn.ndim == 3
+    assert drawn.size > 0

@@ -1,0 +1,126 @@
+"""A step function of JAX is watched: every operation of it, inside of the compiled program."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepscope import debug, open_logdir
+from stepscope.debug.health import health
+from stepscope.summary.debugger.model import FIGURES
+from stepscope.summary.debugger.recordings import RecordedData, read_recording
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+import jax.numpy as jnp  # noqa: E402
+
+from stepscope.debug.jax_health import JaxHealth, counts_and_measures  # noqa: E402
+from tests.debug.health_values import VALUES  # noqa: E402
+
+
+def recorded(folder: Path) -> RecordedData:
+    (run,) = open_logdir(folder).runs.values()
+    return read_recording(run)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_arrays_measure_as_the_reference(name: str) -> None:
+    value = VALUES[name]
+    counts, measures = jax.jit(counts_and_measures)(value)
+    dtype = str(jnp.result_type(value))
+    size = value.size * (2 if dtype.startswith("complex") else 1)
+    measured = JaxHealth(counts[None], measures[None], [size], [dtype])
+    np.testing.assert_allclose(measured.figures()[0], health(value), rtol=2e-6, atol=1e-9)
+
+
+def loss_of(params: dict[str, Any], x: Any, y: Any) -> Any:
+    with jax.named_scope("dense"):
+        hidden = jax.nn.relu(x @ params["kernel"] + params["bias"])
+    ratio = y / hidden.sum(1)
+    return (ratio**2).mean()
+
+
+@jax.jit  # type: ignore[untyped-decorator]
+def train_step(params: dict[str, Any], x: Any, y: Any) -> tuple[Any, Any]:
+    loss, gradients = jax.value_and_grad(loss_of)(params, x, y)
+    return jax.tree.map(lambda p, g: p - 1e-6 * g, params, gradients), loss
+
+
+def start() -> dict[str, Any]:
+    return {"kernel": jnp.ones((3, 2)), "bias": jnp.zeros(2)}
+
+
+def test_what_is_seen_of_a_step_and_its_figures(tmp_path: Path) -> None:
+    x, y = jnp.array([[1.0, 2, 3], [4, 5, 6]]), jnp.ones(2)
+    with debug.watch(train_step, tmp_path, every=2) as step:
+        params: Any = start()
+        for _ in range(3):
+            params, _ = step(params, x, y)
+    expected = start()
+    for _ in range(3):
+        expected, _ = train_step(expected, x, y)
+    np.testing.assert_allclose(params["kernel"], expected["kernel"])
+    data = recorded(tmp_path)
+    names = [f"{tensor.phase} {tensor.name}" for tensor in data.tensors]
+    assert names[:6] == [
+        "parameter params/bias",
+        "parameter params/kernel",
+        "forward x",
+        "forward y",
+        "forward dense/dot_general",
+        "forward dense/add",
+    ]
+    assert names[-2:] == ["update params/bias", "update params/kernel"]
+    product = data.tensors[4]
+    assert (product.op_type, product.module, product.dtype, product.shape) == (
+        "jax.dot_general",
+        "dense",
+        "float32",
+        (2, 2),
+    )
+    assert [data.tensors[n].name for n in product.inputs] == ["x", "params/kernel"]
+    assert product.stack is not None
+    assert data.stack(product.stack)[-1].code.strip().startswith("hidden = jax.nn.relu(x @ params")
+    assert any(name.startswith("backward dense/dot_general") for name in names)
+    found = data.observations(0, data.observation_count)
+    assert sorted(set(found.steps.tolist())) == [0, 2]
+    figures = dict(zip(FIGURES, found.figures[4].tolist(), strict=True))
+    shown = [figures["size"], figures["minimum"], figures["maximum"], figures["mean"]]
+    np.testing.assert_allclose(shown, [4, 6, 15, 10.5], rtol=1e-6)
+
+
+def test_a_training_that_goes_bad_at_step_500_names_the_operation_and_its_line(tmp_path: Path) -> None:
+    def train(step: Any) -> None:
+        params: Any = start()
+        for number in range(510):
+            params, _ = step(params, jnp.full((4, 3), -1.0 if number == 500 else 1.0), jnp.ones(4))
+
+    with debug.watch(train_step, tmp_path, every=100, on_alert=None) as watcher:
+        step = debug.catch(watcher, watcher)
+        with pytest.raises(debug.CaughtError) as caught:
+            train(step)
+    data = recorded(tmp_path)
+    verdict = debug.first_bad(data)
+    assert verdict is not None
+    assert verdict.sentence == str(caught.value)
+    assert verdict.sentence.startswith("Step 500: div (float32) is the first with 4 +Inf of 4 elements, at ")
+    assert verdict.sentence.endswith(
+        "in loss_of: ratio = y / hidden.sum(1). "
+        "It made them: its inputs were finite (y from 1 to 1; reduce_sum from 0 to 0)."
+    )
+    np.testing.assert_array_equal(np.load(tmp_path / "caught/step_500_div.npy"), np.full(4, np.inf, np.float32))
+    np.testing.assert_array_equal(np.load(tmp_path / "caught/step_500_div_input1.npy"), np.zeros(4, np.float32))
+    value = data.value(verdict.observation)
+    assert value is not None
+    assert np.isinf(value).all()
+
+
+def test_loops_are_seen_as_one_operation_and_said_so(tmp_path: Path) -> None:
+    def step_of(x: Any) -> Any:
+        return jax.lax.scan(lambda carry, _: (carry * 2, None), x, None, length=3)[0]
+
+    with debug.watch(step_of, tmp_path) as step:
+        np.testing.assert_array_equal(step(jnp.ones(2)), [8, 8])
+    data = recorded(tmp_path)
+    assert [tensor.name for tensor in data.tensors] == ["x", "scan", "x"]
+    assert "What scan runs is seen as one operation, by what comes out of it." in data.problems

@@ -1,0 +1,218 @@
+"""Arrays that are shown while they change: nothing is kept until somebody looks, and no more than is asked for."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from stepscope.debug import showing
+from stepscope.debug.live import FORGOTTEN_AFTER_S, LiveTensors, matches
+from stepscope.debug.pictures import HIGHEST, LOWEST, NOT_FINITE
+from stepscope.profiler.capture_http import RefusalError
+from stepscope.profiler.client import Address, CaptureError, Client
+from stepscope.profiler.server import start
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def ask(live: LiveTensors, **wanted: Any) -> dict[str, Any]:
+    return dict(live.answer(json.dumps({"wait_ms": 0, **wanted}).encode()))
+
+
+def shown(answer: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
+    return [
+        (section["name"], tensor["name"], list(base64.b64decode(tensor["pixels"])))
+        for section in answer["sections"]
+        for tensor in section["tensors"]
+    ]
+
+
+class Untouchable:
+    """An array that must not be looked at."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise AssertionError("the array was looked at")
+
+
+def test_nothing_is_looked_at_until_somebody_asks() -> None:
+    live = LiveTensors(Clock())
+    live.offer("weights", Untouchable())
+    live.end_step(1)
+    assert not live.active
+
+
+def test_a_viewer_gets_the_steps_after_it_asked() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    assert ask(live) == {"number": -1, "tensors": None}
+    clock.now += 1
+    live.offer("layer/weight", np.array([0.0, 1.0, np.nan]))
+    live.offer("bias", np.array([2.0]))
+    live.end_step(7)
+    first = ask(live)
+    assert (first["number"], first["step"], first["left_out"]) == (0, 7, 0)
+    assert sorted(shown(first)) == [
+        ("", "bias", [round((LOWEST + HIGHEST) / 2)]),
+        ("layer", "layer/weight", [LOWEST, HIGHEST, NOT_FINITE]),
+    ]
+    assert ask(live, after=0) == {"number": 0, "tensors": None}
+
+
+def test_a_name_that_comes_again_ends_the_step() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live)
+    clock.now += 1
+    live.offer("a", np.zeros(2))
+    live.offer("b", np.zeros(2))
+    assert ask(live)["tensors"] is None
+    live.offer("a", np.zeros(2))
+    assert [name for _, name, _ in shown(ask(live))] == ["a", "b"]
+
+
+def test_no_more_frames_are_made_than_are_asked_for() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, rate=2)
+    clock.now += 0.5
+    live.offer("a", np.zeros(2))
+    live.end_step()
+    live.offer("a", Untouchable())
+    live.end_step()
+    clock.now += 0.6
+    live.offer("a", np.ones(2))
+    live.end_step()
+    assert ask(live, rate=2)["number"] == 1
+    ask(live, rate=0)
+    clock.now += 1
+    live.offer("a", Untouchable())
+
+
+def test_a_viewer_that_stays_away_is_forgotten() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live)
+    clock.now += FORGOTTEN_AFTER_S
+    live.offer("a", Untouchable())
+    assert not live.active
+
+
+def test_only_the_names_that_are_asked_for_are_looked_at() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, names="enc*/weight, bias?")
+    clock.now += 1
+    live.offer("encoder/weight", np.zeros(1))
+    live.offer("decoder/weight", Untouchable())
+    live.offer("bias1", np.zeros(1))
+    live.end_step()
+    assert [name for _, name, _ in shown(ask(live, names="enc*/weight, bias?"))] == ["encoder/weight", "bias1"]
+    assert not matches("a", "")
+
+
+def test_a_frame_is_bounded_and_says_what_it_leaves_out() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, most_bytes=1024)
+    clock.now += 1
+    for number in range(10):
+        live.offer(f"layer{number}", np.zeros((100, 100)))
+    live.end_step()
+    answer = ask(live, most_bytes=1024)
+    assert (len(shown(answer)), answer["left_out"]) == (2, 8)
+    assert sum(len(drawn) for _, _, drawn in shown(answer)) <= 2 * 1024
+
+
+@pytest.mark.parametrize(
+    ("scaling", "expected"),
+    [
+        ("tensor", {"s/a": [LOWEST, HIGHEST], "s/b": [LOWEST, HIGHEST], "t/c": [LOWEST, HIGHEST]}),
+        ("section", {"s/a": [LOWEST, 27], "s/b": [LOWEST, HIGHEST], "t/c": [LOWEST, HIGHEST]}),
+        ("fixed", {"s/a": [LOWEST, LOWEST + 25], "s/b": [LOWEST, HIGHEST], "t/c": [LOWEST, HIGHEST]}),
+    ],
+)
+def test_colors_stand_for_the_extremes_of_an_array_of_its_section_or_of_all(
+    scaling: str, expected: dict[str, list[int]]
+) -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    wanted = {"scaling": scaling, "lowest": 0, "highest": 10}
+    ask(live, **wanted)
+    clock.now += 1
+    live.offer("s/a", np.array([0.0, 1.0]))
+    live.offer("s/b", np.array([0.0, 10.0]))
+    live.offer("t/c", np.array([0.0, 99.0]))
+    live.end_step()
+    assert {name: drawn for _, name, drawn in shown(ask(live, **wanted))} == expected
+
+
+def test_sections_that_change_most_come_first_and_change_can_be_shown() -> None:
+    clock = Clock()
+    live = LiveTensors(clock)
+    ask(live, show="variance")
+    for step in range(4):
+        clock.now += 1
+        live.offer("still/a", np.array([0.0, 1.0]))
+        live.offer("moving/b", np.array([0.0, float(step)]))
+        live.end_step(step)
+    answer = ask(live, show="variance")
+    assert [section["name"] for section in answer["sections"]] == ["moving", "still"]
+    moving = answer["sections"][0]["tensors"][0]
+    assert (moving["lowest"], moving["highest"]) == (0, np.var([0, 1, 2, 3]))
+
+
+def test_what_was_asked_wrong_is_said() -> None:
+    with pytest.raises(RefusalError, match="Expected `float` <= 30"):
+        ask(LiveTensors(), rate=1000)
+    with pytest.raises(RefusalError, match="cannot be used"):
+        LiveTensors().answer(b"\x80\x04pickle")
+
+
+@pytest.fixture
+def watched() -> Iterator[Client]:
+    with start(0, token="correct horse battery staple") as server:
+        yield Client(Address("127.0.0.1", server.port), "correct horse battery staple")
+
+
+def test_a_viewer_looks_through_the_programs_server(watched: Client) -> None:
+    answers: list[dict[str, Any]] = []
+    stop = threading.Event()
+
+    def train() -> None:
+        step = 0
+        while not stop.wait(0.001):
+            showing.show("weights", torch.full((2, 2), float(step)))
+            showing.end_step(step)
+            step += 1
+
+    trainer = threading.Thread(target=train)
+    trainer.start()
+    try:
+        while len(answers) < 3:
+            after = answers[-1]["number"] if answers else -1
+            answer = watched.ask_json("/live", {"rate": 30, "after": after})
+            if answer.get("sections"):
+                answers.append(answer)
+    finally:
+        stop.set()
+        trainer.join()
+    numbers = [answer["number"] for answer in answers]
+    assert numbers == sorted(set(numbers))
+    assert answers[0]["sections"][0]["tensors"][0]["shape"] == [2, 2]
+
+
+def test_who_does_not_know_the_token_sees_nothing(watched: Client) -> None:
+    with pytest.raises(CaptureError, match="token"):
+        Client(watched.address, "another token of some length").ask_json("/live", {})

@@ -1,0 +1,283 @@
+"""A model of PyTorch is watched while it is trained."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from stepscope import SummaryWriter, debug, open_logdir
+from stepscope.debug.showing import LIVE
+from stepscope.summary.debugger.recordings import RecordedData, read_recording
+
+Train = Callable[[Any, int], None]
+
+
+class Network(nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(3, 4)
+        self.active = nn.ReLU()
+        self.last = nn.Linear(4, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.active(self.first(x))
+        return self.last(hidden)
+
+
+def recorded(folder: Path) -> RecordedData:
+    (run,) = open_logdir(folder).runs.values()
+    return read_recording(run)
+
+
+def train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: int, batch: torch.Tensor | None = None) -> None:
+    for _ in range(steps):
+        loss = model(torch.ones(2, 3) if batch is None else batch).square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def names(data: RecordedData) -> list[str]:
+    return [f"{tensor.phase} {tensor.name}" for tensor in data.tensors]
+
+
+def test_every_tensor_of_a_step_in_the_order_in_which_it_was_made(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = Network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with debug.watch(model, tmp_path, every=2):
+        train(model, optimizer, 4)
+    data = recorded(tmp_path)
+    assert names(data) == [
+        "parameter first.weight",
+        "parameter first.bias",
+        "parameter last.weight",
+        "parameter last.bias",
+        "forward Network:input",
+        "forward first",
+        "forward active",
+        "forward last",
+        "forward Network",
+        "backward last",
+        "backward Network",
+        "backward active",
+        "backward first",
+        "backward first.weight",
+        "backward first.bias",
+        "backward last.weight",
+        "backward last.bias",
+        "update first.weight",
+        "update first.bias",
+        "update last.weight",
+        "update last.bias",
+    ]
+    by_name = dict(zip(names(data), data.tensors, strict=True))
+    first = by_name["forward first"]
+    assert (first.module, first.op_type, first.dtype, first.shape) == ("first", "Linear", "float32", (2, 4))
+    assert [names(data)[number] for number in first.inputs] == [
+        "forward Network:input",
+        "parameter first.weight",
+        "parameter first.bias",
+    ]
+    assert first.stack is not None
+    frames = data.stack(first.stack)
+    assert [(Path(f.path).name, f.function, f.code.strip()) for f in frames[-1:]] == [
+        ("test_torch_watch.py", "Network.forward", "hidden = self.active(self.first(x))")
+    ]
+    assert [names(data)[number] for number in by_name["backward first"].inputs] == ["backward active"]
+    assert {s.path: s.lines for s in data.sources}[frames[-1].path][frames[-1].line - 1] == frames[-1].code
+    assert by_name["backward first"].stack == first.stack
+    found = data.observations(0, data.observation_count)
+    assert found.steps.tolist() == [0] * 21 + [2] * 21
+    assert data.problems == ()
+
+
+def test_figures_are_those_of_the_values(tmp_path: Path) -> None:
+    model = Network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+    weights = model.first.weight.detach().clone()
+    with debug.watch(model, tmp_path):
+        train(model, optimizer, 1)
+    data = recorded(tmp_path)
+    found = data.observations(0, data.observation_count)
+    at = {name: found.figures[row] for name, row in zip(names(data), range(len(found)), strict=True)}
+    gradient = model.first.weight.grad
+    assert gradient is not None
+    for name, value in (
+        ("parameter first.weight", weights),
+        ("backward first.weight", gradient),
+        ("update first.weight", model.first.weight.detach() - weights),
+    ):
+        np.testing.assert_allclose(at[name], debug.health(value.numpy()), rtol=1e-5, err_msg=name)
+
+
+def test_a_choice_of_names(tmp_path: Path) -> None:
+    model = Network()
+    with debug.watch(model, tmp_path, include=["last"], exclude=re.compile("bias$"), gradients=False, updates=False):
+        train(model, torch.optim.SGD(model.parameters(), 0.1), 1)
+    assert names(recorded(tmp_path)) == ["parameter last.weight", "forward last:input", "forward last"]
+
+
+def test_modules_that_are_called_twice_and_give_several_outputs(tmp_path: Path) -> None:
+    class Twice(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.split = Split()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            left, right = self.split(x)
+            return self.split(left)[0] + right["right"]
+
+    class Split(nn.Module):  # type: ignore[misc]
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+            return x + 1, {"right": x - 1}
+
+    model = Twice()
+    with debug.watch(model, tmp_path) as watcher:
+        model(torch.zeros(2))
+        watcher.step()
+    assert names(recorded(tmp_path)) == [
+        "forward Twice:input",
+        "forward split",
+        "forward split:1",
+        "forward split#2",
+        "forward split:1#2",
+        "forward Twice",
+    ]
+
+
+def test_histograms_and_whole_values(tmp_path: Path) -> None:
+    for detail in ("histogram", "full"):
+        model = Network()
+        with debug.watch(model, tmp_path / detail, tensors=detail, include="first"):
+            train(model, torch.optim.SGD(model.parameters(), 0.1), 1)
+    runs = open_logdir(tmp_path).runs
+    assert [series.tag for series in runs["histogram"].of_kind("histograms")][:2] == [
+        "parameter/first.weight",
+        "parameter/first.bias",
+    ]
+    data = read_recording(runs["full"])
+    row = names(data).index("forward first")
+    value = data.value(row)
+    assert value is not None
+    assert value.shape == (2, 4)
+    np.testing.assert_allclose(debug.health(value), data.observations(row, row + 1).figures[0], rtol=1e-6)
+    assert read_recording(runs["histogram"]).value(row) is None
+
+
+def test_nothing_is_on_the_model_between_recorded_steps_or_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LIVE, "active", False)
+    model = Network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def hooks() -> int:
+        return sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
+
+    with debug.watch(model, tmp_path, every=3):
+        counts = []
+        for _ in range(4):
+            counts.append(hooks())
+            train(model, optimizer, 1)
+    assert counts == [8, 0, 0, 8]
+    assert hooks() == 0
+    train(model, optimizer, 1)
+    assert set(recorded(tmp_path).observations(0, 10**6).steps.tolist()) == {0, 3}
+
+
+def test_evaluation_is_left_out_unless_it_is_asked_for(tmp_path: Path) -> None:
+    for asked in (False, True):
+        model = Network().eval()
+        with debug.watch(model, tmp_path / str(asked), evaluation=asked) as watcher:
+            with torch.no_grad():
+                model(torch.ones(1, 3))
+            watcher.step()
+    runs = open_logdir(tmp_path).runs
+    assert [len(read_recording(runs[str(asked)]).tensors) for asked in (False, True)] == [4, 9]
+
+
+def test_the_ring_is_written_when_a_rule_is_broken_and_the_first_bad_value_is_named(tmp_path: Path) -> None:
+    class Logarithm(nn.Module):  # type: ignore[misc]
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.log(x)
+
+    model = nn.Sequential(nn.Linear(3, 4), Logarithm(), nn.Linear(4, 1))
+    with torch.no_grad():
+        model[0].weight.fill_(1)
+        model[0].bias.fill_(0)
+    optimizer = torch.optim.SGD(model.parameters(), 0.0)
+    with debug.watch(model, tmp_path, every=10, ring=3, rules=["not_finite"], on_alert=None) as watcher:
+        train(model, optimizer, 17)
+        train(model, optimizer, 1, torch.zeros(2, 3))
+        train(model, optimizer, 1)
+    data = recorded(tmp_path)
+    assert sorted(set(data.observations(0, 10**6).steps.tolist())) == [0, 10, 15, 16, 17, 18]
+    assert watcher.alerts[0].message == "1 has 8 -Inf of 8 elements, where all should be finite"
+    assert [(a.rule, a.step, a.tensor, a.observation) for a in data.alerts][:1] == [
+        ("not_finite", 17, names(data).index("forward 1"), found_row(data, 17, "forward 1"))
+    ]
+    verdict = debug.first_bad(data)
+    assert verdict is not None
+    assert (verdict.step, verdict.part, data.tensors[verdict.tensor].name) == (17, "producer", "1")
+    assert verdict.sentence == (
+        "Step 17: 1 (float32) is the first with 8 -Inf of 8 elements, at "
+        f"{verdict.frame.path}:{verdict.frame.line} in train: {verdict.frame.code.strip()}. "  # type: ignore[union-attr]
+        "It made them: its inputs were finite (0 from 0 to 0)."
+    )
+
+
+def found_row(data: RecordedData, step: int, name: str) -> int:
+    found = data.observations(0, data.observation_count)
+    number = names(data).index(name)
+    (row,) = np.flatnonzero((found.steps == step) & (found.tensors == number)).tolist()
+    return int(row)
+
+
+def test_an_alert_raises_where_it_is_asked_to(tmp_path: Path) -> None:
+    model = Network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with debug.watch(model, tmp_path, every=1, on_alert="raise"):
+        train(model, optimizer, 1)
+        with pytest.raises(debug.AlertError, match="step 1: Network:input has 6 NaN of 6 elements"):
+            train(model, optimizer, 1, torch.full((2, 3), float("nan")))
+    assert recorded(tmp_path).alerts[0].rule == "not_finite"
+
+
+def test_an_exception_writes_the_ring(tmp_path: Path) -> None:
+    model = Network()
+    watcher = debug.watch(model, tmp_path, every=100, ring=2)
+    train(model, torch.optim.SGD(model.parameters(), 0.1), 5)
+    with pytest.raises(ZeroDivisionError), watcher:
+        1 / 0  # noqa: B018
+    assert sorted(set(recorded(tmp_path).observations(0, 10**6).steps.tolist())) == [0, 3, 4]
+
+
+def test_a_writer_that_is_given_stays_open_and_scalars_go_with_the_steps(tmp_path: Path) -> None:
+    model = Network()
+    with SummaryWriter(tmp_path) as writer:
+        with debug.watch(model, writer, every=1) as watcher:
+            for loss in (3.0, 2.0):
+                model(torch.ones(1, 3))
+                watcher.step(**{"loss/train": torch.tensor(loss)})
+        writer.add_scalar("after", 1.0, 0)
+    (run,) = open_logdir(tmp_path).runs.values()
+    assert run.series["loss/train"].values.tolist() == [3, 2]
+    assert run.series["loss/train"].steps.tolist() == [0, 1]
+    assert "after" in run.series
+
+
+def test_arguments_are_checked() -> None:
+    with pytest.raises(ValueError, match="every must be at least 1, got 0"):
+        debug.watch(Network(), "x", every=0)
+    with pytest.raises(ValueError, match='tensors must be "health", "histogram" or "full"'):
+        debug.watch(Network(), "x", tensors="all")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="there is no rule 'nan'; expected some of not_finite, exploding"):
+        debug.watch(Network(), "x", rules=["nan"])
+    with pytest.raises(TypeError, match="model must be"):
+        debug.watch(3, "x")

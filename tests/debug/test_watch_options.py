@@ -1,0 +1,156 @@
+"""What a watcher of PyTorch can do besides: operations, compiled models, live tensors, dumps, nothing at all."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from stepscope import debug, open_logdir
+from stepscope.debug.live import LiveTensors
+from stepscope.debug.torch_live import LiveView
+from stepscope.summary.debugger.recordings import RecordedData, read_recording
+from stepscope.summary.debugger.tfdbg import open_dump
+from stepscope.summary.debugger.tfdbg_data import TfdbgData
+
+
+def recorded(folder: Path) -> RecordedData:
+    run = open_logdir(folder).runs["."]
+    return read_recording(run)
+
+
+def names(data: RecordedData, phase: str) -> list[str]:
+    return [tensor.name for tensor in data.tensors if tensor.phase == phase]
+
+
+def model() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+
+
+def train(own: nn.Module, steps: int = 1) -> None:
+    optimizer = torch.optim.SGD(own.parameters(), 0.1)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        own(torch.ones(2, 3)).square().sum().backward()
+        optimizer.step()
+
+
+def test_single_operations_with_what_they_took(tmp_path: Path) -> None:
+    own = model()
+    with debug.watch(own, tmp_path, operations=True, updates=False, rules=()):
+        train(own)
+    data = recorded(tmp_path)
+    operations = {
+        f"{tensor.phase} {tensor.name}": [data.tensors[n].name for n in tensor.inputs]
+        for tensor in data.tensors
+        if "." in tensor.op_type
+    }
+    assert operations["forward 0/aten.addmm"] == ["0.bias", "aten.ones", "0.weight"]
+    assert operations["forward 1/aten.tanh"] == ["0"]
+    assert operations["forward aten.pow"] == ["Sequential"]
+    assert operations["backward 1/aten.tanh_backward"] == ["2/aten.mm", "1"]
+    assert any(name.startswith("update SGD/aten.add") for name in operations)
+    lines = {
+        tensor.name: data.stack(tensor.stack)[-1].code.strip() for tensor in data.tensors if tensor.stack is not None
+    }
+    assert lines["1/aten.tanh_backward"] == "own(torch.ones(2, 3)).square().sum().backward()"
+
+
+@pytest.mark.parametrize("compiled", ["outside", "eager"])
+def test_compiled_models_are_named_as_such(tmp_path: Path, compiled: Any) -> None:
+    own = model()
+    wrapped = torch.compile(own, backend="eager")
+    train(wrapped)
+    with debug.watch(wrapped, tmp_path, compiled=compiled, updates=False):
+        train(wrapped)
+    data = recorded(tmp_path)
+    assert names(data, "parameter") == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    (note,) = data.problems
+    assert note.startswith("Compiled by torch.compile: Sequential. ")
+    if compiled == "eager":
+        assert names(data, "forward") == ["Sequential:input", "0", "1", "2", "Sequential"]
+        assert "Steps that are recorded run without it" in note
+    else:
+        assert "Of what is inside, only parameters, their gradients and updates are seen" in note
+    torch._dynamo.reset()
+
+
+def test_what_a_model_shows_while_somebody_looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    now = [0.0]
+    live = LiveTensors(lambda: now[0])
+    for module in ("torch_live", "torch_watch"):
+        monkeypatch.setattr(f"stepscope.debug.{module}.LIVE", live)
+    own = model()
+
+    def hooks() -> int:
+        return sum(len(module._forward_hooks) for module in own.modules())
+
+    with debug.watch(own, tmp_path, every=1000):
+        train(own, 2)
+        assert hooks() == 0
+        live.answer(json.dumps({"names": "*", "rate": 30, "wait_ms": 0}).encode())
+        now[0] = 1.0
+        train(own, 3)
+        frame = live.answer(json.dumps({"names": "*", "rate": 30, "wait_ms": 0}).encode())
+    assert hooks() == 0
+    shown = {section["name"]: [t["name"] for t in section["tensors"]] for section in frame["sections"]}
+    assert sorted(shown["activations"]) == [f"activations/{name}" for name in ("0", "1", "2", "Sequential")]
+    parameters = ["0.bias", "0.weight", "2.bias", "2.weight"]
+    assert sorted(shown["parameters"]) == [f"parameters/{name}" for name in parameters]
+    assert sorted(shown["gradients"]) == [f"gradients/{name}" for name in parameters]
+
+
+def test_nobody_who_looks_costs_no_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stepscope.debug.torch_live.LIVE", LiveTensors())
+    own = model()
+    view = LiveView(own, {})
+    view.begin()
+    assert not view.is_on
+
+
+def test_a_dump_as_of_tensorflows_debugger_has_the_same_observations(tmp_path: Path) -> None:
+    own = model()
+    with debug.watch(own, tmp_path, every=1, also_tfdbg=True, rules=()):
+        train(own, 2)
+    data = recorded(tmp_path)
+    dump = TfdbgData(open_dump(tmp_path / "tfdbg"))
+    written = {(t.name.removeprefix(f"{t.module}/"), t.op_type) for t in dump.tensors if t.phase == "graph"}
+    assert len(written) == len(data.tensors)
+    graph = np.array([t.phase == "graph" for t in dump.tensors])
+    found = dump.observations(0, dump.observation_count)
+    figures = found.figures[graph[found.tensors]][:, :6]
+    np.testing.assert_array_equal(figures, data.observations(0, data.observation_count).figures[:, :6])
+
+
+def test_a_watcher_that_is_off_writes_nothing_and_touches_nothing(tmp_path: Path) -> None:
+    own = model()
+    folder = tmp_path / "run"
+    with debug.watch(own, folder, enabled=False) as watcher:
+        watcher.step(loss=1.0)
+        watcher.log(loss=2.0)
+        watcher.labels([1, 2])
+        step = debug.catch(train, watcher)
+        step(own)
+        assert step.caught == []
+        assert not any(module._forward_hooks for module in own.modules())
+        assert (watcher.dump(), watcher.alerts, watcher.should_stop) == (0, (), False)
+    assert not folder.exists()
+    doubled = debug.watch(lambda x: 2 * x, folder, enabled=False)
+    assert doubled(3) == 6
+
+
+def test_what_cannot_be_watched_is_said(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a step function of JAX or NumPy, got int"):
+        debug.watch(3, tmp_path)
+    with pytest.raises(ValueError, match=re.escape('framework must be "jax" or "numpy", got \'torch\'')):
+        debug.watch(train, tmp_path, framework="torch")  # type: ignore[arg-type]
+    with (
+        debug.watch(model(), tmp_path) as watcher,
+        pytest.raises(TypeError, match="a TorchWatcher is not called: train the model as it is"),
+    ):
+        watcher(1)
