@@ -9,7 +9,8 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
@@ -93,7 +94,9 @@ class Engine:
         self._open.close()
         self._backend = None
 
-    def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Outcome[Part, Result]]:
+    def map(
+        self, function: Callable[[Part], Result], parts: Sequence[Part]
+    ) -> Generator[Outcome[Part, Result], None, None]:
         """Yield what became of each part, as they are done.
 
         Args:
@@ -165,9 +168,13 @@ class Engine:
             if one_by_one:
                 found = parallel(calls())
                 try:
-                    yield from found
+                    for outcome in found:  # noqa: UP028 - "yield from" would close it by itself
+                        yield outcome
                 finally:
-                    found.close()
+                    with warnings.catch_warnings():
+                        # That what was handed out ahead is given up: that is what leaving means.
+                        warnings.simplefilter("ignore", UserWarning)
+                        found.close()
                 return
             wave = _AHEAD * 4 * max(1, _cores())
             for start in range(0, len(chosen), wave):

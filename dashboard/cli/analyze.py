@@ -238,13 +238,13 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
         UserError: one is not a table, or needs traces that are not there.
     """
     from stepscope.profiler.analysis.compare import CHANGES
-    from stepscope.profiler.analysis.report import DIGEST, analyses
+    from stepscope.profiler.analysis.report import DIGEST, DIGEST_OF_RANKS, analyses
 
     of_trace, of_ranks, changes = analyses("trace"), analyses("ranks"), analyses("changes")
     available = [*of_trace, *(of_ranks if ranks else ()), *(changes if before else ())]
     if not given:
         own_changes = [analysis.name for analysis in CHANGES.values()]
-        extra = [*(("ranks", "stragglers") if ranks else ()), *(own_changes if before else ())]
+        extra = [*(DIGEST_OF_RANKS if ranks else ()), *(own_changes if before else ())]
         return [*DIGEST, *extra]
     chosen = available if "all" in given else list(dict.fromkeys(given))
     for name in chosen:
@@ -277,7 +277,12 @@ def _print_json(
     content: dict[str, Any] = {"traces": [_as_json(answer) for answer in answers]}
     content["tables"] = {name: plain(frame) for name, frame in shared.items()}
     if ranks is not None:
-        content["ranks"] = {"found": len(ranks.files), "read": len(ranks.ranks), "failures": dict(failures)}
+        content["ranks"] = {
+            "found": len(ranks.files),
+            "read": len(ranks.ranks),
+            "failures": dict(failures),
+            "left_out": dict(ranks.left_out),
+        }
     if condition is not None:
         content["fail_if"] = {
             "condition": condition,

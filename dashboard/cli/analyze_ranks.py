@@ -22,7 +22,7 @@ from stepscope.profiler.analysis.records import Analysis
 from stepscope.profiler.analysis.report import OTHERS, analyses, is_of_others
 from stepscope.profiler.ranks.collection import CollectedRanks, gather
 from stepscope.profiler.ranks.files import TraceFile, trace_file
-from stepscope.profiler.ranks.store import FactStore
+from stepscope.profiler.ranks.store import FactStore, default_store
 from stepscope.profiler.trace import Losses
 from stepscope.profiler.traces import TraceError, load_trace
 from stepscope.summary.engine import Progress
@@ -174,6 +174,9 @@ def gathered(
         return ranks, True
     if ranks is None or not ranks.ranks:
         raise TraceError(next(iter(progress.failures.values())))
+    if store.address == default_store():
+        # What lies elsewhere is somebody's to keep.
+        store.prune()
     if store.problem:
         print(printable(f"Nothing is kept for the next question, as {store.problem}."), file=sys.stderr)
     return ranks, False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.markup import escape
 
+from stepscope.dashboard.cli.rank_map_text import map_lines
 from stepscope.dashboard.cli.reading import printable
 from stepscope.dashboard.cli.text_tables import TextColumn, table_parts
 from stepscope.dashboard.traces.headings import MOMENTS, headings
@@ -85,6 +86,8 @@ def print_shared(
     """Print tables of ranks; how many ranks they are of where that is not all, or nothing else is ``alone``."""
     if ranks is not None and (alone or not ranks.complete):
         console.print(f"[bold]{ranks.words}[/bold]", style="" if ranks.complete else "yellow")
+    for table, count in (ranks.left_out if ranks is not None else {}).items():
+        console.print(f"  {count:,} rows of {table} left out, as a rank has too many", style="yellow")
     for name, frame in tables.items():
         print_table(console, name, frame, top, About())
 
@@ -100,6 +103,7 @@ def _print_findings(console: Console, frame: "pl.DataFrame") -> None:
 
 def print_table(console: Console, name: str, frame: "pl.DataFrame", top: int, about: About) -> None:
     """Print a table with its name."""
+    from stepscope.profiler.analysis.rank_outliers import RANK_MAP
     from stepscope.profiler.analysis.report import analyses
 
     analysis = analyses()[name]
@@ -112,7 +116,11 @@ def print_table(console: Console, name: str, frame: "pl.DataFrame", top: int, ab
     console.print(f"\n[bold]{escape(name)}[/bold]" + (f" ({escape(note)})" if note else ""))
     if frame.is_empty():
         reason = "the trace has no such data" if about.device else "the trace has no such data, and no device activity"
-        console.print(f"  nothing: {reason}")
+        console.print(escape(f"  {analysis.empty}") if analysis.of == "ranks" else f"  nothing: {reason}")
+        return
+    if name == RANK_MAP.name:
+        for line in map_lines(frame):
+            console.print(escape(line), soft_wrap=True)
         return
     for part in table_parts(_columns(rows, analysis, about), console.width):
         for line in part.titles:

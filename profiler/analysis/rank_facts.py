@@ -39,6 +39,8 @@ MOST_ROWS: Final[Mapping[FactTable, int]] = {
 }
 """Rows of a table that are kept: of operators and kernels those that took longest, of the others the first. How many
 were left out is a column of "trace"."""
+OTHER_STEPS: Final = -2
+"""Stands for the step of operators and kernels that are too many to be told by step: their sums are whole."""
 MOST_CHARACTERS: Final = 500
 """Of a name."""
 
@@ -98,9 +100,11 @@ def rank_facts(trace: Trace | Facts) -> RankFacts:
       left_out_<table> (int64) for each of `MOST_ROWS`;
     - steps, those of `stepscope.profiler.analysis.steps.step_breakdown` with its columns, and computation_ns,
       communication_work_ns, overlap_ns (int64), of `work_of_rank` within the step;
-    - operators: step (int64, that in which they begin; -1 for none), operator (text), calls, host_self_ns,
-      host_total_ns, device_self_ns (int64), as `stepscope.profiler.analysis.operators.operator_calls`;
-    - kernels, communication among them: step (of the launch), kernel (text), count, total_ns, max_ns (int64);
+    - operators: step (int64, that in which they begin; -1 for none, `OTHER_STEPS` for those that took least where
+      there are many), operator (text), calls, host_self_ns, host_total_ns, device_self_ns (int64), as
+      `stepscope.profiler.analysis.operators.operator_calls`;
+    - kernels, communication among them: step (of the launch, as of operators), kernel (text), count, total_ns, max_ns
+      (int64);
     - collectives: `stepscope.profiler.analysis.communication.communication`;
     - idle: `stepscope.profiler.analysis.idle.idle_time` without its shares;
     - copies: direction, memory (text), count, bytes, total_ns (int64), of
@@ -249,7 +253,8 @@ def _operators(facts: Facts) -> "pl.DataFrame":
     )
     grouped = frame.group_by("step", "operator").agg(pl.len().alias("calls"), pl.col(*columns).sum())
     most = pl.max_horizontal("host_self_ns", "device_self_ns")
-    return _named(facts.trace, grouped, "operator").sort(most, "step", "operator", descending=[True, False, False])
+    named = _named(facts.trace, grouped, "operator")
+    return _folded(named, "operator", most, [pl.col("calls", *columns).sum()], MOST_ROWS["operators"])
 
 
 def _kernels(facts: Facts) -> "pl.DataFrame":
@@ -269,7 +274,23 @@ def _kernels(facts: Facts) -> "pl.DataFrame":
     grouped = frame.group_by("step", "kernel").agg(
         pl.len().alias("count"), pl.col("took").sum().alias("total_ns"), pl.col("took").max().alias("max_ns")
     )
-    return _named(facts.trace, grouped, "kernel").sort("total_ns", "step", "kernel", descending=[True, False, False])
+    named = _named(facts.trace, grouped, "kernel")
+    sums = [pl.col("count", "total_ns").sum(), pl.col("max_ns").max()]
+    return _folded(named, "kernel", pl.col("total_ns"), sums, MOST_ROWS["kernels"])
+
+
+def _folded(frame: "pl.DataFrame", name: str, by: "pl.Expr", sums: "list[pl.Expr]", most: int) -> "pl.DataFrame":
+    """Return a table in order of time, in which the shortest of more than ``most`` rows are one a name."""
+    import polars as pl
+
+    order, descending = [by, pl.col("step"), pl.col(name)], [True, False, False]
+    ordered = frame.sort(order, descending=descending)
+    if len(ordered) <= most:
+        return ordered
+    names = frame[name].n_unique()
+    whole = ordered.head(max(0, most - names))
+    rest = ordered.slice(len(whole)).group_by(name).agg(sums).with_columns(pl.lit(OTHER_STEPS, pl.Int64).alias("step"))
+    return pl.concat([whole, rest.select(frame.columns).cast(frame.schema)]).sort(order, descending=descending)
 
 
 def _named(trace: Trace, frame: "pl.DataFrame", column: str) -> "pl.DataFrame":

@@ -26,6 +26,10 @@ LEAST_SCALE: Final = 0.01
 """Of the median: the least that counts as one deviation."""
 LEAST_RANKS: Final = 3
 """Of two ranks neither is the odd one."""
+MOST_ROWS: Final = 40
+"""Of `rank_map`; of more ranks some share one."""
+MOST_COLUMNS: Final = 96
+"""Of `rank_map`; of more steps some share one."""
 _NORMAL: Final = 1.4826
 _FIGURES: Final = {
     "step": "step_ns",
@@ -234,13 +238,14 @@ def heat_map(ranks: Ranks, *, most_rows: int, most_columns: int, within: tuple[i
     median = times.group_by("step").agg(pl.col("own_ns").median().alias("median_ns"))
     shown = [rank for rank in tables.ranks if within is None or within[0] <= rank <= within[1]]
     known = times.select("step").unique().collect(engine="streaming")["step"].sort().to_list()
-    rows, columns = min(len(shown), most_rows), min(len(known), most_columns)
+    ranks_a_row, steps_a_column = -(-len(shown) // most_rows) or 1, -(-len(known) // most_columns) or 1
+    rows, columns = -(-len(shown) // ranks_a_row), -(-len(known) // steps_a_column)
     row_of = pl.DataFrame(
-        {"rank": shown, "row": [place * rows // len(shown) for place in range(len(shown))]},
+        {"rank": shown, "row": [place // ranks_a_row for place in range(len(shown))]},
         schema={"rank": pl.Int64, "row": pl.Int64},
     )
     column_of = pl.DataFrame(
-        {"step": known, "column": [place * columns // len(known) for place in range(len(known))]},
+        {"step": known, "column": [place // steps_a_column for place in range(len(known))]},
         schema={"step": pl.Int64, "column": pl.Int64},
     )
     over = 100 * (pl.col("own_ns") / pl.max_horizontal("median_ns", 1) - 1)
@@ -264,6 +269,34 @@ def heat_map(ranks: Ranks, *, most_rows: int, most_columns: int, within: tuple[i
     bounds = bounds.sort("row")
     begins = column_of.group_by("column").agg(pl.col("step").min()).sort("column")
     return HeatMap(bounds["first"].to_numpy(), bounds["last"].to_numpy(), begins["step"].to_numpy(), percent, slowest)
+
+
+def rank_map(ranks: Ranks) -> "pl.DataFrame":
+    """Return `heat_map` of at most `MOST_ROWS` x `MOST_COLUMNS` cells, one row a cell; empty cells have none.
+
+    Columns: first_rank, last_rank, step (int64, the first of those that share the cell), over_percent (float64),
+    slowest_rank (int64).
+    """
+    import polars as pl
+
+    found = heat_map(ranks, most_rows=MOST_ROWS, most_columns=MOST_COLUMNS)
+    row, column = np.nonzero(found.slowest >= 0)
+    return pl.DataFrame(
+        {
+            "first_rank": found.first[row],
+            "last_rank": found.last[row],
+            "step": found.steps[column],
+            "over_percent": found.percent[row, column],
+            "slowest_rank": found.slowest[row, column],
+        },
+        schema={
+            "first_rank": pl.Int64,
+            "last_rank": pl.Int64,
+            "step": pl.Int64,
+            "over_percent": pl.Float64,
+            "slowest_rank": pl.Int64,
+        },
+    )
 
 
 _SLOWEST: Final = Column("slowest_rank", "number of the rank that took longest", "identity")
@@ -305,6 +338,25 @@ RANK_STEPS: Final = Analysis(
     empty=NO_STEPS,
 )
 """Who was slow when."""
+RANK_MAP: Final = Analysis(
+    "rank_map",
+    "how long each step took on each rank, as a map",
+    rank_map,
+    (
+        Column("first_rank", "least of the ranks that share the cell", "identity"),
+        Column("last_rank", "greatest of them", "identity"),
+        Column("step", "number of the step, or the first of those that share the cell", "identity"),
+        Column("over_percent", "by how much it took longer than the median of all ranks, without waiting"),
+        Column("slowest_rank", "the rank of these that took longest", "identity"),
+    ),
+    of="ranks",
+    title="Steps of ranks",
+    description="By how much each step took longer on a rank than on the median rank, without waiting in collectives. "
+    "Of many ranks or steps some share a cell, which says the slowest.",
+    empty=NO_STEPS,
+    whole=True,
+)
+"""When who was slow, at once."""
 RANK_KERNELS: Final = Analysis(
     "rank_kernels",
     "kernels that differ between ranks",

@@ -27,6 +27,7 @@ from stepscope.profiler.analysis.operators import BY_OTHER_KEYS, OPERATORS
 from stepscope.profiler.analysis.queue import LAUNCHES, QUEUE
 from stepscope.profiler.analysis.rank_outliers import (
     RANK_KERNELS,
+    RANK_MAP,
     RANK_OPERATORS,
     RANK_OUTLIERS,
     RANK_RESOURCES,
@@ -102,6 +103,7 @@ ANALYSES: Final = (
     STRAGGLERS,
     RANK_OUTLIERS,
     RANK_STEPS,
+    RANK_MAP,
     RANK_KERNELS,
     RANK_OPERATORS,
     RANK_RESOURCES,
@@ -120,6 +122,8 @@ OTHERS: Final = Extensions(
 """Those of other distributions."""
 DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
 """Analyses whose tables the command prints unless told otherwise."""
+DIGEST_OF_RANKS: Final = ("rank_outliers", "rank_map", "ranks", "stragglers", "rank_steps")
+"""Those that it prints of several ranks."""
 
 
 def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:

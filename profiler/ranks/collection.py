@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from stepscope.profiler.analysis.facts import Facts
-from stepscope.profiler.analysis.rank_facts import FactTable, RankFacts, schemas
+from stepscope.profiler.analysis.rank_facts import MOST_ROWS, FactTable, RankFacts, schemas
 from stepscope.profiler.ranks.files import TraceFile, facts_of_file, spread, trace_file
 from stepscope.profiler.ranks.store import FactStore, Segment
 from stepscope.profiler.traces import TraceError, load_trace
@@ -83,6 +83,12 @@ class CollectedRanks(Mapping[int, Facts]):
     @cached_property
     def ranks(self) -> tuple[int, ...]:
         return tuple(sorted(self.about["rank"].to_list()))
+
+    @cached_property
+    def left_out(self) -> Mapping[FactTable, int]:
+        """Rows that have no place in the facts of these ranks, by table; see `MOST_ROWS`."""
+        sums = {name: int(self.about[f"left_out_{name}"].sum()) for name in MOST_ROWS}
+        return {name: count for name, count in sums.items() if count}
 
     @cached_property
     def file_of(self) -> Mapping[int, TraceFile]:

@@ -52,7 +52,7 @@ def trace_file(address: str) -> TraceFile:
 
 
 def remote_trace_file(address: str, information: dict[str, Any]) -> TraceFile:
-    """Return what a listing of `fsspec` says of a trace."""
+    """Return a trace by what `fsspec` says of its file."""
     tag = next((f"{key} {information[key]}" for key in _TAGS if information.get(key)), "")
     return TraceFile(address, int(information.get("size") or 0), tag)
 
