@@ -55,13 +55,14 @@ def _dump(source: DumpSource) -> DebugDigest:
     try:
         dump = source.following().update(source.sizes)
         data = dump.data()
+        columns = [dump.execution_columns.bad, *(traces.bad for traces in dump.trace_columns)]
         counts = {
             "files": len(source.files),
             "executions": dump.execution_count,
             "traces": dump.trace_count,
             "tensors": len(data.tensors),
             "values": data.observation_count,
-            "not_finite": sum(int(each.bad.sum()) for each in (dump.execution_columns, *dump.trace_columns)),
+            "not_finite": sum(int(bad.sum()) for bad in columns),
             "graphs": len(dump.graphs),
             "source_files": len(data.sources),
         }

@@ -138,7 +138,7 @@ def test_a_training_of_pytorch_leads_to_its_operation_and_line(
     page.wait_for_url(re.compile("timeline.trace=[^&]*step_4"))
     page.go_back()
     details.get_by_role("button", name="Graph").click()
-    page.wait_for_function("() => stepscope.graph?.debug().selected === 'Net/log'")
+    page.wait_for_function("() => stepscope.graph?.debug?.()?.selected === 'Net/log'")
     page.go_back()
     details.get_by_role("button", name="Scalars").click()
     expect(page.locator(".card.drawn canvas").first).to_be_visible()

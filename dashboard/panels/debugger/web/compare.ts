@@ -22,10 +22,15 @@ const NAMES = [
   "largest",
   "differing",
   "compared",
-]; // deno-fmt-ignore
+];
 
 export class CompareView implements SubView {
-  readonly element = make("div", { className: "debugger-compare", tabIndex: 0, role: "region", "aria-label": "Comparison" });
+  readonly element = make("div", {
+    className: "debugger-compare",
+    tabIndex: 0,
+    role: "region",
+    "aria-label": "Comparison",
+  });
   readonly tools: HTMLElement[];
   #api: Api;
   #other = select("Compare with", [["", "Compare with …"]], "", (value) => view.write(settings.other, value));
@@ -51,7 +56,11 @@ export class CompareView implements SubView {
     const others = state.recordings.filter(({ id }) => id !== state.id);
     const other = view.read(settings.other);
     const tolerance = view.read(settings.tolerance);
-    offer(this.#other, [["", "Compare with …"], ...others.map(({ id, label }): [string, string] => [id, label])], other);
+    offer(
+      this.#other,
+      [["", "Compare with …"], ...others.map(({ id, label }): [string, string] => [id, label])],
+      other,
+    );
     offer(
       this.#tolerance,
       [...settings.tolerance.options].sort((a, b) => Number(a) - Number(b)).map((value): [string, string] => [
@@ -100,7 +109,19 @@ export class CompareView implements SubView {
   #draw(found: CompareAnswer): void {
     const only = (title: string, names: readonly string[], total: number) =>
       total
-        ? [make("details", {}, make("summary", {}, `${counted(total, "tensor")} ${title}`), make("p", { className: "debugger-names" }, names.join(", "), total > names.length ? ` and ${integer(total - names.length)} more` : ""))]
+        ? [
+          make(
+            "details",
+            {},
+            make("summary", {}, `${counted(total, "tensor")} ${title}`),
+            make(
+              "p",
+              { className: "debugger-names" },
+              names.join(", "),
+              total > names.length ? ` and ${integer(total - names.length)} more` : "",
+            ),
+          ),
+        ]
         : [];
     const heads = ["Tensor", "Phase", "First at step", "Figure", "Here", "There", "Differs by", "At most", "Of values"];
     const rows = found.differences.map((row, at) => this.#row(row, at));
@@ -113,20 +134,35 @@ export class CompareView implements SubView {
       make(
         "p",
         { className: "debugger-kind" },
-        `${counted(found.compared, "pair")} of values of ${counted(found.matched, "tensor")} compared, ${counted(found.total, "tensor")} of them ${found.total === 1 ? "differs" : "differ"}`,
+        `${counted(found.compared, "pair")} of values of ${counted(found.matched, "tensor")} compared, ${
+          counted(found.total, "tensor")
+        } of them ${found.total === 1 ? "differs" : "differ"}`,
         found.left_out ? `; ${integer(found.left_out)} values behind those are left out` : "",
       ),
       ...only("only here", found.only_first, found.only_first_total),
       ...only("only there", found.only_second, found.only_second_total),
       ...(rows.length
-        ? [make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", {}, text)))), make("tbody", {}, ...rows))]
+        ? [
+          make(
+            "table",
+            {},
+            make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", {}, text)))),
+            make("tbody", {}, ...rows),
+          ),
+        ]
         : []),
-      ...(found.total > rows.length ? [make("p", { className: "debugger-none" }, `and ${integer(found.total - rows.length)} more`)] : []),
+      ...(found.total > rows.length
+        ? [make("p", { className: "debugger-none" }, `and ${integer(found.total - rows.length)} more`)]
+        : []),
     );
   }
 
   #row(row: DifferenceRow, at: number): HTMLElement {
-    const name = make("button", { type: "button", className: "debugger-link", title: kindOf(row.tensor) }, row.tensor.name);
+    const name = make(
+      "button",
+      { type: "button", className: "debugger-link", title: kindOf(row.tensor) },
+      row.tensor.name,
+    );
     name.addEventListener("click", () => toObservation(row.observation));
     const number = (text: string) => make("td", { className: "number" }, text);
     return make(

@@ -3,6 +3,7 @@ import { onKnown } from "../../../curves/web/profiled_steps.ts";
 import { make, stepText, when } from "../../../web/core/dom.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { toExecutionsOf, toGraph, toLine, toObservation, toRow, toScalars, toTimeline } from "./links.ts";
+import { nameOf } from "./map_draw.ts";
 import type { CodeLine, ObservationDetails, Related } from "./messages.generated.ts";
 import type { State } from "./state.ts";
 import { deviceText, figureText, kindOf, short, shortPath } from "./texts.ts";
@@ -136,7 +137,7 @@ function related(title: string, all: readonly Related[], nothing: string): HTMLE
         title: `${tensor.name}: ${kindOf(tensor)}`,
       },
       healthDot(health),
-      make("span", { className: "name" }, tensor.name),
+      make("span", { className: "name" }, nameOf(tensor)),
       make("span", { className: "op" }, tensor.op),
       make("span", { className: "said" }, said),
     );

@@ -36,7 +36,7 @@ const NAMES = [
   "minimum",
   "maximum",
   "l2",
-] as const; // deno-fmt-ignore
+] as const;
 
 export class ExecutionView implements SubView {
   readonly element = make("div", { className: "debugger-split debugger-execution" });
@@ -44,7 +44,11 @@ export class ExecutionView implements SubView {
   readonly list: VirtualList<ObservationRow>;
   #api: Api;
   #details: Details;
-  #search = new SearchField("Filter: operation, module, name (regex)", (text) => view.write(settings.search, text));
+  #search = new SearchField(
+    "Filter: operation, module, name (regex)",
+    "Filter (regex)",
+    (text) => view.write(settings.search, text),
+  );
   #phase = select("Phase", [["", "All phases"]], "", (value) => view.write(settings.phase, value));
   #operation = select("Operation", ALL_OPERATIONS, "", (value) => view.write(settings.operation, value));
   #module = select("Module", ALL_MODULES, "", (value) => view.write(settings.module, value));

@@ -50,7 +50,7 @@ export class MapView implements SubView, Held {
   #figure = select("Figure", [], "", (value) => this.#write("figure", value));
   #order = select("Order of the rows", Object.entries(ORDERS), "run", (value) => this.#write("order", value));
   #phase = select("Phase", [["", "All phases"]], "", (value) => view.write(settings.phase, value));
-  #search = new SearchField("Search tensors (regex)", (text) => view.write(settings.search, text));
+  #search = new SearchField("Search tensors (regex)", "Search (regex)", (text) => view.write(settings.search, text));
   #count = make("span", { className: "count" });
   #state: State | null = null;
   #answer: Answer | null = null;

@@ -77,7 +77,7 @@ export function stepNumber(answer: Answer, place: number): number {
 }
 
 /** The name of a line; where another line of its name is another phase's, that says which. */
-export const nameOf = ({ name, phase }: MapAnswer["names"][number]): string =>
+export const nameOf = ({ name, phase }: Pick<MapAnswer["names"][number], "name" | "phase">): string =>
   phase === "forward" || phase === "eager" || phase === "graph" ? name : `${name} · ${phase}`;
 
 export function drawMap(canvas: HTMLCanvasElement, layout: Layout, picture: Picture): void {
@@ -237,7 +237,7 @@ function drawStrip(pen: CanvasRenderingContext2D, scale: HeatScale, bar: number,
     pen.fillRect(x, 2, 1.5, 9);
   });
   pen.fillStyle = ink;
-  const count = bar > 220 ? 4 : 3;
+  const count = bar > 220 ? 4 : bar > 150 ? 3 : 2;
   scale.ticks(count).forEach((value, at) => {
     pen.textAlign = at === 0 ? "left" : at === count - 1 ? "right" : "center";
     pen.fillText(short(value), (at / (count - 1)) * bar, 15);

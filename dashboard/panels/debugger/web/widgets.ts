@@ -50,8 +50,8 @@ export class SearchField {
   #problem = make("span", { className: "debugger-search-problem", role: "alert", hidden: true });
   readonly element: HTMLElement;
 
-  constructor(label: string, act: (text: string) => void) {
-    this.field = searchInput(label, act);
+  constructor(label: string, placeholder: string, act: (text: string) => void) {
+    this.field = searchInput(label, placeholder, act);
     this.element = make("span", { className: "debugger-search-box" }, this.field, this.#problem);
   }
 
@@ -68,11 +68,12 @@ export class SearchField {
   }
 }
 
-function searchInput(label: string, act: (text: string) => void): HTMLInputElement {
+function searchInput(label: string, placeholder: string, act: (text: string) => void): HTMLInputElement {
   const made = make("input", {
     type: "search",
     className: "debugger-search",
-    placeholder: label,
+    placeholder,
+    title: label,
     "aria-label": label,
     spellcheck: false,
     autocomplete: "off",
