@@ -2,16 +2,18 @@
 
 python -m benchmarks.large_recordings FOLDER --tensors 2000 --steps 100000
 python -m benchmarks.large_recordings FOLDER --traces 5000000
-python -m benchmarks.large_recordings FOLDER --open
+python -m benchmarks.large_recordings FOLDER  # what is there is opened, as for the page
 """
 
 import argparse
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.dashboard.cli.reading import read_logdir
 from stepscope.dashboard.debugger.filters import ObservationFilter, TensorFilter
@@ -19,9 +21,9 @@ from stepscope.dashboard.debugger.findings import findings
 from stepscope.dashboard.debugger.sources import DebugCache, debug_sources
 from stepscope.dashboard.panels.debugger.map import Steps, map_answer
 from stepscope.dashboard.panels.debugger.overview import overview_of
-from stepscope.debug.catalog import described
+from stepscope.debug.catalog import Lines, described
 from stepscope.debug.recorder import DEFAULT_BUDGET, Recorder
-from stepscope.summary.debugger.model import COLUMN, FIGURES, Figure
+from stepscope.summary.debugger.model import COLUMN, FIGURES, Figure, WatchedTensor
 from stepscope.summary.debugger.tfdbg_writer import FULL_HEALTH, TfdbgWriter, debug_tensor_of_figures
 from stepscope.summary.writer import SummaryWriter
 
@@ -29,6 +31,10 @@ FIGURES_SHOWN: Final[tuple[Figure, ...]] = ("l2", "maximum", "mean", "variance")
 """More than are kept, as of somebody who looks at one after the other."""
 SCREEN_LINES: Final = 700
 SCREEN_COLUMNS: Final = 1_000
+NOTHING: Final[tuple[Figure, ...]] = (
+    "nan", "positive_infinity", "negative_infinity", "zeros", "underflow", "overflow"
+)  # fmt: skip
+MEASURED: Final[tuple[Figure, ...]] = ("minimum", "maximum", "mean", "variance", "l2", "absolute_mean")
 KINDS: Final = 64
 """Different steps, which come again and again: noise is compressed no better for being new."""
 
@@ -36,15 +42,15 @@ KINDS: Final = 64
 class Figures:
     """Figures of one step, which are there already."""
 
-    is_here = True
+    is_here: Final = True
 
-    def __init__(self, table: np.ndarray) -> None:
+    def __init__(self, table: NDArray[np.float64]) -> None:
         self._table: Final = table
 
     def __len__(self) -> int:
         return len(self._table)
 
-    def figures(self) -> np.ndarray:
+    def figures(self) -> NDArray[np.float64]:
         return self._table
 
 
@@ -55,10 +61,9 @@ def write_recording(folder: Path, tensors: int, steps: int, budget: int) -> None
     for _ in range(KINDS):
         table = np.full((tensors, len(FIGURES)), np.nan)
         table[:, COLUMN["size"]] = 768 * 1024
-        for name in ("nan", "positive_infinity", "negative_infinity", "zeros", "underflow", "overflow"):
-            table[:, COLUMN[name]] = 0
+        table[:, [COLUMN[name] for name in NOTHING]] = 0
         table[:, COLUMN["negatives"]] = random.integers(300_000, 400_000, tensors)
-        for name in ("minimum", "maximum", "mean", "variance", "l2", "absolute_mean"):
+        for name in MEASURED:
             table[:, COLUMN[name]] = random.lognormal(size=tensors) * (-1 if name == "minimum" else 1)
         tables.append(table)
     numbers = list(range(tensors))
@@ -66,10 +71,15 @@ def write_recording(folder: Path, tensors: int, steps: int, budget: int) -> None
         recorder = Recorder(writer, "made for a benchmark", rules=(), budget=budget)
         for number in numbers:
             name = f"layers.{number // 4}.part{number % 4}"
-            recorder.number(number, lambda name=name: (described(name, "forward", module=name, op_type="Linear"), ()))
+            tensor = described(name, "forward", module=name, op_type="Linear")
+            recorder.number(number, partial(_first_seen, tensor))
         for step in range(steps):
             recorder.record(step, numbers, Figures(tables[step % KINDS]))
         recorder.close()
+
+
+def _first_seen(tensor: WatchedTensor) -> tuple[WatchedTensor, Lines]:
+    return tensor, ()
 
 
 def write_dump(folder: Path, traces: int) -> None:
@@ -119,11 +129,11 @@ def open_all(folder: Path) -> None:
         for figure in FIGURES_SHOWN:
             begin = time.perf_counter()
             rows = (0, len(index.counts))
-            map_answer(opened, TensorFilter(), "model", figure, rows, Steps(), SCREEN_LINES, SCREEN_COLUMNS)
+            map_answer(opened, TensorFilter(), "run", figure, rows, Steps(), SCREEN_LINES, SCREEN_COLUMNS)
             say(f"map of {figure}", begin)
         begin = time.perf_counter()
         few = Steps(begin=len(index.steps) // 2, end=len(index.steps) // 2 + 100)
-        map_answer(opened, TensorFilter(), "model", FIGURES_SHOWN[-1], rows, few, SCREEN_LINES, SCREEN_COLUMNS)
+        map_answer(opened, TensorFilter(), "run", FIGURES_SHOWN[-1], rows, few, SCREEN_LINES, SCREEN_COLUMNS)
         say("map of 100 steps", begin)
         begin = time.perf_counter()
         opened.page(ObservationFilter(), index.observations // 2, 200)

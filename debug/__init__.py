@@ -26,7 +26,7 @@ from stepscope.summary.writer import SummaryWriter
 if TYPE_CHECKING:
     import torch
 
-    from stepscope.debug.torch_watch import Compiled
+    from stepscope.debug.torch_step import Compiled
 
 __all__ = [
     "AlertError",
@@ -143,16 +143,20 @@ def watch(
     import torch
 
     from stepscope.debug.torch_catch import TorchTraining
-    from stepscope.debug.torch_watch import TorchOptions, TorchWatcher
+    from stepscope.debug.torch_state import referenced
+    from stepscope.debug.torch_step import TorchOptions
+    from stepscope.debug.torch_watch import TorchWatcher
 
     own = TorchOptions(**options)
     recorder, owns_writer = settings.recorder(where, f"stepscope.debug, PyTorch {torch.__version__}, {tensors}")
     watcher = TorchWatcher(model, recorder, settings, own, owns_writer=owns_writer)
-    watcher.repeatable = lambda: TorchTraining(watcher)
+    watcher.repeatable = lambda function, also: TorchTraining(watcher, (*also, *referenced(function)))
     return watcher
 
 
-def catch(function: Callable[..., Any], watcher: Watcher, *, then: Then = "raise", save: bool = True) -> Caught:
+def catch(
+    function: Callable[..., Any], watcher: Watcher, *, then: Then = "raise", save: bool = True, also: Sequence[Any] = ()
+) -> Caught:
     """Return a step function that is run again in full detail when it fails, to say which operation is to blame.
 
         step = debug.catch(train_step, watcher)
@@ -160,8 +164,10 @@ def catch(function: Callable[..., Any], watcher: Watcher, *, then: Then = "raise
             loss = step(batch)
 
     A step fails if what it returns is not finite, or the parameters after it, or if it raises something. What it
-    changed is put back then: parameters, buffers, gradients, the optimizer's state, random numbers. It is run again
-    with every operation observed, which is written into the run, and put back once more.
+    changed is put back then: parameters, buffers, gradients, random numbers, and the optimizers, schedules of learning
+    rates and `GradScaler` of PyTorch that the function knows by a variable or as an attribute of its object. It is run
+    again with every operation observed, which is written into the run, and put back once more. What is read from a
+    data iterator inside of the step cannot be put back: give the batch as an argument.
 
     Args:
         function: does one whole step; all that it depends on besides the model and the optimizer are its arguments.
@@ -169,13 +175,19 @@ def catch(function: Callable[..., Any], watcher: Watcher, *, then: Then = "raise
         then: "raise" raises `CaughtError`, which has the verdict; "skip" returns None and leaves the step out.
         save: whether the first bad value and its inputs are written, into the run and as ``.npy`` files in the run's
             folder ``caught``.
+        also: what else of PyTorch is put back: objects with ``state_dict`` and ``load_state_dict``.
 
     Raises:
-        ValueError: ``then`` is not one of these.
+        ValueError: ``then`` is not one of these, or ``also`` is given for another framework.
+        TypeError: one of ``also`` cannot be put back.
     """
     if then not in ("raise", "skip"):
         raise ValueError(f'then must be "raise" or "skip", got {then!r}')
-    return Caught(function, watcher.repeatable() if watcher.repeatable is not None else None, then, save=save)
+    for each in also:
+        if not (hasattr(each, "state_dict") and hasattr(each, "load_state_dict")):
+            raise TypeError(f"also must have objects with state_dict and load_state_dict, got {type(each).__name__}")
+    repeatable = None if watcher.repeatable is None else watcher.repeatable(function, also)
+    return Caught(function, repeatable, then, save=save)
 
 
 def _watch_function(
@@ -206,7 +218,7 @@ def _watch_function(
         source = f"stepscope.debug, NumPy {np.__version__}, {settings.tensors}"
         recorder, owns_writer = settings.recorder(where, source)
         watcher = NumpyWatcher(function, recorder, settings, owns_writer=owns_writer)
-    watcher.repeatable = lambda: FunctionTraining(watcher)
+    watcher.repeatable = lambda function, also: FunctionTraining(watcher, also)
     return watcher
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -91,7 +91,9 @@ class FunctionWatcher(Watcher):
 class FunctionTraining:
     """A step function that can be run again; see `stepscope.debug.catching.Repeatable`."""
 
-    def __init__(self, watcher: FunctionWatcher) -> None:
+    def __init__(self, watcher: FunctionWatcher, also: Sequence[Any] = ()) -> None:
+        if also:
+            raise ValueError("also is for PyTorch: of a function, what it is given is put back")
         self.recorder: Final = watcher.recorder
         self._watcher: Final = watcher
         self._put_back: Callable[[], None] = _nothing

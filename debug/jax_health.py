@@ -9,7 +9,8 @@ import numpy as np
 from jax import lax
 from numpy.typing import NDArray
 
-from stepscope.debug.health import COUNTS, LIMITS, SUMS, figures_of_sums
+from stepscope.debug.health import COUNTS, SUMS, figures_of_sums
+from stepscope.summary.debugger.measures import LIMITS
 
 MEASURES: Final = 7
 """Minimum, maximum, the largest magnitude, and of the values divided by it the sum, the sum of squares, that of

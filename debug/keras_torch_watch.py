@@ -8,7 +8,8 @@ import torch
 
 from stepscope.debug.keras_names import layers_of, patched, variable_names
 from stepscope.debug.recorder import Recorder
-from stepscope.debug.torch_watch import TorchOptions, TorchWatcher
+from stepscope.debug.torch_step import TorchOptions
+from stepscope.debug.torch_watch import TorchWatcher
 from stepscope.debug.watcher import Settings
 
 

@@ -1,4 +1,4 @@
-"""Watching a model of Keras 3: on PyTorch by its layers, on JAX by its compiled training step."""
+"""Watching a model of Keras 3: on PyTorch by its layers, else by its compiled training step."""
 
 from typing import Any
 
@@ -20,17 +20,17 @@ def watch_keras(
         case "torch":
             from stepscope.debug.keras_torch_watch import KerasTorchWatcher
             from stepscope.debug.torch_catch import TorchTraining
-            from stepscope.debug.torch_watch import TorchOptions
+            from stepscope.debug.torch_step import TorchOptions
 
             watcher = KerasTorchWatcher(model, recorder, settings, TorchOptions(**options), owns_writer=owns_writer)
-            watcher.repeatable = lambda: TorchTraining(watcher)
+            watcher.repeatable = lambda _, also: TorchTraining(watcher, also)
             return watcher
         case "jax":
             from stepscope.debug.function_watch import FunctionTraining
             from stepscope.debug.keras_jax_watch import keras_jax_watcher
 
             of_jax = keras_jax_watcher(model, recorder, settings, owns_writer=owns_writer)
-            of_jax.repeatable = lambda: FunctionTraining(of_jax)
+            of_jax.repeatable = lambda _, also: FunctionTraining(of_jax, also)
             return of_jax
         case other:
             raise TypeError(

@@ -167,16 +167,20 @@ class Recorder:
         self._first_step = 1 << 62
         self._last_written: int | None = None
         self._last_judged = -1
-        self._dump, self._dump_files = self._dump_into(writer, source) if also_tfdbg else (None, None)
+        self._dump_files: TfdbgWriter | None = self._dump_into(writer, source) if also_tfdbg else None
+        self._dump: ObservationWriter | None = self._dump_of(self._dump_files) if self._dump_files else None
         self._told: set[tuple[str, str]] = set()
 
-    def _dump_into(self, writer: SummaryWriter, source: str) -> tuple["ObservationWriter", "TfdbgWriter"]:
-        from stepscope.summary.debugger.tfdbg_export import ObservationWriter
+    def _dump_into(self, writer: SummaryWriter, source: str) -> "TfdbgWriter":
         from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 
         folder = folder_at(writer.log_dir).child(TFDBG_FOLDER).address
-        files = TfdbgWriter(folder, version=f"Stepscope ({source})", clock=self._clock)
-        return ObservationWriter(files, stack_of=self.catalog.frames), files
+        return TfdbgWriter(folder, version=f"Stepscope ({source})", clock=self._clock)
+
+    def _dump_of(self, files: "TfdbgWriter") -> "ObservationWriter":
+        from stepscope.summary.debugger.tfdbg_export import ObservationWriter
+
+        return ObservationWriter(files, stack_of=self.catalog.frames)
 
     @property
     def keeps_ring(self) -> bool:

@@ -106,7 +106,19 @@ def base_name(tensor: WatchedTensor) -> str:
     return tensor.op_type.lower().partition(".")[2].rstrip("_") or tensor.op_type.lower()
 
 
-_MASKING: Final = ("masked_fill", "full", "where", "fill", "scalar_tensor", "tril", "triu", "lift", "_to_copy", "copy")
+_MASKING: Final = (
+    "masked_fill",
+    "full",
+    "where",
+    "fill",
+    "scalar_tensor",
+    "tril",
+    "triu",
+    "lift",
+    "_to_copy",
+    "copy",
+    "selectv2",
+)
 
 
 def makes_masks(tensor: WatchedTensor) -> bool:

@@ -1,7 +1,6 @@
 """Running a step of PyTorch again: what it changed is put back, and every operation is observed."""
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,7 +12,9 @@ from stepscope.debug.catching import BadValue, Replay
 from stepscope.debug.recorder import AlertError
 from stepscope.debug.torch_health import HealthBatch
 from stepscope.debug.torch_operations import Operation
-from stepscope.debug.torch_watch import TorchWatcher, tensors_in
+from stepscope.debug.torch_state import TrainingState
+from stepscope.debug.torch_step import tensors_in
+from stepscope.debug.torch_watch import TorchWatcher
 from stepscope.debug.verdict import MaskTracker
 from stepscope.summary.debugger.model import Observations
 
@@ -21,10 +22,16 @@ from stepscope.summary.debugger.model import Observations
 class TorchTraining:
     """A watched training whose last step can be run again; see `stepscope.debug.catching.Repeatable`."""
 
-    def __init__(self, watcher: TorchWatcher) -> None:
+    def __init__(self, watcher: TorchWatcher, held: Sequence[Any] = ()) -> None:
+        """Begin.
+
+        Args:
+            watcher: of the model.
+            held: what a step may change besides the model and its optimizer; see `TrainingState`.
+        """
         self.recorder: Final = watcher.recorder
         self._watcher: Final = watcher
-        self._state: Final = _State(watcher)
+        self._state: Final = TrainingState(watcher, held)
 
     @property
     def is_open(self) -> bool:
@@ -93,61 +100,6 @@ class _BadFinder:
             inputs = [self._overwritten.get(id(taken), taken) for taken in operation.taken]
             self.bad = BadValue(tensor.phase, tensor.name, _array(value), tuple(_array(taken) for taken in inputs))
             return
-
-
-class _State:
-    """What a step changes: parameters, buffers, gradients, the optimizer's state, random numbers."""
-
-    def __init__(self, watcher: TorchWatcher) -> None:
-        self._watcher: Final = watcher
-        self._tensors: list[torch.Tensor] = []
-        self._copies: list[torch.Tensor] = []
-        self._gradients: list[torch.Tensor | None] = []
-        self._optimizer: tuple[dict[Any, dict[Any, Any]], list[dict[str, Any]]] = ({}, [])
-        self._random: tuple[Any, ...] = ()
-
-    def take(self) -> None:
-        model, optimizer = self._watcher.model, self._watcher.optimizer
-        self._tensors = self._watcher.changing()
-        self._copies = [tensor.clone() for tensor in self._tensors]
-        self._gradients = [None if p.grad is None else p.grad.detach().clone() for p in model.parameters()]
-        if optimizer is not None:
-            self._optimizer = (
-                {parameter: _copied(state) for parameter, state in optimizer.state.items()},
-                [{**group, "params": [*group["params"]]} for group in optimizer.param_groups],
-            )
-        devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-        self._random = (torch.get_rng_state(), devices, random.getstate(), np.random.get_state())
-
-    def put_back(self) -> None:
-        model, optimizer = self._watcher.model, self._watcher.optimizer
-        with torch.no_grad():
-            for tensor, copy in zip(self._tensors, self._copies, strict=True):
-                tensor.copy_(copy)
-            for parameter, gradient in zip(model.parameters(), self._gradients, strict=True):
-                parameter.grad = None if gradient is None else gradient.clone()
-        if optimizer is not None:
-            states, groups = self._optimizer
-            optimizer.state.clear()
-            optimizer.state.update({parameter: _copied(state) for parameter, state in states.items()})
-            for group, before in zip(optimizer.param_groups, groups, strict=False):
-                group.update(before)
-        cpu, devices, python, numpy = self._random
-        torch.set_rng_state(cpu)
-        if devices:
-            torch.cuda.set_rng_state_all(devices)
-        random.setstate(python)
-        np.random.set_state(numpy)
-
-
-def _copied(state: Any) -> Any:
-    if isinstance(state, torch.Tensor):
-        return state.detach().clone()
-    if isinstance(state, dict):
-        return {key: _copied(value) for key, value in state.items()}
-    if isinstance(state, list | tuple):
-        return type(state)(_copied(value) for value in state)
-    return state
 
 
 def all_finite(values: list[torch.Tensor]) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from stepscope.debug.health import COUNTS, LIMITS, SUMS, figures_of_sums
+from stepscope.debug.health import COUNTS, SUMS, figures_of_sums
+from stepscope.summary.debugger.measures import LIMITS
 
 _CPU_PIECE: Final = 1 << 18
 """Elements at a time: what is computed of them stays in the processor's cache."""
@@ -137,24 +138,24 @@ def _piece_on_cpu(x: torch.Tensor, dtype: str) -> tuple[float, ...]:
     nan = positive = negative = 0
     finite = x
     if not (math.isfinite(low) and math.isfinite(high)):
-        nan = np.count_nonzero(np.isnan(array))
-        positive, negative = (np.count_nonzero(array == bound) for bound in (_INFINITY, -_INFINITY))
+        nan = _count(np.isnan(array))
+        positive, negative = (_count(array == bound) for bound in (_INFINITY, -_INFINITY))
         finite = torch.nan_to_num(x, 0.0, 0.0, 0.0)
         usual = x[torch.isfinite(x)]
         low, high = (bound.item() for bound in torch.aminmax(usual)) if usual.numel() else (math.nan, math.nan)
     # Zeros are not negative, so it does not matter that they stand for what is not finite here.
-    negatives = 0 if low >= 0 else np.count_nonzero(finite.numpy() < 0)
+    negatives = 0 if low >= 0 else _count(finite.numpy() < 0)
     magnitude = x.abs()
     limits = LIMITS.get(dtype)
     least = magnitude.amin().item()
     zeros = underflow = overflow = 0
     if not least > 0:
-        zeros = np.count_nonzero(array == 0)
+        zeros = _count(array == 0)
     if limits is not None:
         if not least >= limits.smallest:
-            underflow = np.count_nonzero(magnitude.numpy() < limits.smallest) - zeros
+            underflow = _count(magnitude.numpy() < limits.smallest) - zeros
         if nan or positive or negative or max(-low, high) >= limits.largest / 2:
-            overflow = np.count_nonzero(magnitude.numpy() >= limits.largest / 2)
+            overflow = _count(magnitude.numpy() >= limits.largest / 2)
     exact = finite.to(torch.float64)
     total, squares = exact.sum().item(), torch.dot(exact, exact).item()
     if low >= 0 or high <= 0:
@@ -181,6 +182,10 @@ def _piece_on_cpu(x: torch.Tensor, dtype: str) -> tuple[float, ...]:
         absolutes,
         deviations,
     )
+
+
+def _count(condition: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(condition))
 
 
 def sums_on_device(numbers: torch.Tensor, dtype: str) -> torch.Tensor:

@@ -7,11 +7,9 @@ count), or from the call of `step`.
 
 import sys
 import weakref
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -19,67 +17,12 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from stepscope.debug.catalog import Lines, described
 from stepscope.debug.recorder import Recorder
 from stepscope.debug.showing import LIVE
-from stepscope.debug.torch_health import HealthBatch, dtype_name
+from stepscope.debug.torch_health import dtype_name
 from stepscope.debug.torch_live import LiveView
-from stepscope.debug.torch_operations import Made, Operation, Operations
+from stepscope.debug.torch_modules import named_modules, note_of_compiled, without_wrapper
+from stepscope.debug.torch_operations import Operation, Operations
+from stepscope.debug.torch_step import Detail, Step, TorchOptions, is_measurable, tensors_in
 from stepscope.debug.watcher import Settings, Watcher
-from stepscope.summary.debugger.model import Observations
-
-Compiled = Literal["outside", "eager"]
-_MOST_LEAVES: Final = 64
-"""Tensors of one output that are looked at."""
-_WRAPPER: Final = "_orig_mod."
-"""What torch.compile puts before the names of what it wraps."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TorchOptions:
-    """What of a model of PyTorch is watched; see `stepscope.debug.watch`."""
-
-    optimizer: torch.optim.Optimizer | None = None
-    gradients: bool = True
-    updates: bool = True
-    optimizer_state: bool = False
-    operations: bool = False
-    evaluation: bool = False
-    compiled: Compiled = "outside"
-
-    def __post_init__(self) -> None:
-        """Check them.
-
-        Raises:
-            ValueError: one is not what it must be.
-        """
-        if self.compiled not in ("outside", "eager"):
-            raise ValueError(f'compiled must be "outside" or "eager", got {self.compiled!r}')
-
-
-class Step:
-    """What was observed in the running step."""
-
-    def __init__(self, *, detailed: bool) -> None:
-        self.detailed: Final = detailed
-        """Whether single operations are observed too."""
-        self.numbers: list[int] = []
-        self.batch = HealthBatch()
-        self.counts: Counter[Hashable] = Counter()
-        """How often each place came by."""
-        self.made = Made()
-        self.consumers: dict[int, list[int]] = {}
-        """By tensor: the outputs of what took it."""
-        self.gradients: dict[int, int] = {}
-        """By tensor: its gradient, where that came by."""
-        self.modules: list[str] = []
-        """Those that are running, outermost first."""
-        self.has_parameters = False
-        """Whether parameters were observed."""
-
-
-@dataclass
-class Detail:
-    """What was observed of a step that was run again."""
-
-    observations: Observations | None = None
 
 
 class TorchWatcher(Watcher):
@@ -121,7 +64,9 @@ class TorchWatcher(Watcher):
         self._mode: Operations | None = None
         self._eager: Any = None
         self._live = LiveView(model, self._parameters)
-        self._note_what_is_compiled()
+        note = note_of_compiled(model, seen=options.compiled == "eager" or options.operations)
+        if note:
+            self.recorder.catalog.note(note)
         self._pre_handle: Any = register_optimizer_step_pre_hook(self._before_update)
         self._post_handle: Any = register_optimizer_step_post_hook(self._after_update)
         self.begin()
@@ -241,25 +186,15 @@ class TorchWatcher(Watcher):
                     self._unhook()
                 self.begin()
 
-    def _modules(self) -> list[tuple[str, str, torch.nn.Module]]:
-        """Return paths, names and modules, those left out that torch.compile wraps around others."""
-        found = []
-        for path, module in self.model.named_modules():
-            if isinstance(getattr(module, "_orig_mod", None), torch.nn.Module):
-                continue
-            path = _without_wrapper(f"{path}.").removesuffix(".")
-            found.append((path, path or type(module).__name__, module))
-        return found
-
     def _named_parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
-        return [(_without_wrapper(name), parameter) for name, parameter in self.model.named_parameters()]
+        return [(without_wrapper(name), parameter) for name, parameter in self.model.named_parameters()]
 
     def changing(self) -> list[torch.Tensor]:
         """Return the tensors that a step changes, besides gradients and the optimizer's."""
         return [tensor.detach() for tensor in (*self.model.parameters(), *self.model.buffers())]
 
     def _hook(self) -> None:
-        for path, name, module in self._modules():
+        for path, name, module in named_modules(self.model):
             self._handles.append(module.register_forward_pre_hook(self._before_forward(path, name), with_kwargs=True))
             self._handles.append(module.register_forward_hook(self._after_forward(path, name), with_kwargs=True))
 
@@ -274,32 +209,6 @@ class TorchWatcher(Watcher):
         self._live.close()
         for handle in (self._pre_handle, self._post_handle):
             handle.remove()
-
-    def _note_what_is_compiled(self) -> None:
-        wrapped = [
-            _without_wrapper(f"{path}.").removesuffix(".") or type(module._orig_mod).__name__
-            for path, module in self.model.named_modules()
-            if isinstance(getattr(module, "_orig_mod", None), torch.nn.Module)
-        ]
-        inside = [
-            path or type(self.model).__name__
-            for path, module in self.model.named_modules()
-            if getattr(module, "_compiled_call_impl", None) is not None
-        ]
-        names = [*wrapped, *inside]
-        if not names:
-            return
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        if self._options.compiled == "eager" or self._options.operations:
-            self.recorder.catalog.note(
-                f"Compiled by torch.compile: {shown}. Steps that are recorded run without it, so that what is inside is"
-                " seen; their numbers may differ from those of compiled steps."
-            )
-        else:
-            self.recorder.catalog.note(
-                f"Compiled by torch.compile: {shown}. Of what is inside, only parameters, their gradients and updates"
-                ' are seen; compiled="eager" runs recorded steps without it.'
-            )
 
     def _is_watching(self) -> bool:
         return self._running is not None and (
@@ -473,7 +382,7 @@ class TorchWatcher(Watcher):
     ) -> int | None:
         """Measure a value; returns the number of its tensor."""
         running = self._running
-        if running is None or name not in self._chosen or not _is_measurable(value):
+        if running is None or name not in self._chosen or not is_measurable(value):
             return None
         place = (phase, name, lines)
         running.counts[place] += 1
@@ -576,32 +485,3 @@ class TorchWatcher(Watcher):
             for key, value in state.items():
                 if isinstance(value, torch.Tensor) and value.numel() > 1:
                     self._observe("update", f"{name}/{key}", value)
-
-
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """Give the tensors in what a module was given or gave, parameters not among them."""
-    waiting, count = [value], 0
-    while waiting and count < _MOST_LEAVES:
-        found = waiting.pop()
-        if isinstance(found, torch.Tensor):
-            if not isinstance(found, torch.nn.Parameter):
-                count += 1
-                yield found
-        elif isinstance(found, Mapping):
-            waiting.extend(reversed(list(found.values())))
-        elif isinstance(found, Sequence) and not isinstance(found, str | bytes):
-            waiting.extend(reversed(found))
-        elif is_dataclass(found) and not isinstance(found, type):
-            waiting.extend(getattr(found, field.name) for field in reversed(fields(found)))
-
-
-def _is_measurable(value: torch.Tensor) -> bool:
-    with suppress(RuntimeError):
-        if value.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(value):
-            return False
-        return not (value.is_cuda and torch.cuda.is_current_stream_capturing())
-    return False
-
-
-def _without_wrapper(name: str) -> str:
-    return name.replace(_WRAPPER, "")

@@ -27,6 +27,7 @@ _PASSES_MASKS_ON: Final = (
     "add", "sub", "mul", "div", "view", "_unsafe_view", "expand", "slice", "select", "clone", "copy", "_to_copy",
     "detach", "transpose", "permute", "t", "unsqueeze", "squeeze", "reshape", "cat", "stack", "split", "index",
     "contiguous", "alias", "repeat",
+    "addv2", "realdiv", "selectv2", "broadcastto", "concatv2", "pack", "stridedslice", "tile", "gatherv2",
 )  # fmt: skip
 _MOST_OF_A_STEP: Final = 1 << 20
 """Observations of the step of the first bad one that are looked at."""

@@ -138,8 +138,8 @@ class Watcher(ABC):
         self._step = settings.first_step
         self._is_open = True
         self._labels: dict[str, int] = {}
-        self.repeatable: Callable[[], Repeatable] | None = None
-        """Gives what runs the last step again, where that can be done."""
+        self.repeatable: Callable[[Callable[..., Any], Sequence[Any]], Repeatable] | None = None
+        """Gives what runs the last step of a function again, where that can be done; takes what else it changes too."""
 
     @property
     def step_number(self) -> int:

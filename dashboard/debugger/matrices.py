@@ -7,8 +7,8 @@ from typing import Final
 from stepscope.dashboard.debugger.heat import Matrix
 from stepscope.summary.debugger.model import Figure
 
-MOST_BYTES: Final = 76_000_000
-"""Two matrices of the most cells that there are."""
+MOST_BYTES: Final = 48_000_000
+"""One matrix of the most cells that there are, and smaller ones."""
 
 Key = tuple[object, Figure]
 """What stands for a recording, however long it has become, and the figure."""

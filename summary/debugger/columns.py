@@ -1,5 +1,6 @@
 """Columns and names that only grow, so that what was handed out of them stays as it was."""
 
+import math
 from collections.abc import Hashable
 from typing import Any, Final, Generic, TypeVar
 
@@ -12,21 +13,42 @@ H = TypeVar("H", bound=Hashable)
 
 
 class GrowingColumn:
-    """Numbers of one type, appended one by one by one thread; a view of the first of them may be read by any."""
+    """Numbers, appended one by one by one thread; a view of the first of them may be read by any.
 
-    def __init__(self, dtype: Any) -> None:
-        self._numbers: NDArray[Any] = np.empty(_FIRST_ROOM, dtype)
+    Args:
+        dtypes: their type. Where whole numbers are one day too large for it, those that are there take the next, so
+            that millions of small ones take little memory.
+    """
+
+    def __init__(self, *dtypes: Any) -> None:
+        self._wider: Final = [np.dtype(dtype) for dtype in dtypes[1:]]
+        self._numbers: NDArray[Any] = np.empty(_FIRST_ROOM, dtypes[0])
         self._count = 0
+        self._most = self._largest()
 
     def __len__(self) -> int:
         return self._count
 
     def append(self, number: float) -> None:
+        if number > self._most:
+            self._move(len(self._numbers), self._wider.pop(0))
+            self._most = self._largest()
+            self.append(number)
+            return
         if self._count == len(self._numbers):
-            # What was handed out is a view of the old ones, which nobody changes any more.
-            self._numbers = np.concatenate([self._numbers, np.empty_like(self._numbers)])
+            self._move(2 * self._count, self._numbers.dtype)
         self._numbers[self._count] = number
         self._count += 1
+
+    def _largest(self) -> float:
+        return np.iinfo(self._numbers.dtype).max if self._wider else math.inf
+
+    def _move(self, room: int, dtype: Any) -> None:
+        # What was handed out is a view of the old ones, which nobody changes any more. Of the room that is not used yet
+        # no page is touched, so that it takes no memory.
+        numbers = np.empty(room, dtype)
+        numbers[: self._count] = self._numbers[: self._count]
+        self._numbers = numbers
 
     def view(self) -> NDArray[Any]:
         """Return all numbers so far, read-only."""

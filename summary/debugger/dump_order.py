@@ -36,12 +36,13 @@ class DumpOrder:
         self._names: Final = names
         self._count: Final = len(executions.places) + sum(map(len, traces))
         self._rows: Final = self._sorted()
-        self._steps: Final = np.empty(self._count, np.int32)
+        self._steps: NDArray[np.integer[Any]] = np.empty(self._count, np.uint32)
         self._ranks: Final = np.full(int(names.max(initial=-1)) + 1, -1, np.int32)
         """By name: how many came by before it for the first time."""
         self.first_numbers: Final[list[int]] = []
         """Of each tensor the number of its first value."""
         self._rank()
+        self._steps = self._steps.astype(np.min_scalar_type(int(self._steps.max(initial=0))))
 
     def __len__(self) -> int:
         return self._count
@@ -63,13 +64,14 @@ class DumpOrder:
         """Return elements of columns: that of the executions' outputs, and behind it that of each host's traces."""
         return _gathered(self.rows(numbers), parts)
 
-    def places_at(self, numbers: Numbers) -> NDArray[np.int32]:
+    def places_at(self, numbers: Numbers) -> NDArray[np.integer[Any]]:
         """Return the places of `stepscope.summary.debugger.events.Places` where values came by."""
         return self.gather(numbers, (self._executions.places, *(columns.places for columns in self._traces)))
 
     def tensors_at(self, numbers: Numbers) -> NDArray[np.int32]:
         """Return which tensors values are of: these are counted in the order of their first values."""
-        return self._ranks[self._names[self.places_at(numbers)]]
+        found: NDArray[np.int32] = self._ranks[self._names[self.places_at(numbers)]]
+        return found
 
     def steps_at(self, numbers: Numbers) -> NDArray[np.int64]:
         """Return how often the same tensor had come by before each."""
@@ -131,7 +133,7 @@ def _gathered(rows: Numbers, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return elements of arrays as if they were one behind the other."""
     if len(parts) == 1:
         return parts[0][rows]
-    found = np.empty(len(rows), parts[0].dtype if parts else np.float64)
+    found = np.empty(len(rows), np.result_type(*parts) if parts else np.float64)
     begin = 0
     for part in parts:
         inside = (rows >= begin) & (rows < begin + len(part))

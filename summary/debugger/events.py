@@ -113,10 +113,10 @@ class TraceColumns:
 
     name: str
     """Of the file."""
-    offsets: NDArray[np.int64]
-    lengths: NDArray[np.uint32]
+    offsets: NDArray[np.integer[Any]]
+    lengths: NDArray[np.integer[Any]]
     wall_times: NDArray[np.float64]
-    places: NDArray[np.int32]
+    places: NDArray[np.integer[Any]]
     bad: NDArray[np.bool_]
     """Whether the value had an element that is not finite, as far as the mode tells."""
     first_bad: tuple[BadValue, ...]
@@ -135,10 +135,10 @@ class TraceFile:
     def __init__(self, name: str, places: Places) -> None:
         self._name: Final = name
         self._places: Final = places
-        self._offsets: Final = GrowingColumn(np.int64)
-        self._lengths: Final = GrowingColumn(np.uint32)
+        self._offsets: Final = GrowingColumn(np.uint32, np.int64)
+        self._lengths: Final = GrowingColumn(np.uint16, np.uint32)
         self._wall_times: Final = GrowingColumn(np.float64)
-        self._numbers: Final = GrowingColumn(np.int32)
+        self._numbers: Final = GrowingColumn(np.uint16, np.int32)
         self._bad: Final = GrowingColumn(np.bool_)
         self._first_bad: Final[list[BadValue]] = []
         self._devices: Final = GrowingColumn(np.int32)
@@ -189,14 +189,14 @@ class ExecutionColumns:
 
     name: str
     """Of the file."""
-    offsets: NDArray[np.int64]
-    lengths: NDArray[np.uint32]
+    offsets: NDArray[np.integer[Any]]
+    lengths: NDArray[np.integer[Any]]
     wall_times: NDArray[np.float64]
     op_types: NDArray[np.int32]
     devices: NDArray[np.int32]
     output_ends: NDArray[np.int64]
     """Where the outputs of each end; they begin where those before end."""
-    places: NDArray[np.int32]
+    places: NDArray[np.integer[Any]]
     """Of each output."""
     bad: NDArray[np.bool_]
     """Of each output, as `TraceColumns.bad`."""
@@ -230,13 +230,13 @@ class ExecutionFile:
         self._name: Final = name
         self._places: Final = places
         self._code: Final = code
-        self._offsets: Final = GrowingColumn(np.int64)
-        self._lengths: Final = GrowingColumn(np.uint32)
+        self._offsets: Final = GrowingColumn(np.uint32, np.int64)
+        self._lengths: Final = GrowingColumn(np.uint16, np.uint32)
         self._wall_times: Final = GrowingColumn(np.float64)
         self._op_types: Final = GrowingColumn(np.int32)
         self._devices: Final = GrowingColumn(np.int32)
         self._output_ends: Final = GrowingColumn(np.int64)
-        self._output_places: Final = GrowingColumn(np.int32)
+        self._output_places: Final = GrowingColumn(np.uint16, np.int32)
         self._bad: Final = GrowingColumn(np.bool_)
         self._first_bad: Final[list[BadValue]] = []
         self._op_type_names: Final[Numbered[str]] = Numbered()

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.debugger.measures import LIMITS, figures_of_numbers
 from stepscope.summary.debugger.model import COLUMN, FIGURES, Figure
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.tensor_proto import numbers, real_or_complex_numbers
@@ -71,8 +72,6 @@ _TELL_NO_COUNTS: Final[Mapping[int, int]] = {tfdbg.CURT_HEALTH: 1, tfdbg.REDUCE_
 _DENORMAL: Final = 14
 _DTYPE_AT: Final[Mapping[int, int]] = {tfdbg.FULL_HEALTH: 2, tfdbg.SHAPE: 1, tfdbg.FULL_NUMERICS: 2}
 _RANK_AT: Final[Mapping[int, int]] = {tfdbg.SHAPE: 2, tfdbg.FULL_NUMERICS: 3}
-_SMALLEST_NORMAL: Final = {"bfloat16": 2.0**-126}
-_LARGEST: Final = {"bfloat16": (2.0 - 2.0**-7) * 2.0**127}
 _OTHER_NAMES: Final = {"half": "float16", "float": "float32", "double": "float64"}
 
 
@@ -176,31 +175,12 @@ def figures_of_values(values: NDArray[Any], dtype: str = "") -> NDArray[np.float
     if values.dtype.kind not in "fciub":
         return found
     flat = values.reshape(-1)
-    if values.dtype.kind == "b":
-        flat = flat.view(np.uint8)
-    finite = flat
-    if flat.dtype.kind in "fc":
-        is_finite = np.isfinite(flat)
-        if not is_finite.all():
-            columns = [COLUMN["nan"], COLUMN["positive_infinity"], COLUMN["negative_infinity"]]
-            found[columns] = _not_finite(flat[~is_finite])
-            finite = flat[is_finite]
-    for figure in ("nan", "positive_infinity", "negative_infinity"):
-        found[COLUMN[figure]] = np.nan_to_num(found[COLUMN[figure]])
-    found[COLUMN["zeros"]] = len(finite) - np.count_nonzero(finite)
-    if flat.dtype.kind == "c":
-        return found
-    found[COLUMN["negatives"]] = np.count_nonzero(finite < 0)
-    if len(finite):
-        _measure_finite(found, finite)
-    if flat.dtype.kind == "f" and len(flat):
-        limits = np.finfo(flat.dtype)
-        smallest = _SMALLEST_NORMAL.get(dtype, float(limits.smallest_normal))
-        largest = _LARGEST.get(dtype, float(limits.max))
-        absolute = np.abs(flat)
-        subnormal = (absolute < smallest) & (absolute > 0)
-        found[COLUMN["underflow"]] = np.count_nonzero(subnormal) / len(flat)
-        found[COLUMN["overflow"]] = np.count_nonzero(absolute >= largest / 2) / len(flat)
+    if values.dtype.kind != "c":
+        return figures_of_numbers(flat.astype(np.float64), dtype if dtype in LIMITS else str(flat.dtype))
+    is_finite = np.isfinite(flat)
+    columns = [COLUMN["nan"], COLUMN["positive_infinity"], COLUMN["negative_infinity"]]
+    found[columns] = _not_finite(flat[~is_finite])
+    found[COLUMN["zeros"]] = np.count_nonzero(flat[is_finite] == 0)
     return found
 
 
@@ -215,18 +195,6 @@ def _not_finite(values: NDArray[Any]) -> tuple[int, int, int]:
     sign = np.where(np.isinf(infinite.real), infinite.real, infinite.imag)
     positive = int(np.count_nonzero(sign > 0))
     return nan, positive, len(infinite) - positive
-
-
-def _measure_finite(found: NDArray[np.float64], finite: NDArray[Any]) -> None:
-    exact = finite.astype(np.float64)
-    mean = float(np.mean(exact))
-    with np.errstate(over="ignore"):
-        found[COLUMN["minimum"]] = exact.min()
-        found[COLUMN["maximum"]] = exact.max()
-        found[COLUMN["mean"]] = mean
-        found[COLUMN["variance"]] = np.mean(np.square(exact - mean))
-        found[COLUMN["l2"]] = np.sqrt(np.sum(np.square(exact)))
-        found[COLUMN["absolute_mean"]] = np.mean(np.abs(exact))
 
 
 def _fits(mode: int, measured: Sequence[Any]) -> bool:

@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from stepscope.debug import torch_health
-from stepscope.debug.health import LIMITS, SUMS, figures_of_sums, health
+from stepscope.debug.health import SUMS, figures_of_sums, health
 from stepscope.debug.torch_health import HealthBatch
+from stepscope.summary.debugger.measures import LIMITS
 from stepscope.summary.debugger.model import FIGURES
 
 inf, nan = float("inf"), float("nan")

@@ -196,3 +196,84 @@ def test_numpy_names_the_function_and_its_line(tmp_path: Path) -> None:
     inputs = {tensor.name: [data.tensors[n].name for n in tensor.inputs] for tensor in data.tensors}
     assert inputs["numpy.matmul"] == ["x", "weights/kernel"]
     assert inputs["numpy.matmul#2"] == ["x", "numpy.subtract"]
+
+
+class Trainer:
+    """A training of two optimizers with a schedule, and gradients that are scaled."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5), nn.Linear(4, 1))
+        self.optimizers = [
+            torch.optim.Adam(self.model[0].parameters(), 0.1),
+            torch.optim.SGD(self.model[2].parameters(), 0.1, momentum=0.9),
+        ]
+        self.schedules = [torch.optim.lr_scheduler.StepLR(self.optimizers[1], 2, 0.5)]
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2)
+        self.watcher: debug.Watcher | None = None
+
+    def train(self, batch: torch.Tensor) -> float:
+        loss = self.model(batch).square().sum()
+        self.scaler.scale(loss).backward()
+        for optimizer in self.optimizers:
+            self.scaler.unscale_(optimizer)
+            if not torch.isfinite(loss):
+                raise ValueError("the loss is not finite, in the middle of a step")
+            self.scaler.step(optimizer)
+            optimizer.zero_grad()
+        self.scaler.update()
+        self.schedules[0].step()
+        if self.watcher is not None:
+            self.watcher.step()
+        return float(loss.detach())
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "model": self.model.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
+            "schedule": self.schedules[0].state_dict(),
+            "scaler": self.scaler.state_dict(),
+        }
+
+
+def test_a_step_that_is_left_out_changes_no_optimizer_no_schedule_and_no_scaler(tmp_path: Path) -> None:
+    batches = [torch.randn(5, 3, generator=torch.Generator().manual_seed(n)) for n in range(6)]
+    alone, own = Trainer(), Trainer()
+    torch.manual_seed(1)
+    expected = [alone.train(batch) for batch in batches]
+    torch.manual_seed(1)
+    with debug.watch(own.model, tmp_path, every=100, on_alert=None) as watcher:
+        own.watcher = watcher
+        watcher.step()
+        step = debug.catch(own.train, watcher, then="skip")
+        losses = [step(batch) for batch in [*batches[:3], torch.full((5, 3), math.inf), *batches[3:]]]
+    assert losses == [*expected[:3], None, *expected[3:]]
+    torch.testing.assert_close(own.state(), alone.state())
+    assert own.scaler.get_scale() == 64.0
+
+
+def test_what_a_step_keeps_elsewhere_is_put_back_where_it_is_named(tmp_path: Path) -> None:
+    class Counter:
+        def __init__(self) -> None:
+            self.count = 0
+
+        def state_dict(self) -> dict[str, int]:
+            return {"count": self.count}
+
+        def load_state_dict(self, state: dict[str, int]) -> None:
+            self.count = state["count"]
+
+    counter, model = Counter(), nn.Linear(3, 1)
+
+    def train_step(batch: torch.Tensor) -> torch.Tensor:
+        counter.count += 1
+        return model(batch).sum()
+
+    with debug.watch(model, tmp_path, every=100, on_alert=None) as watcher:
+        step = debug.catch(train_step, watcher, then="skip", also=[counter])
+        step(torch.full((2, 3), math.nan))
+        assert counter.count == 0
+        step(torch.ones(2, 3))
+        assert counter.count == 1
+        with pytest.raises(TypeError, match="state_dict and load_state_dict, got int"):
+            debug.catch(train_step, watcher, also=[3])

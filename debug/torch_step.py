@@ -1,0 +1,93 @@
+"""What of a model of PyTorch is watched, and what was observed in one step."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Final, Literal
+
+import torch
+
+from stepscope.debug.torch_health import HealthBatch
+from stepscope.debug.torch_operations import Made
+from stepscope.summary.debugger.model import Observations
+
+Compiled = Literal["outside", "eager"]
+_MOST_LEAVES: Final = 64
+"""Tensors of one output that are looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchOptions:
+    """What of a model of PyTorch is watched; see `stepscope.debug.watch`."""
+
+    optimizer: torch.optim.Optimizer | None = None
+    gradients: bool = True
+    updates: bool = True
+    optimizer_state: bool = False
+    operations: bool = False
+    evaluation: bool = False
+    compiled: Compiled = "outside"
+
+    def __post_init__(self) -> None:
+        """Check them.
+
+        Raises:
+            ValueError: one is not what it must be.
+        """
+        if self.compiled not in ("outside", "eager"):
+            raise ValueError(f'compiled must be "outside" or "eager", got {self.compiled!r}')
+
+
+class Step:
+    """What was observed in the running step."""
+
+    def __init__(self, *, detailed: bool) -> None:
+        self.detailed: Final = detailed
+        """Whether single operations are observed too."""
+        self.numbers: list[int] = []
+        self.batch = HealthBatch()
+        self.counts: Counter[Hashable] = Counter()
+        """How often each place came by."""
+        self.made = Made()
+        self.consumers: dict[int, list[int]] = {}
+        """By tensor: the outputs of what took it."""
+        self.gradients: dict[int, int] = {}
+        """By tensor: its gradient, where that came by."""
+        self.modules: list[str] = []
+        """Those that are running, outermost first."""
+        self.has_parameters = False
+        """Whether parameters were observed."""
+
+
+@dataclass
+class Detail:
+    """What was observed of a step that was run again."""
+
+    observations: Observations | None = None
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """Give the tensors in what a module was given or gave, parameters not among them."""
+    waiting, count = [value], 0
+    while waiting and count < _MOST_LEAVES:
+        found = waiting.pop()
+        if isinstance(found, torch.Tensor):
+            if not isinstance(found, torch.nn.Parameter):
+                count += 1
+                yield found
+        elif isinstance(found, Mapping):
+            waiting.extend(reversed(list(found.values())))
+        elif isinstance(found, Sequence) and not isinstance(found, str | bytes):
+            waiting.extend(reversed(found))
+        elif is_dataclass(found) and not isinstance(found, type):
+            waiting.extend(getattr(found, field.name) for field in reversed(fields(found)))
+
+
+def is_measurable(value: torch.Tensor) -> bool:
+    """Return whether a tensor has values now: none of a tracer, nor while a graph of CUDA is captured."""
+    with suppress(RuntimeError):
+        if value.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(value):
+            return False
+        return not (value.is_cuda and torch.cuda.is_current_stream_capturing())
+    return False

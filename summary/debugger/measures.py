@@ -1,0 +1,77 @@
+"""What is measured of a value, in NumPy: the one definition, and the reference for what devices compute.
+
+Counts are of elements. Negatives are finite ones. Minimum, maximum, mean, variance (divided by their number), L2 norm
+and absolute mean are of the finite elements alone, in float64, and NaN where there are none. Underflow is the share of
+elements that are subnormal in the value's own type, overflow the share of those whose absolute value is at least half
+of its largest number, infinities among them; both are NaN for types that are not floating.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.debugger.model import COLUMN, FIGURES
+
+
+class Limits(NamedTuple):
+    """Of a floating type."""
+
+    smallest: float
+    """The smallest normal number."""
+    largest: float
+    """The largest finite number."""
+
+
+LIMITS: Final[Mapping[str, Limits]] = MappingProxyType(
+    {
+        "float64": Limits(2.0**-1022, (2 - 2.0**-52) * 2.0**1023),
+        "float32": Limits(2.0**-126, (2 - 2.0**-23) * 2.0**127),
+        "float16": Limits(2.0**-14, 65504.0),
+        "bfloat16": Limits(2.0**-126, (2 - 2.0**-7) * 2.0**127),
+        # OCP 8-bit floating point specification, and the variants without negative zero of GraphCore and AMD.
+        "float8_e4m3fn": Limits(2.0**-6, 448.0),
+        "float8_e5m2": Limits(2.0**-14, 57344.0),
+        "float8_e4m3fnuz": Limits(2.0**-7, 240.0),
+        "float8_e5m2fnuz": Limits(2.0**-15, 57344.0),
+    }
+)
+"""By the names of types; bfloat16 and float8 as PyTorch, JAX and ml_dtypes call them."""
+
+
+def figures_of_numbers(numbers: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    """Return the figures of float64 [n].
+
+    Args:
+        numbers: the elements.
+        dtype: the type that they had, whose limits count.
+    """
+    finite = numbers[np.isfinite(numbers)]
+    figures = np.full(len(FIGURES), np.nan)
+    size = len(numbers)
+    magnitude = np.abs(numbers)
+    counts = {
+        "size": size,
+        "nan": np.isnan(numbers).sum(),
+        "positive_infinity": np.isposinf(numbers).sum(),
+        "negative_infinity": np.isneginf(numbers).sum(),
+        "zeros": (numbers == 0).sum(),
+        "negatives": (finite < 0).sum(),
+    }
+    for figure, count in counts.items():
+        figures[COLUMN[figure]] = count  # type: ignore[index]
+    if dtype in LIMITS and size:
+        limits = LIMITS[dtype]
+        figures[COLUMN["underflow"]] = ((magnitude > 0) & (magnitude < limits.smallest)).sum() / size
+        figures[COLUMN["overflow"]] = (magnitude >= limits.largest / 2).sum() / size
+    if len(finite):
+        with np.errstate(over="ignore", invalid="ignore"):
+            figures[COLUMN["minimum"]] = finite.min()
+            figures[COLUMN["maximum"]] = finite.max()
+            figures[COLUMN["mean"]] = finite.mean()
+            figures[COLUMN["variance"]] = finite.var()
+            figures[COLUMN["l2"]] = np.sqrt(np.square(finite).sum())
+            figures[COLUMN["absolute_mean"]] = np.abs(finite).mean()
+    return figures
