@@ -14,7 +14,7 @@ from stepscope.dashboard.server.first_answers import KeptFirstAnswers, ask_for, 
 from stepscope.dashboard.server.opening import Opening
 from stepscope.dashboard.server.page_title import page_title
 from stepscope.dashboard.server.web_server import DashboardServer
-from stepscope.plugins import GROUPS, found
+from stepscope.plugins import is_any_installed
 from stepscope.summary.cache_folder import cache_folder
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Start:
 
     def _show_front(self) -> "Front | None":
         """Let browsers load the page while all else is imported; None where plug-ins may add to it."""
-        if any(map(found, GROUPS)):
+        if is_any_installed():
             return None
         from stepscope.dashboard.page.front import Front
 

@@ -27,7 +27,7 @@ def test_the_demo_serves_every_sample_run_from_a_copy_that_goes_with_it(tmp_path
             found = next(line for line in server.stdout if " event files" in line)
             assert " 23 runs, " in found
             with urlopen(f"{url}data/runs") as answer:
-                assert len(json.load(answer)) == 22
+                assert len(json.load(answer)) == 23
         finally:
             server.send_signal(signal.SIGINT)
     assert list(tmp_path.glob("stepscope-demo-*")) == []
