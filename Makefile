@@ -17,7 +17,7 @@ test: lint types units tests
 
 # What can be known in a few minutes: all but the tests that drive a browser or read what other tools wrote.
 check: lint types units
-	$(BIN)/pytest -n 2 --dist loadfile -m "not browser and not peers"
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not browser and not peers"
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -36,7 +36,7 @@ units: $(VENV)/.installed-test
 
 tests: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # The lowest and the newest of each dependency, on each Python; ARGUMENTS="--python 3.12 --which core" for some of it.
 test-versions: $(VENV)/.installed-test
