@@ -5,6 +5,7 @@ time is the template's, stretched between collectives by its speed and within th
 """
 
 import gzip
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -68,12 +69,14 @@ class RankMaker:
             text + start + (b',"dur":' + duration if has else b"") + b"}"
             for text, start, duration, has in zip(self._texts, starts, durations, timed, strict=True)
         ]
-        head = self._head | {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": self.ranks}}
+        # With spaces, as Kineto writes it: HolisticTraceAnalysis looks for these letters.
+        rank_of_job = json.dumps({"backend": "nccl", "rank": rank, "world_size": self.ranks}).encode()
         body = b",".join([*parts, self._others] if self._others else parts)
         # Names of processes and modules differ between ranks of real jobs too.
         body = body.replace(b'"python"', f'"python {rank}"'.encode())
         packer = zlib_ng.compressobj(1, wbits=31)
-        whole = orjson.dumps(head)[:-1] + b',"traceEvents":[' + body + b"]}"
+        begun = orjson.dumps(self._head)[:-1] + (b"," if self._head else b"")
+        whole = begun + b'"distributedInfo": ' + rank_of_job + b',"traceEvents":[' + body + b"]}"
         return packer.compress(whole) + packer.flush()
 
     def _warped(self, rank: int, times: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,8 +33,8 @@ from stepscope.profiler.ranks.collection import gather
 from stepscope.profiler.ranks.store import FactStore
 
 RANKS: Final = (8, 64, 256)
-PEER_RANKS: Final = (8, 64)
-"""Of more, HolisticTraceAnalysis needs more memory than this machine has."""
+PEER_RANKS: Final = (8,)
+"""Of more, HolisticTraceAnalysis takes minutes, and memory for all of them at once."""
 SLICES: Final = 27_000
 STRAGGLER: Final = 5
 DASK_RANKS: Final = 64

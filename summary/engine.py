@@ -241,6 +241,10 @@ class Engine:
             raise UserError(
                 f"--engine {self.spec} needs Ray: {error}. Install it by pip install 'stepscope[ray]'."
             ) from error
+        register_ray()
+        if not self._place and ray.is_initialized():
+            # Somebody else's in this process, who also ends it.
+            return {"backend": "ray"}
         try:
             if self._place:
                 ray.init(address=self.spec, log_to_driver=False)
@@ -252,7 +256,6 @@ class Engine:
                 "cluster's client server, which ray start --head starts at port 10001."
             ) from error
         self._open.callback(ray.shutdown)
-        register_ray()
         return {"backend": "ray"}
 
 
