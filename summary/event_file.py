@@ -4,7 +4,7 @@ import errno
 import hashlib
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import PurePosixPath
@@ -245,7 +245,9 @@ class EventFile:
         load: Callable[[int], TagState | None],
         places: Mapping[str, int] | None,
     ) -> None:
-        self.stored = StoredPoints(table, load, partial(_read_again, self.path, self._open_at, state, table), places)
+        read_again = partial(_read_again, self.path, self._open_at, state, table)
+        # What has its places at hand is packed, and quickly had again.
+        self.stored = StoredPoints(table, load, read_again, places, keep=places is None)
 
     def restore(
         self,
@@ -466,16 +468,16 @@ class EventFile:
             for index in np.flatnonzero(window.found["tag"] < 0).tolist():
                 if window.event(index).WhichOneof("what") != "file_version":
                     return None
-            for number, (row, tag) in enumerate(zip(split.numbers[begins].tolist(), tags, strict=True)):
-                if window.is_bare_number(row, tag):
-                    continue
-                value = window.value(row)
+            firsts = split.numbers[begins]
+            for number in np.flatnonzero(~window.are_bare_numbers(firsts, tags)).tolist():
+                value = window.value(int(firsts[number]))
                 if kind_of(value) != SCALARS:
                     return None
                 texts[number] = _texts_of(value)
         except DecodeError:
             return None
-        return packer.pack_numbers(names, texts, split) if len(set(names)) == len(names) else None
+        counts = split.group_ends - begins
+        return packer.pack_numbers(names, texts, split, counts) if len(set(names)) == len(names) else None
 
     def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
         """Take the rows of a tag; returns which of them became points, or None where all did."""
@@ -661,14 +663,18 @@ class _Window(NamedTuple):
 
     def is_bare_number(self, number: int, tag: bytes) -> bool:
         """Return whether a row's value is the tag, in ASCII, and a ``simple_value``, and nothing else."""
-        if not tag.isascii():
-            return False
-        found = self.found
-        head = _head_of_number(tag)
-        if int(found["value_length"][number]) != len(head) + 4:
-            return False
-        begin = int(found["offset"][number]) + int(found["value_at"][number]) - self.base
-        return self.buffer[begin : begin + len(head)].tobytes() == head
+        return bool(self.are_bare_numbers(np.array([number]), [tag])[0])
+
+    def are_bare_numbers(self, numbers: NDArray[np.integer], tags: Sequence[bytes]) -> NDArray[np.bool_]:
+        """Return `is_bare_number` of each of some rows, of which each has a tag of its own."""
+        rows = self.found[numbers]
+        begins = (rows["offset"] + rows["value_at"] - self.base).tolist()
+        buffer = self.buffer.data
+        found = []
+        for tag, begin, length in zip(tags, begins, rows["value_length"].tolist(), strict=True):
+            head = _head_of_number(tag)
+            found.append(length == len(head) + 4 and tag.isascii() and bytes(buffer[begin : begin + len(head)]) == head)
+        return np.array(found, np.bool_)
 
     def value(self, number: int) -> Summary.Value:
         """Return the value of a row, alone where it can be: an event may have very many. Raises DecodeError."""

@@ -1,6 +1,7 @@
 """The files of an index: segments, which never change, and a manifest, which is replaced as a whole."""
 
 import contextlib
+import itertools
 import os
 import re
 import secrets
@@ -11,16 +12,18 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
+from stepscope.summary.blob_cache import BlobCache, BlobKey
 from stepscope.summary.logdir_source import source_of
 from stepscope.summary.packed_points import PackedTable
 from stepscope.summary.records import crc32c
 from stepscope.summary.source import read_up_to
-from stepscope.summary.storage import LocalFolder, folder_at
+from stepscope.summary.storage import LocalFolder, RemoteFolder, folder_at
 
 _NAME: Final = re.compile(r"[0-9a-f]{16}\.segment")
 _MANIFEST: Final = "manifest"
 _ABANDONED_SECONDS: Final = 3600.0
 """A segment that no manifest has for so long is nobody's: who writes one replaces the manifest at once."""
+_RECENT_BYTES: Final = 32 << 20
 _LARGEST_PART: Final = 1 << 31
 """Bytes; more are not read at once, whatever a manifest says."""
 
@@ -38,6 +41,9 @@ class IndexFolder:
 
     def __init__(self, address: str | os.PathLike[str]) -> None:
         self._folder: Final = folder_at(address)
+        self.recent: Final = BlobCache(_RECENT_BYTES)
+        """Blocks that were read lately: charts ask for tag after tag of the same runs."""
+        self.numbers: Final = itertools.count()
         self.address: Final = self._folder.address
         self._source: Final = source_of(self._folder.address)
 
@@ -61,14 +67,19 @@ class IndexFolder:
 
     def sweep(self, in_use: Sequence[str]) -> None:
         """Delete segments that no manifest has any more, but not those that may be on their way into one."""
-        if not isinstance(self._folder, LocalFolder):
-            return
-        with contextlib.suppress(OSError), os.scandir(self._folder.path) as entries:
-            for entry in entries:
-                is_ours = _NAME.fullmatch(entry.name) or entry.name.startswith(_UNFINISHED)
-                if is_ours and entry.name not in in_use and time.time() - entry.stat().st_mtime > _ABANDONED_SECONDS:
-                    with contextlib.suppress(OSError):
-                        os.unlink(entry.path)
+        with contextlib.suppress(OSError):
+            for found in list(self._source.list()):
+                name = str(found.path)
+                is_ours = is_segment_name(name) or name.startswith(_UNFINISHED)
+                age = time.time() - found.modified_ns / 1e9
+                if is_ours and name not in in_use and found.modified_ns and age > _ABANDONED_SECONDS:
+                    self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        if isinstance(self._folder, LocalFolder):
+            (self._folder.path / name).unlink(missing_ok=True)
+        elif isinstance(self._folder, RemoteFolder):
+            self._folder.remove(name)
 
     def _replace(self, name: str, content: bytes) -> None:
         if not isinstance(self._folder, LocalFolder):
@@ -103,6 +114,8 @@ class Segment:
 
     def __init__(self, folder: IndexFolder, name: str) -> None:
         self.name: Final = name
+        self.recent: Final = folder.recent
+        self.number: Final = next(folder.numbers)
         self._folder: Final = folder
         self._lock: Final = threading.Lock()
         self._stream: BinaryIO | None = None
@@ -147,4 +160,10 @@ class StoredBlock:
         return self._length == table.length
 
     def read(self) -> bytes | None:
-        return self.segment.read(self._at, self._length, self._crc)
+        key = BlobKey(self.segment.number, self._at)
+        content = self.segment.recent.get(key)
+        if content is None:
+            content = self.segment.read(self._at, self._length, self._crc)
+            if content is not None:
+                self.segment.recent.put(key, content)
+        return content

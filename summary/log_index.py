@@ -7,6 +7,7 @@ wins, and what it does not know is read again. An index of another version is re
 """
 
 import logging
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
@@ -26,7 +27,7 @@ _SETTLED_NS: Final = 2_000_000_000
 _SMALL_SEGMENT: Final = 1 << 22
 _MOST_SMALL_SEGMENTS: Final = 8
 _SEGMENT_BYTES: Final = 64 << 20
-"""Of blocks that are written anew."""
+"""Of blocks that are written again."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -90,10 +91,11 @@ class IndexedFile(NamedTuple):
             return False
         if found.etag:
             return True
-        # The device's number is another after a restart of the machine.
+        # A device has another number after a restart of the machine. Windows tells when a file was made instead.
         latest_ns = max(found.changed_ns, found.modified_ns)
         return (
-            found.changed_ns != 0
+            os.name != "nt"
+            and found.changed_ns != 0
             and found.identity[1] == then.identity[1] != 0
             and self.seen_ns - latest_ns > _SETTLED_NS
         )
@@ -159,10 +161,11 @@ class LogIndex:
             if listed is not None:
                 for path in self._files.keys() - set(listed):
                     del self._files[path]
-            changed = self._write(files) if files else False
-            changed |= self._tidy()
-            if changed:
+            written = self._write(files) if files else False
+            tidied = self._tidy()
+            if written or tidied:
                 self._folder.write_manifest(_encoded_manifest(self._places.values()))
+            if tidied:
                 self._folder.sweep(list(self._places))
         except OSError as error:
             self.refused = error.strerror or str(error)

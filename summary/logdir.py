@@ -120,7 +120,7 @@ class Logdir:
                 run.dirty |= any(health.growing for health in run.health)
             event_files, companions = self._sorted_out(listing)
             to_read = self._stage(event_files)
-            self._read(to_read, publish, companions)
+            self._read(to_read, publish, companions, first=first)
             snapshot = self._commit(companions, loading=False)
             self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
             self._listing = listing
@@ -189,7 +189,7 @@ class Logdir:
             run = self._runs.get(name)
             known = None if run is None else run.files.get(found.path)
             if known is None or self._was_replaced(known, found):
-                known = StagedFile(found, self._event_file(found.path))
+                known = StagedFile(found, self._event_file(found.path), name)
                 to_read.append(known)
             elif known.found != found or known.error:
                 known.found = found
@@ -231,6 +231,8 @@ class Logdir:
         files: Sequence[StagedFile],
         publish: Callable[[Snapshot], None] | None,
         companions: tuple[Companion, ...],
+        *,
+        first: bool,
     ) -> None:
         published = time.monotonic()
 
@@ -263,7 +265,7 @@ class Logdir:
                         done.result()
                     for file in batch:
                         self._mark_read(file)
-                    self._kept.keep(batch, at_once=True)
+                    self._kept.keep(batch, at_once=first)
                     publish_now_and_then()
 
     def _read_files(self, files: Iterable[StagedFile]) -> None:
@@ -279,7 +281,7 @@ class Logdir:
             file.error = error.strerror or str(error)
 
     def _mark_read(self, file: StagedFile) -> None:
-        self._runs[readable(file.found.path.parent)].dirty = True
+        self._runs[file.run].dirty = True
 
     def _commit(self, companions: tuple[Companion, ...], *, loading: bool) -> Snapshot:
         changed = [run.commit() for run in self._runs.values() if run.dirty]

@@ -189,15 +189,17 @@ class Packer:
         )
         return self._packed(PackedTable(TagTable.of(states), step_begins, total, narrow), columns)
 
-    def pack_numbers(self, tags: Sequence[str], texts: Mapping[int, TagTexts], rows: RowsByTag) -> PackedPoints:
+    def pack_numbers(
+        self, tags: Sequence[str], texts: Mapping[int, TagTexts], rows: RowsByTag, counts: NDArray[np.int64]
+    ) -> PackedPoints:
         """Return scalars as one block, straight from the scan.
 
         Args:
             tags: by their numbers.
             texts: what the first values of tags say beside their kind, by the tag's number, where that is anything.
             rows: of these tags, of which each has some; all are numbers.
+            counts: int64 [tags]: how many rows each tag has.
         """
-        counts = np.diff(rows.group_ends, prepend=0)
         begins = rows.step_begins
         values, narrow = _narrowed(rows.values)
         table = TagTable(
@@ -222,7 +224,7 @@ def _narrowed(values: NDArray[np.float64]) -> tuple[NDArray[Any], bool]:
     with np.errstate(all="ignore"):
         narrowed = values.astype(_NUMBERS[1])
     # Bit by bit: a NaN is not equal to itself, and may carry a message.
-    if np.array_equal(narrowed.astype(np.float64).view(np.int64), values.view(np.int64)):
+    if (narrowed.astype(np.float64).view(np.int64) == values.view(np.int64)).all():
         return narrowed, True
     return values, False
 

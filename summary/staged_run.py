@@ -36,6 +36,7 @@ class StagedFile:
 
     found: FoundFile
     events: EventFile
+    run: str
     error: str = ""
     cached_bytes: int = 0
     """How much of the file the next start has."""

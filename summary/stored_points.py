@@ -77,9 +77,10 @@ class StoredPoints:
             damaged or gone.
         read_again: gives those of all tags from the event file itself; raises OSError.
         places: where in the table each tag is; worked out where that is not given.
+        keep: hold what was loaded, as to load it again is dear.
     """
 
-    __slots__ = ("_load", "_lock", "_read_again", "_states", "places", "table")
+    __slots__ = ("_keep", "_load", "_lock", "_read_again", "_states", "places", "table")
 
     def __init__(
         self,
@@ -87,7 +88,10 @@ class StoredPoints:
         load: Callable[[int], TagState | None],
         read_again: Callable[[], Sequence[TagState]],
         places: Mapping[str, int] | None = None,
+        *,
+        keep: bool = True,
     ) -> None:
+        self._keep = keep
         self.table = table
         self.places: Mapping[str, int] = places_of(table.tags) if places is None else places
         """Where in the table each tag is."""
@@ -112,7 +116,8 @@ class StoredPoints:
                     if state is None:
                         self._states = dict(enumerate(self._read_again()))
                         state = self._states[place]
-                    self._states[place] = state
+                    if self._keep:
+                        self._states[place] = state
         return state
 
     def states(self) -> list[TagState]:

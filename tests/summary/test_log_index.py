@@ -2,11 +2,13 @@
 
 import logging
 import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
 import fsspec
 import numpy as np
@@ -357,6 +359,9 @@ def test_segments_that_no_manifest_has_are_deleted_after_a_while(logs: Path, tmp
     for name, age in (("0" * 16 + ".segment", 7200), ("1" * 16 + ".segment", 10), ("mine.txt", 7200)):
         (tmp_path / "index" / name).write_bytes(b"?")
         os.utime(tmp_path / "index" / name, (time.time() - age,) * 2)
+    # Of the segment that is, nothing is of use any more.
+    for run in ("a", "b"):
+        shutil.rmtree(logs / run)
     with SummaryWriter(logs / "c") as writer:
         writer.add_scalar("loss", 1.0, 1)
     look(logs, tmp_path / "index")
@@ -383,6 +388,35 @@ def test_an_index_at_an_address_has_files_of_any_size(
     opened.clear()
     assert shown(look(f"{memory}/logs", f"{memory}/index")) == expected
     assert all(offset == -1 for _, offset in opened)
+
+
+def test_segments_at_an_address_are_deleted_after_a_while_too(
+    memory: str, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepscope.summary.index_files._ABANDONED_SECONDS", 0.0)
+    for number in range(12):
+        with SummaryWriter(logs / f"more_{number}") as writer:
+            writer.add_scalar("loss", float(number), 1)
+        look(logs, f"{memory}/index")
+    segments = [name for name in fsspec.filesystem("memory").find("/index_tests/index") if name.endswith(".segment")]
+    assert len(segments) < 10
+    assert shown(look(logs, f"{memory}/index")) == read_anew(logs)
+
+
+def test_while_runs_grow_segments_are_written_now_and_then(logs: Path, tmp_path: Path) -> None:
+    """Each flush of a few small files would be a segment otherwise."""
+    logdir = Logdir(logs, index=LogIndex(str(tmp_path / "index")))
+    logdir.update()
+    logdir.wait_until_stored()
+    before = set((tmp_path / "index").iterdir())
+    more = event_file(logs, "b").read_bytes()
+    for _ in range(5):
+        for run in ("a", "b"):
+            with event_file(logs, run).open("ab") as stream:
+                stream.write(more)
+        logdir.update()
+    logdir.wait_until_stored()
+    assert set((tmp_path / "index").iterdir()) == before
 
 
 KINDS = st.sampled_from(["scalars", "", "images", "text"])
@@ -442,3 +476,68 @@ def test_tables_that_are_equal_are_one_object() -> None:
 
     assert packer.pack([make(1.0)]).table is packer.pack([make(2.0)]).table
     assert packer.pack([make(0.1)]).table is not packer.pack([make(1.0)]).table
+
+
+SAMPLES = sorted((Path(__file__).resolve().parents[2] / "sample_logs").rglob("*tfevents*"))
+
+
+def test_what_is_packed_straight_from_the_scan_is_what_is_read_tag_by_tag(logs: Path) -> None:
+    for new_style in (False, True):
+        with SummaryWriter(logs / f"numbers {new_style}") as writer:
+            for step in (1, 2, 3, 2):
+                writer.add_scalar("loss", step / 3, step, new_style=new_style, summary_description="Falls.")
+                writer.add_scalar("größe", np.inf, step, new_style=new_style)
+            writer.add_scalar("late", np.nan, 3, new_style=new_style)
+    straight = 0
+
+    class Counting(Packer):
+        def pack_numbers(self, *given: Any) -> PackedPoints:
+            nonlocal straight
+            straight += 1
+            return super().pack_numbers(*given)
+
+    for path in (*SAMPLES, *logs.rglob("*tfevents*")):
+        read, packed = (EventFile(PurePosixPath(path.name), partial(opened_at, path)) for _ in range(2))
+        read.read_new(path.stat().st_size)
+        found = packed.read_packed(path.stat().st_size, Counting())
+        assert found is not None
+        state, points = found
+        assert state == read._state()
+        assert [comparable(one) for one in points.states()] == [comparable(one) for one in read.tag_states()]
+        assert packed.all_damages == read.all_damages
+    assert straight == 2
+
+
+def comparable(state: TagState) -> tuple[object, ...]:
+    return (*state[:6], *(column.tobytes() for column in state[6:]))
+
+
+def opened_at(path: Path, offset: int) -> BinaryIO:
+    stream = path.open("rb")
+    stream.seek(offset)
+    return stream
+
+
+def test_a_file_that_grows_after_it_was_packed_goes_on(logs: Path, tmp_path: Path) -> None:
+    """Straight from the scan, or tag by tag; with new tags, and with values that are no numbers."""
+    with SummaryWriter(tmp_path / "numbers") as writer:
+        for step in range(10):
+            writer.add_scalar("loss", step, step)
+    with SummaryWriter(tmp_path / "more") as writer:
+        writer.add_scalar("loss", 5.5, 3)
+        writer.add_text("note", "text", 4)
+        writer.add_scalar("another", 1.0, 5)
+    whole = event_file(tmp_path, "numbers").read_bytes() + event_file(tmp_path, "more").read_bytes()
+    (tmp_path / "whole").write_bytes(whole)
+    expected = EventFile(PurePosixPath("whole"), lambda offset: opened_at(tmp_path / "whole", offset))
+    expected.read_new(len(whole))
+    growing = EventFile(PurePosixPath("growing"), lambda offset: opened_at(tmp_path / "growing", offset))
+    for end in (len(whole) // 3, len(whole) // 2, len(whole) - 9, len(whole)):
+        (tmp_path / "growing").write_bytes(whole[:end])
+        if growing.position == 0:
+            growing.read_packed(end, Packer())
+        else:
+            growing.read_new(end)
+    assert [comparable(one) for one in growing.tag_states()] == [comparable(one) for one in expected.tag_states()]
+    assert growing.records == expected.records
+    assert growing.all_damages == expected.all_damages == ()
