@@ -8,7 +8,7 @@ DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 INTEGRATIONS_VENV ?= .venv-integrations
 INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
-.PHONY: demo test check lint types units tests test-versions test-integrations benchmarks protos sample-logs peer-pack screenshots site clean
+.PHONY: demo test check lint types units tests test-versions test-integrations test-engines benchmarks protos sample-logs peer-pack screenshots site clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
@@ -17,7 +17,7 @@ test: lint types units tests
 
 # What can be known in a few minutes: all but the tests that drive a browser or read what other tools wrote.
 check: lint types units
-	$(BIN)/pytest -n 2 --dist loadfile -m "not browser and not peers"
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not browser and not peers"
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -36,7 +36,7 @@ units: $(VENV)/.installed-test
 
 tests: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # The lowest and the newest of each dependency, on each Python; ARGUMENTS="--python 3.12 --which core" for some of it.
 test-versions: $(VENV)/.installed-test
@@ -44,6 +44,10 @@ test-versions: $(VENV)/.installed-test
 
 test-integrations: $(INTEGRATIONS_VENV)/.installed
 	$(INTEGRATIONS_BIN)/pytest tests/integrations
+
+# Work on a Ray of this machine, which is too large for every environment; Dask is among the tests.
+test-engines: $(VENV)/.installed-engines
+	$(BIN)/pytest tests/engines
 
 benchmarks: $(VENV)/.installed-benchmarks
 	sh tools/ensure_browser.sh
@@ -79,6 +83,10 @@ $(VENV)/.installed: pyproject.toml core/pyproject.toml | $(BIN)/python
 $(VENV)/.installed-test: pyproject.toml core/pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable core --editable '.[test]'
 	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-engines: pyproject.toml core/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable core --editable '.[test,ray]'
+	touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
 $(VENV)/.installed-benchmarks: pyproject.toml core/pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable core --editable '.[benchmarks]'

@@ -1,6 +1,7 @@
 """Watching a training: what health of every module output of a small GPT costs a step, beside PyTorch's detect_anomaly.
 
-Also what a watcher costs that is off, and how many bytes a step of 1,000 modules takes in the file.
+Also what it costs in the steps between recorded ones, what a watcher costs that is off, and how many bytes a step of
+1,000 modules takes in the file.
 """
 
 import gc
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 import torch
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from benchmarks._report import Figure, print_figures
 from stepscope import debug
@@ -30,6 +32,7 @@ ROUNDS: Final = 9
 WIDE_MODULES: Final = 1_000
 WIDE_STEPS: Final = 20
 OFF_STEPS: Final = 200_000
+BETWEEN_STEPS: Final = 20_000
 OUTPUTS: Final = re.compile(r"^\d+$")
 
 
@@ -130,11 +133,13 @@ def run() -> list[Figure]:
                 plain = after
         size, figures = _bytes_of_a_step(folder)
     cost = {name: 100 * statistics.median(found) for name, found in shares.items()}
+    between, empty = _between()
     off, nothing = _off()
     peer = "torch detect_anomaly, every step"
     return [
         _figure("every module output, every 10th step", cost["outputs"], cost["anomaly"], peer, "% of a step"),
         _figure("all of it, every 10th step", cost["everything"], cost["anomaly"], peer, "% of a step"),
+        _figure("a step between recorded ones", between, empty, "two empty hooks of optimizers", "ns/step"),
         _figure("a step while off", off, nothing, "an empty method", "ns/step"),
         _figure("a step of 1,000 modules, in the file", size, figures, "its figures as float32", "bytes"),
     ]
@@ -148,6 +153,35 @@ def _few_threads() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _between() -> tuple[float, float]:
+    """Return nanoseconds that an optimizer's step takes longer in steps that are not recorded, and with empty hooks."""
+    model = nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def seconds() -> float:
+        begin = time.process_time()
+        for _ in range(BETWEEN_STEPS):
+            optimizer.step()
+        return (time.process_time() - begin) / BETWEEN_STEPS
+
+    def nothing(*args: Any) -> None:
+        pass
+
+    longer: dict[str, list[float]] = {"watched": [], "empty": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(ROUNDS):
+            plain = seconds()
+            with debug.watch(model, f"{folder}/{number}", every=1 << 40, optimizer=optimizer):
+                # The first step is recorded.
+                optimizer.step()
+                longer["watched"].append(seconds() - plain)
+            handles = [register_optimizer_step_pre_hook(nothing), register_optimizer_step_post_hook(nothing)]
+            longer["empty"].append(seconds() - plain)
+            for handle in handles:
+                handle.remove()
+    return 1e9 * statistics.median(longer["watched"]), 1e9 * statistics.median(longer["empty"])
 
 
 def _off() -> tuple[float, float]:

@@ -5,17 +5,20 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
 
 from stepscope.debug.live import Frame, LiveTensors, ShownTensor, matches
 from stepscope.debug.pictures import GAP, NOT_FINITE, pixels
 from stepscope.debug.showing import LIVE
 from stepscope.summary.errors import UserError
 from stepscope.summary.writer import SummaryWriter
+
+if TYPE_CHECKING:
+    # Pillow is imported where a picture is made: whoever only watches does not wait for it.
+    from PIL import Image
 
 LARGEST_FILM: Final = 1280
 """Pixels of its width and height: arrays that find no room are left out, which the log says once."""
@@ -121,6 +124,8 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
         super().__init__(names, every, live)
 
     def _write(self, frame: Frame, shown: list[ShownTensor]) -> None:
+        from PIL import Image
+
         picture = sheet(frame, shown)
         if self._size is None:
             # Codecs take even sizes alone.
@@ -180,8 +185,10 @@ def picture(tensor: ShownTensor) -> NDArray[np.uint8]:
     return np.repeat(np.repeat(drawn, scale, axis=0), scale, axis=1)
 
 
-def sheet(frame: Frame, shown: list[ShownTensor]) -> Image.Image:
+def sheet(frame: Frame, shown: list[ShownTensor]) -> "Image.Image":
     """Return the arrays of a frame side by side and below each other, each under its name."""
+    from PIL import Image, ImageDraw
+
     pictures = [(tensor.name, picture(tensor)) for tensor in shown]
     x, y, row_height, width, places = 0, _TEXT_HEIGHT, 0, 0, []
     for name, drawn in pictures:
@@ -211,6 +218,8 @@ class _Gif:
         self._pictures: list[Image.Image] = []
 
     def add(self, picture: NDArray[np.uint8]) -> None:
+        from PIL import Image
+
         if (len(self._pictures) + 1) * picture[..., 0].size > MOST_WAITING_BYTES:
             raise UserError(
                 f"the film {self._path} is full with {len(self._pictures)} pictures. Take one of more steps."

@@ -19,7 +19,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from stepscope.debug.pictures import MOST_PIXELS, Plane, laid_out, pixels
-from stepscope.profiler.capture_http import RefusalError
+from stepscope.profiler.capture_routes import RefusalError
 
 PATH: Final = "/live"
 """Of the route on the program's server."""

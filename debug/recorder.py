@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ from stepscope.debug.catalog import Catalog, Lines
 from stepscope.debug.rules import ALL, Judgment, Rule
 from stepscope.debug.scalar_rules import REACH, ScalarRule
 from stepscope.summary.debugger.model import FIGURES, Alert, Observations, WatchedTensor
-from stepscope.summary.debugger.tfdbg_export import ObservationWriter
-from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 from stepscope.summary.kinds.debug import (
     CAUGHT_TAG,
     RING_TAG,
@@ -29,6 +27,10 @@ from stepscope.summary.kinds.debug import (
 from stepscope.summary.proto.debug_pb2 import DebugAlert, DebugAlerts
 from stepscope.summary.storage import folder_at
 from stepscope.summary.writer import SummaryWriter
+
+if TYPE_CHECKING:
+    from stepscope.summary.debugger.tfdbg_export import ObservationWriter
+    from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 
 DEFAULT_BUDGET: Final = 512 << 20
 """Bytes of health that a recording may take in its event file."""
@@ -165,13 +167,16 @@ class Recorder:
         self._first_step = 1 << 62
         self._last_written: int | None = None
         self._last_judged = -1
-        self._dump: ObservationWriter | None = None
-        self._dump_files: TfdbgWriter | None = None
-        if also_tfdbg:
-            folder = folder_at(writer.log_dir).child(TFDBG_FOLDER).address
-            self._dump_files = TfdbgWriter(folder, version=f"Stepscope ({source})", clock=clock)
-            self._dump = ObservationWriter(self._dump_files, stack_of=self.catalog.frames)
+        self._dump, self._dump_files = self._dump_into(writer, source) if also_tfdbg else (None, None)
         self._told: set[tuple[str, str]] = set()
+
+    def _dump_into(self, writer: SummaryWriter, source: str) -> tuple["ObservationWriter", "TfdbgWriter"]:
+        from stepscope.summary.debugger.tfdbg_export import ObservationWriter
+        from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
+
+        folder = folder_at(writer.log_dir).child(TFDBG_FOLDER).address
+        files = TfdbgWriter(folder, version=f"Stepscope ({source})", clock=self._clock)
+        return ObservationWriter(files, stack_of=self.catalog.frames), files
 
     @property
     def keeps_ring(self) -> bool:

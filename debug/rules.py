@@ -24,7 +24,7 @@ MOST_ALERTS: Final = 1_000
 """Of `judge`."""
 MOST_OF_A_RULE: Final = 10
 """Alerts of one rule in one step; how many more tensors there are is one more alert."""
-_STRETCH: Final = 1 << 18
+_STRETCH: Final = 1 << 14
 """Observations that are read at once."""
 _SAGEMAKER: Final = "Amazon SageMaker Debugger's default"
 _BASELINE_WEIGHT: Final = 0.1

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from stepscope.debug.live import PATH, LiveTensors
-from stepscope.profiler.capture_http import OTHER_ROUTES
+from stepscope.profiler.capture_routes import OTHER_ROUTES
 
 LIVE: Final = LiveTensors()
 """What this process shows."""

@@ -47,7 +47,7 @@ class HealthBatch:
         self._floating.append(dtype in LIMITS)
         if not numbers.numel():
             self._sums.append((0.0,) * len(SUMS))
-        elif numbers.device.type == "cpu":
+        elif numbers.device.type == "cpu" and type(numbers) is torch.Tensor:
             self._sums.append(sums_on_cpu(numbers, dtype))
         else:
             self._waiting.setdefault(numbers.device, []).append((len(self._sums), sums_on_device(numbers, dtype)))
@@ -131,28 +131,32 @@ def sums_on_cpu(numbers: torch.Tensor, dtype: str) -> tuple[float, ...]:
 
 
 def _piece_on_cpu(x: torch.Tensor, dtype: str) -> tuple[float, ...]:
-    size = x.numel()
+    # NumPy compares and counts several times as fast as PyTorch on the CPU; the array is the same memory.
+    size, array = x.numel(), x.numpy()
     low, high = (bound.item() for bound in torch.aminmax(x))
     nan = positive = negative = 0
-    if math.isfinite(low) and math.isfinite(high):
-        finite = x
-    else:
-        nan = int(torch.count_nonzero(x != x))
-        positive, negative = (int(torch.count_nonzero(x == bound)) for bound in (_INFINITY, -_INFINITY))
+    finite = x
+    if not (math.isfinite(low) and math.isfinite(high)):
+        nan = np.count_nonzero(np.isnan(array))
+        positive, negative = (np.count_nonzero(array == bound) for bound in (_INFINITY, -_INFINITY))
         finite = torch.nan_to_num(x, 0.0, 0.0, 0.0)
         usual = x[torch.isfinite(x)]
         low, high = (bound.item() for bound in torch.aminmax(usual)) if usual.numel() else (math.nan, math.nan)
-    zeros = size - int(torch.count_nonzero(x))
-    negatives = 0 if low >= 0 else int(torch.count_nonzero(finite < 0))
-    underflow = overflow = 0
-    limits = LIMITS.get(dtype)
+    # Zeros are not negative, so it does not matter that they stand for what is not finite here.
+    negatives = 0 if low >= 0 else np.count_nonzero(finite.numpy() < 0)
     magnitude = x.abs()
+    limits = LIMITS.get(dtype)
+    least = magnitude.amin().item()
+    zeros = underflow = overflow = 0
+    if not least > 0:
+        zeros = np.count_nonzero(array == 0)
     if limits is not None:
-        underflow = int(torch.count_nonzero(magnitude < limits.smallest)) - zeros
+        if not least >= limits.smallest:
+            underflow = np.count_nonzero(magnitude.numpy() < limits.smallest) - zeros
         if nan or positive or negative or max(-low, high) >= limits.largest / 2:
-            overflow = int(torch.count_nonzero(magnitude >= limits.largest / 2))
+            overflow = np.count_nonzero(magnitude.numpy() >= limits.largest / 2)
     exact = finite.to(torch.float64)
-    total, squares = torch.stack([exact.sum(), torch.dot(exact, exact)]).tolist()
+    total, squares = exact.sum().item(), torch.dot(exact, exact).item()
     if low >= 0 or high <= 0:
         absolutes = abs(total)
     else:

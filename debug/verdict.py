@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.debug.rules import base_name, called, is_operation, makes_masks, stretches
-from stepscope.summary.debugger.model import COLUMN, FIGURES, DebugData, Frame, Observations, WatchedTensor
+from stepscope.summary.debugger.model import (
+    COLUMN,
+    FIGURES,
+    DebugData,
+    Frame,
+    LinkedData,
+    Observations,
+    WatchedTensor,
+)
 from stepscope.summary.debugger.own_frames import own_frame
 
 Part = Literal["producer", "propagator", "unknown"]
@@ -156,11 +164,18 @@ def _verdict(data: DebugData, first: int, step: Observations, row: int) -> Verdi
     number = int(step.tensors[row])
     tensor = data.tensors[number]
     figures = dict(zip(FIGURES, step.figures[row].tolist(), strict=True))
-    inputs = tuple(found for source in tensor.inputs if (found := _input(source, first, step, row)) is not None)
+    exact = data.made_of(first + row) if isinstance(data, LinkedData) else None
+    if exact is None:
+        wanted = len(tensor.inputs)
+        inputs = tuple(found for source in tensor.inputs if (found := _input(source, first, step, row)) is not None)
+    else:
+        taken = list(dict.fromkeys(exact))
+        wanted = len(taken)
+        inputs = tuple(_observed(data, number) for number in taken if number is not None)
     if any(found.bad for found in inputs):
         part: Part = "propagator"
     else:
-        part = "producer" if inputs and len(inputs) == len(tensor.inputs) else "unknown"
+        part = "producer" if inputs and len(inputs) == wanted else "unknown"
     frame = own_frame(data.stack(tensor.stack)) if tensor.stack is not None else None
     number_of_step = int(step.steps[row])
     when = f"Step {number_of_step}" if knows_steps(data.tensors, step) else f"Execution {first + row:,}"
@@ -173,8 +188,16 @@ def _input(source: int, first: int, step: Observations, row: int) -> Input | Non
     if not len(rows):
         return None
     at = int(rows[-1])
-    figures = dict(zip(FIGURES, step.figures[at].tolist(), strict=True))
-    return Input(source, first + at, bool(step.bad[at]), figures)
+    return _input_at(step, at, first + at)
+
+
+def _observed(data: DebugData, number: int) -> Input:
+    return _input_at(data.observations(number, number + 1), 0, number)
+
+
+def _input_at(step: Observations, row: int, number: int) -> Input:
+    figures = dict(zip(FIGURES, step.figures[row].tolist(), strict=True))
+    return Input(int(step.tensors[row]), number, bool(step.bad[row]), figures)
 
 
 def _sentence(

@@ -41,10 +41,11 @@ _MODULES: Final = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"stepscope.profiler.{_MODULES.get(name, 'process')}"), name)
-    # Loops call some of them a thousand times a second.
-    globals()[name] = value
-    return value
+    where = _MODULES.get(name, "process")
+    module = import_module(f"stepscope.profiler.{where}")
+    # Loops call some of them a thousand times a second, and no recording is to show that they are looked for.
+    globals().update({each: getattr(module, each) for each in __all__ if _MODULES.get(each, "process") == where})
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

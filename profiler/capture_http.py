@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 from stepscope.profiler.capture_files import MOST_ANSWER_BYTES, pack
 from stepscope.profiler.capture_recording import CaptureCancelledError, NoStepsError, record
 from stepscope.profiler.capture_request import MOST_REQUEST_BYTES, CaptureRequest, parse_request
+from stepscope.profiler.capture_routes import OTHER_ROUTES, RefusalError
 from stepscope.profiler.process import AlreadyStartedError
 from stepscope.profiler.session import Recording
 from stepscope.summary.errors import UserError
@@ -28,19 +29,6 @@ _MOST_CONNECTIONS: Final = 32
 _MOST_DRAINED: Final = 1 << 20
 
 _log = logging.getLogger(__name__)
-
-OTHER_ROUTES: Final[dict[str, Callable[[bytes], Mapping[str, Any]]]] = {}
-"""What else a program's server answers, by the path of a POST request: a function from its JSON to that of the answer,
-which raises `RefusalError`. `stepscope.debug` offers live tensors here when it is used."""
-
-
-class RefusalError(Exception):
-    """A request is answered with an error."""
-
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.headers = headers or {}
 
 
 class CaptureHttpServer(ThreadingHTTPServer):

@@ -112,7 +112,7 @@ class Client:
         return found
 
     def ask_json(self, path: str, value: Mapping[str, Any], most_bytes: int = 64 << 20) -> dict[str, Any]:
-        """Send JSON to one of `stepscope.profiler.capture_http.OTHER_ROUTES`, and return that of the answer.
+        """Send JSON to one of `stepscope.profiler.capture_routes.OTHER_ROUTES`, and return that of the answer.
 
         Raises:
             CaptureError: there is no answer, or one of more than ``most_bytes``.

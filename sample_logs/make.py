@@ -1,7 +1,7 @@
 """Trains small networks on scikit-learn's digits, logging through `summary` and profiling through `profiler`.
 
 Three learning rates times three seeds, logged with all that the dashboard shows, a sweep over more hyperparameters,
-logged with scalars, and networks of PyTorch, for a profile and for one that goes NaN.
+logged with scalars, and networks of PyTorch, for a profile, and for one that goes NaN and one in which that is mended.
 ``make sample-logs`` writes the runs beside this file, and a manifest by which a test tells when they are stale.
 """
 
@@ -201,6 +201,7 @@ def make(folder: Path) -> None:
         with SummaryWriter(folder / name) as writer, np.errstate(over="ignore", invalid="ignore"):
             Training(plan, digits, writer).run()
     torch_training.train(folder / torch_training.RUN, digits)
+    nan_training.train_mended(folder / nan_training.MENDED, digits)
     nan_training.train(folder / nan_training.RUN, digits)
     files = sorted(path for path in (folder / "digits").rglob("*") if path.is_file())
     manifest = {

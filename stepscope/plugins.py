@@ -224,6 +224,15 @@ def found(group: str) -> tuple[Plugin, ...]:
     return tuple(sorted(plugins, key=lambda plugin: (plugin.distribution, plugin.name)))
 
 
+def is_any_installed() -> bool:
+    """Return whether there is an entry point in any of the groups; one look through what is installed answers it."""
+    if os.environ.get(SWITCH) == "0":
+        return False
+    from importlib.metadata import entry_points
+
+    return not entry_points().groups.isdisjoint(f"stepscope.{group}" for group in GROUPS)
+
+
 def _sentence(error: BaseException) -> str:
     text = " ".join(str(error).split()) or "no reason given"
     return f"{type(error).__name__}: {text[:500]}"

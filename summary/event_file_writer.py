@@ -157,6 +157,14 @@ class EventFileWriter(Handover):
         elif not len(pending) & (_MANY_ITEMS - 1):
             self._press()
 
+    def add_ready_scalar(self, tag: str, number: float, step: int, wall_time: float | None = None) -> None:
+        """Queue one point right after `check_ready`, where others that belong to it must be taken with it: never
+        raises.
+        """
+        index = self._add_template(tag, "simple_value")
+        point = _PACK_POINT(index, self._clock() if wall_time is None else wall_time, step, number)
+        self._take(point, len(point))
+
     def add_series(
         self,
         tag: str,
@@ -250,7 +258,7 @@ class EventFileWriter(Handover):
             indexes.setdefault(tag, place)
         return indexes[tag]
 
-    def _take(self, item: bytearray | _Deferred | _Series, held_bytes: int) -> None:
+    def _take(self, item: bytes | bytearray | _Deferred | _Series, held_bytes: int) -> None:
         self._pending.append(item)
         # Not exact where threads race, which is enough for a bound.
         self._waiting_event_bytes += held_bytes

@@ -12,9 +12,9 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property, update_wrapper
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,18 +60,50 @@ def kernel(**options: Any) -> Callable[[Callable[Parameters, Result]], Callable[
     """
 
     def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        with needs_full_install("Reading and analyzing traces"):
-            import numba
+        if find_spec("numba") is None:
+            with needs_full_install("Reading and analyzing traces"):
+                import numba  # noqa: F401
+        return cast(Callable[Parameters, Result], _Kernel(function, options))
+
+    return compiled
+
+
+class _Kernel:
+    """A function that becomes one of Numba's when it is first called or looked at, as Numba takes long to import."""
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._dispatcher(*arguments, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dispatcher, name)
+
+    @cached_property
+    def _dispatcher(self) -> Any:
+        with _decorating:
+            own = self.py_func.__globals__
+            # Numba knows its own functions alone: those that a loop calls must be so before it is compiled.
+            for name, value in list(own.items()):
+                if isinstance(value, _Kernel):
+                    own[name] = value.made
+            return self.made
+
+    @cached_property
+    def made(self) -> Any:
+        """Numba's function."""
+        import numba
+
         with _decorating:
             try:
-                made = numba.njit(cache=True, nogil=True, **options)(function)
+                return numba.njit(cache=True, nogil=True, **self._options)(self.py_func)
             except RuntimeError:
                 # Neither the folder of the source nor the user's cache can be written to.
                 with _cached_in(_temporary_folder()):
-                    made = numba.njit(cache=True, nogil=True, **options)(function)
-        return cast(Callable[Parameters, Result], made)
-
-    return compiled
+                    return numba.njit(cache=True, nogil=True, **self._options)(self.py_func)
 
 
 def is_compiled(function: Callable[..., object]) -> bool:

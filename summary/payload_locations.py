@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stepscope.summary.blob_cache import BlobCache, BlobKey
 from stepscope.summary.event_file import value_of_event
 from stepscope.summary.kinds.base import Payload, PayloadError
-from stepscope.summary.kinds.registry import decode
+from stepscope.summary.kinds.registry import decode, kind_named
 from stepscope.summary.points import Part, join
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.records import FOOTER_BYTES, masked_crc
@@ -80,7 +80,8 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
     point = np.array([event.wall_time]).tobytes(), event.step
     if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):
         raise PayloadError(f"{where} has changed since it was read first")
-    blobs.put(key, data)
+    if kind_named(kind).is_kept:
+        blobs.put(key, data)
     return decode(kind, value_of_event(event, int(part.indices[index])))
 
 

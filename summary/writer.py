@@ -247,7 +247,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         """Add one number per key, each to a run of its own, so that one chart shows them all.
 
         The run's folder is ``<log_dir>/<main_tag>_<key>`` with "/" in ``main_tag`` as "_"; its tag is
-        ``main_tag``.
+        ``main_tag``. Where one of them cannot be taken none is, and the call raises.
         """
         step, wall_time = self._checked(global_step, walltime)
         if not isinstance(tag_scalar_dict, Mapping):
@@ -256,11 +256,17 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
             _subfolder(checked_tag(main_tag), key): checked_scalar(value, f"the scalar {key!r}")
             for key, value in tag_scalar_dict.items()
         }
-        for folder, number in numbers.items():
+        writers: list[EventFileWriter] = []
+        for folder in numbers:
             with self._scalars_lock:
                 if folder not in self._scalars_writers:
                     self._scalars_writers[folder] = self._file_writer(self._folder.child(folder))
-            self._scalars_writers[folder].add_scalar(main_tag, number, step, wall_time)
+            writers.append(self._scalars_writers[folder])
+        # What can fail comes first: of a call that raises, no number is taken.
+        for writer in writers:
+            writer.check_ready()
+        for writer, number in zip(writers, numbers.values(), strict=True):
+            writer.add_ready_scalar(main_tag, number, step, wall_time)
 
     def add_run_metadata(
         self, run_metadata: Message | bytes, tag: str, global_step: Any = None, walltime: float | None = None

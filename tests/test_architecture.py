@@ -220,6 +220,9 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.cancellation",
         "summary.kernels",
         "summary.full_install",
+        "summary.cache_folder",
+        # Traces of many ranks are parts of work: where these run knows nothing of what they are.
+        "summary.engine",
     )
     for path in (REPOSITORY / "profiler").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

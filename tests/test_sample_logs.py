@@ -8,6 +8,8 @@ import pytest
 
 from sample_logs import make, nan_training, torch_training
 from sample_logs.logs import turned
+from stepscope.dashboard.debugger.comparison import compare
+from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.debug import first_bad
 from stepscope.profiler.traces import load_trace
 from stepscope.summary.debugger.recordings import read_recording
@@ -36,8 +38,8 @@ def test_the_manifest_matches_the_script_and_the_files() -> None:
 
 
 def test_the_runs_are_those_that_are_planned_and_whole(snapshot: Snapshot) -> None:
-    assert sorted(snapshot.runs) == sorted([*make.plans(), torch_training.RUN, nan_training.RUN])
-    assert len(snapshot.runs) == 22
+    assert sorted(snapshot.runs) == sorted([*make.plans(), torch_training.RUN, nan_training.RUN, nan_training.MENDED])
+    assert len(snapshot.runs) == 23
     assert (snapshot.damage_count, snapshot.superseded) == (0, 0)
 
 
@@ -134,6 +136,15 @@ def test_a_recording_names_the_operation_that_overflowed(snapshot: Snapshot) -> 
     assert verdict.frame is not None
     assert verdict.frame.code.strip() == "powers = torch.exp(scores)"
     assert {source.path for source in data.sources} <= {"sample_logs/make.py", "sample_logs/nan_training.py"}
+
+
+def test_the_mended_training_is_the_same_until_rounding_tells_them_apart(snapshot: Snapshot) -> None:
+    mended, broken = (read_recording(snapshot.runs[run]) for run in (nan_training.MENDED, nan_training.RUN))
+    assert first_bad(mended) is None
+    found = compare(OpenedDebug(mended), OpenedDebug(broken), 1e-3)
+    assert found.compared > 0
+    assert not found.only_first
+    assert found.differences[0].step > 0
 
 
 def test_points_are_turned_to_those_before() -> None:

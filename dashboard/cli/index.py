@@ -51,7 +51,7 @@ class IndexVerb:
         logdir = Logdir(source, cache=cache, index=index)
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=console, transient=True) as progress:
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task("Reading", total=None)
 
             def show(snapshot: Snapshot) -> None:

@@ -1,4 +1,7 @@
-"""``stepscope inspect``: what event files hold, as ``tensorboard --inspect`` says it, and what was lost in them."""
+"""``stepscope inspect``: what event files hold, as ``tensorboard --inspect`` says it, and what was lost in them.
+
+And what recordings of tensors and dumps of TensorFlow's debugger there are.
+"""
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
@@ -7,8 +10,10 @@ from typing import Any
 import orjson
 
 from stepscope.dashboard.cli.reading import add_logdir, check_logdirs, printable, standard_output
+from stepscope.summary.debugger.digest import DebugDigest, digests, text_of_digests
 from stepscope.summary.errors import UserError
 from stepscope.summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
+from stepscope.summary.logdir import Logdir
 from stepscope.summary.source import Source
 
 
@@ -32,11 +37,12 @@ class InspectVerb:
         logdirs: list[str] = arguments.logdir or []
         source = check_logdirs(logdirs) if logdirs else _file(arguments.event_file)
         inspected = inspect(source, only_tag=arguments.tag)
+        found = digests(Logdir(source).update()) if not arguments.tag else []
         if arguments.json:
-            content = _json(source, inspected, arguments.tag)
+            content = _json(source, inspected, arguments.tag, found)
         else:
             text = text_of(inspected, ", ".join(logdirs), only_tag=arguments.tag)
-            text += text_of_files(inspected, only_tag=arguments.tag)
+            text += text_of_files(inspected, only_tag=arguments.tag) + text_of_digests(found)
             content = "\n".join(map(printable, text.split("\n"))).encode()
         with standard_output() as stream:
             stream.write(content)
@@ -54,7 +60,7 @@ def _file(given: str) -> Source:
     return source
 
 
-def _json(source: Source, inspected: list[Inspected], only_tag: str) -> bytes:
+def _json(source: Source, inspected: list[Inspected], only_tag: str, found: list[DebugDigest]) -> bytes:
     directories: list[dict[str, Any]] = [
         {
             "name": found.name,
@@ -65,5 +71,7 @@ def _json(source: Source, inspected: list[Inspected], only_tag: str) -> bytes:
         }
         for found in inspected
     ]
-    content = {"inspected": source.address, "tag": only_tag or None, "directories": directories}
+    content: dict[str, Any] = {"inspected": source.address, "tag": only_tag or None, "directories": directories}
+    if found:
+        content["debugger"] = [asdict(digest) for digest in found]
     return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -1,7 +1,7 @@
 """What the command serves, once its libraries are imported: the log directory, the application, and what was read."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stepscope.dashboard.embeddings.results import ResultFiles
+from stepscope.dashboard.page.front import Front
 from stepscope.dashboard.page.health_badge import writers_text
 from stepscope.dashboard.panels.registry import companion_patterns, recognizers
 from stepscope.dashboard.server.access import Access
@@ -17,7 +18,7 @@ from stepscope.dashboard.server.app import LOCAL, build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count, counted
 from stepscope.dashboard.server.temporary_folders import sweep
-from stepscope.dashboard.server.warm_up import compile_beside
+from stepscope.dashboard.server.warm_up import compile_beside, hold_back
 from stepscope.dashboard.server.web_server import DashboardServer
 from stepscope.dashboard.traces.sources import has_traces, trace_sources
 from stepscope.profiler.client import Address
@@ -54,9 +55,9 @@ def make_live(
     return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds), title)
 
 
-def make_app(live: Live, access: Access, captures: Sequence[Address]) -> FastAPI:
-    """Return what answers."""
-    return build_app(live, access=access, captures=captures)
+def make_app(live: Live, access: Access, captures: Sequence[Address], front: Front | None = None) -> FastAPI:
+    """Return what answers; ``front`` is what has answered for the page meanwhile, where there was something."""
+    return build_app(live, access=access, captures=captures, front=front)
 
 
 def make_server(live: Live, access: Access = LOCAL, captures: Sequence[Address] = ()) -> DashboardServer:
@@ -64,15 +65,31 @@ def make_server(live: Live, access: Access = LOCAL, captures: Sequence[Address] 
     return DashboardServer(make_app(live, access, captures), live.stop)
 
 
-def follow(live: Live, console: Console) -> None:
-    """Begin to follow, and with what a start does beside it."""
-    if compile_beside():
-        console.print(
-            "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at "
-            "once, traces after it; [bold]stepscope warm-up[/] does it in advance."
-        )
+def follow(live: Live, console: Console, *, look_later: bool) -> Callable[[], None]:
+    """Begin to follow, and with what a start does beside it.
+
+    Args:
+        live: what is followed.
+        console: is told where loops are not compiled yet.
+        look_later: whether these are not even looked at now, which takes as long as it takes to import Numba.
+
+    Returns:
+        What is to be called when there is time for that; it does nothing where it is done.
+    """
+    held = hold_back()
+
+    def look() -> None:
+        if compile_beside(held):
+            console.print(
+                "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at "
+                "once, traces after it; [bold]stepscope warm-up[/] does it in advance."
+            )
+
+    if not look_later:
+        look()
     live.start()
     threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
+    return look if look_later else lambda: None
 
 
 def show_first_pass(live: Live, console: Console) -> None:

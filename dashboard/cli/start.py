@@ -14,13 +14,19 @@ from stepscope.dashboard.server.first_answers import KeptFirstAnswers, ask_for, 
 from stepscope.dashboard.server.opening import Opening
 from stepscope.dashboard.server.page_title import page_title
 from stepscope.dashboard.server.web_server import DashboardServer
+from stepscope.plugins import GROUPS, found
 from stepscope.summary.cache_folder import cache_folder
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from stepscope.dashboard.page.front import Front
     from stepscope.dashboard.server.live import Live
     from stepscope.profiler.client import Address
+
+
+MOST_WAIT_SECONDS: Final = 0.5
+"""For what is read first, once the application is there."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,8 @@ class Start:
         self._console: Final = console
         self._kept: Final = KeptFirstAnswers(cache_folder("pages"), installation_key(access.prefix))
         self._first: Final = self._kept.load()
-        title = page_title(served.path, served.title)
-        self._opening: Final = Opening(access, None if self._first is None else self._first.titled(title))
+        self._title: Final = page_title(served.path, served.title)
+        self._opening: Final = Opening(access, None if self._first is None else self._first.titled(self._title))
         self.server: Final = DashboardServer(self._opening, self._end)
         self._thread: Final = threading.Thread(target=self._build, name="start", daemon=True)
         self._changing: Final = threading.Lock()
@@ -88,24 +94,40 @@ class Start:
     def _build(self) -> None:
         try:
             with without_collections():
+                front = self._show_front()
                 from stepscope.dashboard.cli import serving
 
                 live = self._served.make()
-                app = serving.make_app(live, self._access, self._captures)
+                with self._changing:
+                    if self._ends:
+                        return
+                    # Where nothing was kept of a start before, none has compiled loops: the page comes first.
+                    look = serving.follow(live, self._console, look_later=self._first is None)
+                    self._live = live
+                app = serving.make_app(live, self._access, self._captures, front)
         except BaseException as error:
             self._problem = error
             self._opening.end()
             self.server.should_exit = True
             return
-        with self._changing:
-            if self._ends:
-                return
-            serving.follow(live, self._console)
-            self._live = live
-        self._opening.open(app)
+        # A page that came sooner would show that nothing is read yet, and ask for all once more.
+        live.wait_for_first(MOST_WAIT_SECONDS)
+        if not self._opening.open(app):
+            return
+        look()
         serving.show_first_pass(live, self._console)
         if not self._ends:
             asyncio.run(self._keep_first_answers(app))
+
+    def _show_front(self) -> "Front | None":
+        """Let browsers load the page while all else is imported; None where plug-ins may add to it."""
+        if any(map(found, GROUPS)):
+            return None
+        from stepscope.dashboard.page.front import Front
+
+        front = Front(self._access, self._title)
+        self._opening.show(front.app, front.scripts)
+        return front
 
     async def _keep_first_answers(self, app: "FastAPI") -> None:
         """See to it that the next start of this installation has what this one could not give at once."""

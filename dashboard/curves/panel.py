@@ -17,6 +17,7 @@ from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.cards import CardGrid, Shown
 from stepscope.dashboard.panels.groups import Place
+from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.snapshot import Snapshot
 
@@ -72,5 +73,5 @@ class CurvePanel(Panel):
 
     def router(self, live: Live) -> APIRouter | None:
         routes = curve_routes(live, self._curves, self._spec_of, self._grid.first_keys)
-        routes.include_router(scalar_routes(live, self._spec_of))
+        join(routes, scalar_routes(live, self._spec_of))
         return routes

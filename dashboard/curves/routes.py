@@ -1,7 +1,7 @@
 """The route that panels of curves get their charts from."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -61,6 +61,17 @@ class FirstRequest(msgspec.Struct, frozen=True):
     points: int = 1000
 
 
+@dataclass(frozen=True)
+class WantedCharts:
+    """Charts of one view that a page lacks, equal for all that lack the same."""
+
+    snapshot: Snapshot = field(compare=False)
+    revision: int
+    view: str
+    charts: tuple[tuple[str, int, tuple[float, float] | None], ...]
+    """Key, points and window of each."""
+
+
 def curve_routes(
     live: Live,
     parameters: CurveParameters,
@@ -86,19 +97,20 @@ def curve_routes(
         """
         return await answered("first", body, first_charts)
 
-    def first_charts(body: bytes) -> bytes:
+    def first_charts(body: bytes) -> WantedCharts:
         requested = parsed(body, FirstRequest, "Expected a view", 400)
-        keys = first_keys(live.snapshot(), decode(requested.view[:MAX_QUERY]))[:FIRST_CHARTS]
-        return answer(requested.view, [ChartRequest(key, requested.points) for key in keys])
+        snapshot = live.snapshot()
+        keys = first_keys(snapshot, decode(requested.view[:MAX_QUERY]))[:FIRST_CHARTS]
+        return changed(snapshot, requested.view, [ChartRequest(key, requested.points) for key in keys])
 
     @routes.post("/curves")
     async def curves(body: Body) -> Response:
         """Return charts as `stepscope.dashboard.server.binary` writes them, without those that did not change."""
         return await answered("curves", body, charts_asked_for)
 
-    def charts_asked_for(body: bytes) -> bytes:
+    def charts_asked_for(body: bytes) -> WantedCharts:
         requested = parsed(body, ChartsRequest, "Expected a list of charts", 400)
-        return answer(requested.view, requested.charts)
+        return changed(live.snapshot(), requested.view, requested.charts)
 
     @routes.post("/values")
     def values(body: Body) -> ValuesAnswer:
@@ -109,27 +121,48 @@ def curve_routes(
         spec = spec_of(requested.key, snapshot, view)
         return {"points": values_at(spec, RunTable(snapshot, view), settings, requested.x)}
 
-    async def answered(route: str, body: bytes, make: Callable[[bytes], bytes]) -> Response:
-        found = await answers.get(state_of(live), (route, body), lambda: run(LIGHT, make, body))
+    async def answered(route: str, body: bytes, wanted: Callable[[bytes], WantedCharts]) -> Response:
+        state = state_of(live)
+
+        async def made() -> bytes:
+            # Pages have other versions of a chart where one of them lags behind; what they lack is the same.
+            lacking = await run(LIGHT, wanted, body)
+            return await answers.get(state, lacking, lambda: run(LIGHT, drawn, lacking))
+
+        found = await answers.get(state, (route, body), made)
         return Response(found, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
 
-    def answer(query: str, charts: Sequence[ChartRequest]) -> bytes:
+    def changed(snapshot: Snapshot, query: str, charts: Sequence[ChartRequest]) -> WantedCharts:
+        """Return the charts of which the page does not have the present version."""
         if len(charts) > MOST_CHARTS or len(query) > MAX_QUERY:
             raise HTTPException(400, f"Expected up to {MOST_CHARTS} charts, got {len(charts)}.")
-        snapshot, view = live.snapshot(), decode(query)
+        view = decode(query)
+        table = RunTable(snapshot, view)
+
+        def is_known(wanted: ChartRequest) -> bool:
+            if not wanted.version:
+                return False
+            spec, settings = spec_of(wanted.key, snapshot, view), parameters.of(view, utc_offset(), wanted.key)
+            most = min(wanted.points, MOST_POINTS)
+            return chart_version(spec, table, settings, wanted.window, most) == wanted.version
+
+        lacking = tuple((each.key, each.points, each.window) for each in charts if not is_known(each))
+        return WantedCharts(snapshot, snapshot.revision, query, lacking)
+
+    def drawn(wanted: WantedCharts) -> bytes:
+        snapshot, view = wanted.snapshot, decode(wanted.view)
         table = RunTable(snapshot, view)
         pack = ColumnPack()
         found: dict[str, SentChart] = {}
-        for wanted in charts:
-            spec = spec_of(wanted.key, snapshot, view)
-            settings = parameters.of(view, utc_offset(), wanted.key)
-            most = min(wanted.points, MOST_POINTS)
-            version = chart_version(spec, table, settings, wanted.window, most)
-            if version != wanted.version:
-                made = chart(spec, table, settings, wanted.window, most, pack)
-                # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
-                raw = chart_version(spec, table, replace(settings, smoothing=0.0), wanted.window, most)
-                found[wanted.key] = {**made, "version": version, "raw_version": raw, "points": wanted.points}
+        for key, points, window in wanted.charts:
+            spec = spec_of(key, snapshot, view)
+            settings = parameters.of(view, utc_offset(), key)
+            most = min(points, MOST_POINTS)
+            version = chart_version(spec, table, settings, window, most)
+            made = chart(spec, table, settings, window, most, pack)
+            # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
+            raw = chart_version(spec, table, replace(settings, smoothing=0.0), window, most)
+            found[key] = {**made, "version": version, "raw_version": raw, "points": points}
         reported: ChartsAnswer = {"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found}
         return pack.body(reported)
 

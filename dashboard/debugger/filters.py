@@ -35,6 +35,8 @@ class ObservationFilter:
     first_step: int | None = None
     last_step: int | None = None
     bad: bool = False
+    device: str = ""
+    """Where its value was."""
 
     @property
     def all(self) -> bool:
@@ -68,13 +70,16 @@ def words_of(tensor: WatchedTensor) -> str:
     return f"{tensor.name}\n{tensor.op_type}\n{tensor.module}"
 
 
-def matching(observed: Observations, wanted: ObservationFilter, passes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def matching(
+    observed: Observations, wanted: ObservationFilter, passes: NDArray[np.bool_], devices: Sequence[str] = ()
+) -> NDArray[np.bool_]:
     """Return which of some observations pass.
 
     Args:
         observed: the observations.
         wanted: what they have to be.
         passes: which tensors pass.
+        devices: what devices are called, of data that knows them.
     """
     found: NDArray[np.bool_] = passes[observed.tensors]
     if wanted.tensor is not None:
@@ -85,4 +90,7 @@ def matching(observed: Observations, wanted: ObservationFilter, passes: NDArray[
         found = found & (observed.steps <= wanted.last_step)
     if wanted.bad:
         found = found & observed.bad
+    if wanted.device:
+        place = devices.index(wanted.device) if wanted.device in devices else -1
+        found = found & (np.zeros(len(observed), np.bool_) if observed.devices is None else observed.devices == place)
     return found

@@ -7,6 +7,7 @@ enough, its observations are read.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
@@ -17,7 +18,8 @@ from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.model import COLUMN, Figure, Observations
 
 CELLS: Final = 1 << 21
-"""Most cells of a matrix; each takes 17 bytes."""
+"""Most cells of a matrix."""
+BYTES_OF_CELL: Final = 17
 MOST_COLUMNS: Final = 1 << 14
 MOST_READ: Final = 64
 """Chunks of observations that are read for one window."""
@@ -60,6 +62,9 @@ class Cells:
         with np.errstate(invalid="ignore", divide="ignore"):
             found: NDArray[np.float32] = (self.total / self.count).astype(np.float32)
         return found
+
+
+_COLUMNS_OF_CELLS: Final = ("high", "low", "total", "count", "bad")
 
 
 def no_cells(lines: int, columns: int) -> Cells:
@@ -140,18 +145,14 @@ def matrix_of(figure: Figure, read: Read, index: Index, known: Matrix | None = N
         cells: most of them.
     """
     tensors = len(index.counts)
-    most = max(min(cells // max(tensors, 1), MOST_COLUMNS), 1)
-    width = 1
-    while -(-len(index.steps) // width) > most:
-        width *= 2
-    columns = max(-(-len(index.steps) // width), 1)
+    width, columns = _widths(index, cells)
     made = no_cells(tensors, columns)
     begin = 0
     if known is not None and _continues(known, index, width):
         begin = known.observations
         earlier = joined(known.cells, np.arange(0, known.cells.bad.shape[1], width // known.width), 1)
         lines, filled = earlier.bad.shape
-        for name in ("high", "low", "total", "count", "bad"):
+        for name in _COLUMNS_OF_CELLS:
             getattr(made, name)[:lines, :filled] = getattr(earlier, name)
     while begin < index.observations:
         check_cancelled()
@@ -166,6 +167,20 @@ def matrix_of(figure: Figure, read: Read, index: Index, known: Matrix | None = N
         )
         begin = end
     return Matrix(figure, index.observations, index.steps, width, made)
+
+
+def bytes_of_matrix(index: Index, cells: int = CELLS) -> int:
+    """Return how much memory `matrix_of` takes."""
+    return BYTES_OF_CELL * len(index.counts) * _widths(index, cells)[1]
+
+
+def _widths(index: Index, cells: int) -> tuple[int, int]:
+    """Return how many steps a column has, and how many columns there are."""
+    most = max(min(cells // max(len(index.counts), 1), MOST_COLUMNS), 1)
+    width = 1
+    while -(-len(index.steps) // width) > most:
+        width *= 2
+    return width, max(-(-len(index.steps) // width), 1)
 
 
 def _continues(known: Matrix, index: Index, width: int) -> bool:
@@ -222,12 +237,20 @@ def window(
             return _read_window(matrix.figure, read, index, chosen, starts, begin, end, most_columns, chunks)
     first, last = begin // matrix.width, -(-end // matrix.width)
     columns = _starts(first, last, most_columns)
-    part = Cells(
-        *(getattr(matrix.cells, name)[chosen, first:last] for name in ("high", "low", "total", "count", "bad"))
-    )
-    part = joined(joined(part, columns - first, 1), starts, 0)
+    # Of one line after the other, as all rows are a copy of the whole matrix.
+    lines = [
+        _line(matrix.cells, chosen[begin_row:end_row], columns - first, slice(first, last))
+        for begin_row, end_row in pairwise((*starts.tolist(), len(chosen)))
+    ]
+    part = Cells(*(np.concatenate([getattr(line, name) for line in lines]) for name in _COLUMNS_OF_CELLS))
     edges = np.append(columns * matrix.width, min(last * matrix.width, len(steps)))
     return Window(part, starts, edges)
+
+
+def _line(cells: Cells, rows: NDArray[np.int64], columns: NDArray[np.int64], steps: slice) -> Cells:
+    """Return rows as one line, of which steps are joined too."""
+    part = Cells(*(getattr(cells, name)[rows, steps] for name in _COLUMNS_OF_CELLS))
+    return joined(joined(part, np.zeros(1, np.int64), 0), columns, 1)
 
 
 def _starts(begin: int, end: int, most: int) -> NDArray[np.int64]:

@@ -3,31 +3,39 @@
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock, RLock
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.debugger.filters import ObservationFilter, TensorFilter, matching, passing
-from stepscope.dashboard.debugger.heat import Matrix, matrix_of
+from stepscope.dashboard.debugger.heat import Matrix, bytes_of_matrix, matrix_of
 from stepscope.dashboard.debugger.index import CHUNK, Index, index_of
+from stepscope.dashboard.debugger.matrices import MatrixCache
 from stepscope.dashboard.server.work import held
 from stepscope.summary.cancellation import check_cancelled
-from stepscope.summary.debugger.model import DebugData, Figure, Observations, WatchedTensor
+from stepscope.summary.debugger.model import (
+    DebugData,
+    DevicesData,
+    Figure,
+    LinkedData,
+    Observations,
+    WatchedTensor,
+)
 
 T = TypeVar("T")
 
-MOST_CHUNKS: Final = 32
+MOST_CHUNKS: Final = 8
 """Chunks of observations that are kept, 2 MB each."""
-MOST_MATRICES: Final = 3
-"""Figures of one recording whose matrix is kept, 36 MB each at most."""
 MOST_KEPT: Final = 64
 MOST_BACK: Final = 64
 """Chunks that are read backwards to find what a tensor was before."""
+MOST_LINKS: Final = 50
+"""Tensors that are looked for: those that one was made of, and those made of it."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +48,26 @@ class Page:
     observed: Observations
 
 
+class Link(NamedTuple):
+    """A tensor that was taken, or made of one."""
+
+    tensor: int
+    observation: int | None
+    """None where none was made near it."""
+
+
 class OpenedDebug:
     """One recording at one moment; safe to use from many threads.
 
     Args:
         data: the recording.
         known: the same recording when it was shorter, of which what was worked out is continued.
+        matrices: where figures over all steps are kept; those of other recordings may be there too.
     """
 
-    def __init__(self, data: DebugData, known: "OpenedDebug | None" = None) -> None:
+    def __init__(
+        self, data: DebugData, known: "OpenedDebug | None" = None, matrices: MatrixCache | None = None
+    ) -> None:
         self.data: Final = data
         self._chunks: OrderedDict[int, Observations] = OrderedDict()
         self._chunks_lock = Lock()
@@ -57,20 +76,16 @@ class OpenedDebug:
         self.index: Final[Index] = index_of(
             self.read, data.observation_count, len(data.tensors), earlier.index if earlier else None
         )
-        self._matrices: OrderedDict[Figure, Matrix] = OrderedDict(earlier.matrices() if earlier else ())
+        self._matrices: Final = matrices or MatrixCache()
+        self._key: Final[object] = earlier._key if earlier else object()
+        """What stands for the recording, however long it is."""
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
 
     @property
     def bytes(self) -> int:
-        """An estimate of the memory that it holds at most."""
-        return sum(matrix.nbytes for matrix in self.matrices().values()) + MOST_CHUNKS * CHUNK * 128 + (
-            512 * len(self.data.tensors)
-        )  # fmt: skip
-
-    def matrices(self) -> dict[Figure, Matrix]:
-        """Return the figures that were worked out."""
-        with self._chunks_lock:
-            return dict(self._matrices)
+        """An estimate of the memory that it holds at most, besides matrices."""
+        chunks = min(MOST_CHUNKS * CHUNK, self.data.observation_count)
+        return 136 * chunks + 512 * len(self.data.tensors) + 8 * len(self.index.steps)
 
     def read(self, begin: int, end: int) -> Observations:
         """Return observations; those of whole chunks are kept for a while."""
@@ -102,14 +117,11 @@ class OpenedDebug:
     def matrix(self, figure: Figure) -> Matrix:
         """Return a figure of all tensors over all steps."""
         with held(self._lock):
-            known = self.matrices().get(figure)
+            known = self._matrices.get((self._key, figure))
             if known is None or known.observations != self.index.observations:
+                self._matrices.make_room(bytes_of_matrix(self.index))
                 known = matrix_of(figure, self.read, self.index, known)
-            with self._chunks_lock:
-                self._matrices[figure] = known
-                self._matrices.move_to_end(figure)
-                while len(self._matrices) > MOST_MATRICES:
-                    self._matrices.popitem(last=False)
+                self._matrices.put((self._key, figure), known)
             return known
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -146,7 +158,7 @@ class OpenedDebug:
         while missing > 0:
             begin = chunk * CHUNK
             observed = self.read(begin, min(begin + CHUNK, self.data.observation_count))
-            places = np.flatnonzero(matching(observed, wanted, passes))[skip : skip + missing]
+            places = np.flatnonzero(matching(observed, wanted, passes, self.devices))[skip : skip + missing]
             numbers.append(begin + places)
             pieces.append(_part(observed, places))
             missing -= len(places)
@@ -165,7 +177,7 @@ class OpenedDebug:
         before = ends[chunk - 1] if chunk else 0
         if number == chunk * CHUNK:
             return before
-        inside = matching(self.read(chunk * CHUNK, number), wanted, self.passing(wanted.of))
+        inside = matching(self.read(chunk * CHUNK, number), wanted, self.passing(wanted.of), self.devices)
         return before + int(inside.sum())
 
     def _counts(self, wanted: ObservationFilter) -> list[int]:
@@ -175,7 +187,7 @@ class OpenedDebug:
             passes = self.passing(wanted.of)
             found, total = [], 0
             for _begin, observed in self.chunks():
-                total += int(matching(observed, wanted, passes).sum())
+                total += int(matching(observed, wanted, passes, self.devices).sum())
                 found.append(total)
             return found
 
@@ -219,6 +231,49 @@ class OpenedDebug:
             begin = end
         return found
 
+    @property
+    def devices(self) -> Sequence[str]:
+        """The names of devices; "" where one is not known, none where none is."""
+        return self.data.devices if isinstance(self.data, DevicesData) else ()
+
+    def device_of(self, observed: Observations, place: int) -> str:
+        """Return where a value was; empty where that is not known."""
+        return "" if observed.devices is None else self.devices[int(observed.devices[place])]
+
+    def made_of(self, number: int) -> list[Link]:
+        """Return what an observation was made of: as the recording tells of it, else the last of each tensor that its
+        operation takes.
+        """
+        exact = self.data.made_of(number) if isinstance(self.data, LinkedData) else None
+        if exact is not None:
+            return [self._link(taken) for taken in dict.fromkeys(exact) if taken is not None][:MOST_LINKS]
+        taken = list(dict.fromkeys(self._tensor(number).inputs))[:MOST_LINKS]
+        latest = self.latest(taken, number)
+        return [Link(tensor, latest.get(tensor)) for tensor in taken]
+
+    def made_into(self, number: int) -> list[Link]:
+        """Return what was made of an observation, as `made_of`."""
+        exact = self.data.made_into(number) if isinstance(self.data, LinkedData) else None
+        if exact is not None:
+            return [self._link(made) for made in exact[:MOST_LINKS]]
+        made = self.consumers.get(int(self.one(number).tensors[0]), [])[:MOST_LINKS]
+        following = self.following(made, number)
+        return [Link(tensor, following.get(tensor)) for tensor in made]
+
+    def knows_inputs(self, number: int) -> bool:
+        """Return whether all was observed that an observation was made of."""
+        exact = self.data.made_of(number) if isinstance(self.data, LinkedData) else None
+        if exact is not None:
+            return None not in exact and bool(exact)
+        links = self.made_of(number)
+        return 0 < len(links) < MOST_LINKS and all(link.observation is not None for link in links)
+
+    def _tensor(self, number: int) -> WatchedTensor:
+        return self.data.tensors[int(self.one(number).tensors[0])]
+
+    def _link(self, number: int) -> Link:
+        return Link(int(self.one(number).tensors[0]), number)
+
     @cached_property
     def consumers(self) -> dict[int, list[int]]:
         """The tensors that were made of each."""
@@ -252,13 +307,14 @@ def _stretches(begin: int, end: int) -> list[int]:
 
 
 def _part(observed: Observations, places: slice | NDArray[np.int64]) -> Observations:
-    marked = observed.marked
+    marked, devices = observed.marked, observed.devices
     return Observations(
         observed.tensors[places],
         observed.steps[places],
         observed.wall_times[places],
         observed.figures[places],
         None if marked is None else marked[places],
+        None if devices is None else devices[places],
     )
 
 
@@ -267,5 +323,9 @@ def _together(pieces: Sequence[Observations]) -> Observations:
         return pieces[0]
     if not pieces:
         return Observations.none()
-    names = ("tensors", "steps", "wall_times", "figures", *(("marked",) if pieces[0].marked is not None else ()))
-    return Observations(*(np.concatenate([getattr(piece, name) for piece in pieces]) for name in names))
+
+    def joined(name: str) -> Any:
+        columns = [getattr(piece, name) for piece in pieces]
+        return None if columns[0] is None else np.concatenate(columns)
+
+    return Observations(*(joined(field.name) for field in fields(Observations)))

@@ -4,12 +4,13 @@ A request names one by the id of the listing and is answered only if the current
 ever used as a path.
 """
 
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, Literal
+from weakref import WeakValueDictionary
 
+from stepscope.dashboard.debugger.matrices import MatrixCache
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.opened_cache import OpenedCache
@@ -22,7 +23,8 @@ from stepscope.summary.series import Run
 from stepscope.summary.snapshot import Snapshot
 
 MOST_OPENED: Final = 3
-MOST_BYTES: Final = 200_000_000
+MOST_BYTES: Final = 60_000_000
+"""Besides what `stepscope.dashboard.debugger.matrices` keeps."""
 
 
 class DebugUnavailableError(Exception):
@@ -102,8 +104,10 @@ class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
     def __init__(self, dumps: DumpCache | None = None, *, most: int = MOST_OPENED, max_bytes: int = MOST_BYTES) -> None:
         super().__init__(self._read, DebugUnavailableError, most=most, max_bytes=max_bytes)
         self._dumps: Final = DumpCache() if dumps is None else dumps
-        self._latest: OrderedDict[str, OpenedDebug] = OrderedDict()
-        self._latest_lock = Lock()
+        # What the cache forgets is not held here.
+        self._latest: Final[WeakValueDictionary[str, OpenedDebug]] = WeakValueDictionary()
+        self._latest_lock: Final = Lock()
+        self._matrices: Final = MatrixCache()
 
     @classmethod
     def of(cls, live: Live) -> "DebugCache":
@@ -115,7 +119,7 @@ class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
         with self._latest_lock:
             before = self._latest.get(source.id)
         try:
-            opened = OpenedDebug(self._data(source, before), before)
+            opened = OpenedDebug(self._data(source, before), before, self._matrices)
         except DumpUnavailableError as error:
             raise DebugUnavailableError(str(error)) from error
         except (OSError, PayloadError) as error:
@@ -123,9 +127,6 @@ class DebugCache(OpenedCache[DebugSource, OpenedDebug]):
             raise DebugUnavailableError(f"{source.label} cannot be read: {reason}.") from error
         with self._latest_lock:
             self._latest[source.id] = opened
-            self._latest.move_to_end(source.id)
-            while len(self._latest) > MOST_OPENED:
-                self._latest.popitem(last=False)
         return opened
 
     def _data(self, source: DebugSource, before: OpenedDebug | None) -> DebugData:

@@ -6,7 +6,6 @@ from threading import Lock
 from typing import Any, Final, Literal, assert_never
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.dataset import Column
@@ -51,6 +50,9 @@ def order_of(column: Column, *, descending: bool) -> Rows:
 
     Texts are ordered without regard to case.
     """
+    # No page needs it before somebody sorts a table.
+    import polars as pl
+
     if column.numbers is not None:
         values = pl.Series("value", column.numbers).fill_nan(None)
     else:
@@ -100,6 +102,8 @@ def export_table(
         coordinates: theirs, float32 [points, k]: x, y and z for up to three, x1, x2... for more; None for none.
         format: of the file.
     """
+    import polars as pl
+
     data: dict[str, pl.Series] = {}
 
     def add(name: str, values: Any, dtype: Any) -> None:

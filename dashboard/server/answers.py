@@ -90,10 +90,17 @@ def state_of(live: Live) -> Hashable:
     return live.snapshot().revision, live.reading
 
 
-def once_per_revision(live: Live, function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+def once_per_revision(
+    live: Live, function: Callable[P, R], *, question: Callable[P, object] | None = None
+) -> Callable[P, Awaitable[R]]:
     """Make a callback run beside the event loop, once for all pages that call it with the same while nothing changes.
 
     It may depend on its arguments, on what has changed in the page, and on the log directory, and on nothing else.
+
+    Args:
+        live: the log directory.
+        function: the callback.
+        question: what of the arguments the answer depends on, where that is not all of them.
     """
     answers = Answers()
 
@@ -106,7 +113,8 @@ def once_per_revision(live: Live, function: Callable[P, R]) -> Callable[P, Await
 
     @wraps(function)
     async def answer(*args: P.args, **kwargs: P.kwargs) -> R:
-        requested = fingerprint((args, kwargs, sorted(dash.ctx.triggered_prop_ids)))
+        given = (args, kwargs) if question is None else question(*args, **kwargs)
+        requested = fingerprint((given, sorted(dash.ctx.triggered_prop_ids)))
         found = await answers.get(state_of(live), requested, lambda: run(LIGHT, made, *args, **kwargs))
         if found is None:
             raise dash.exceptions.PreventUpdate

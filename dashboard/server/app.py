@@ -1,6 +1,5 @@
 """Builds the dashboard: one FastAPI application with the data routes and the Dash page."""
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -13,8 +12,9 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from stepscope.dashboard.page import layout
-from stepscope.dashboard.page.assets import ICONS, PageAssets
 from stepscope.dashboard.page.controls import panel_stores, setting_id
+from stepscope.dashboard.page.document import make_page
+from stepscope.dashboard.page.front import Front
 from stepscope.dashboard.page.health_badge import health_badge, register_progress
 from stepscope.dashboard.page.plugin_files import NO_ICON, PluginFiles, icon_properties, plugin_router, sheet_address
 from stepscope.dashboard.page.state import decode
@@ -28,20 +28,21 @@ from stepscope.dashboard.runs.table import RunTable
 from stepscope.dashboard.server import revision
 from stepscope.dashboard.server.access import Access, page_policy
 from stepscope.dashboard.server.answers import once_per_revision
+from stepscope.dashboard.server.callbacks import PATH as CALLBACKS
 from stepscope.dashboard.server.callbacks import CallbackGuard
 from stepscope.dashboard.server.compression import Compression
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.guard import Guard
+from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count
-from stepscope.dashboard.server.page_title import title_element
 from stepscope.dashboard.server.plugin_errors import PluginErrors
 from stepscope.dashboard.server.work import RequestAtHand, light
 from stepscope.dashboard.tensorboard import core, other_kinds, runs
 from stepscope.dashboard.tensorboard.registry import PLUGINS
 from stepscope.dashboard.traces import capture, drop_route, live_tensors
 from stepscope.dashboard.traces.capture import CaptureRules
-from stepscope.plugins import GROUPS, found
+from stepscope.plugins import is_any_installed
 from stepscope.profiler.client import Address
 
 DATA_ROUTES: Final = (
@@ -60,36 +61,6 @@ EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
 LOCAL = Access()
 
-INDEX = """<!DOCTYPE html>
-<html lang="en">
-<head>
-{%metas%}
-{%title%}
-<link rel="icon" type="image/svg+xml" href="assets/favicon.svg">
-{%css%}
-<!-- page styles -->
-</head>
-<body>
-{%app_entry%}
-<footer>{%config%}{%scripts%}{%renderer%}<!-- page scripts --></footer>
-</body>
-</html>
-"""
-
-
-NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash_table/)[^"]*"></script>\n?')
-"""Of Dash: what browsers without modules would need (see web/core/old_generators.ts), and a table that no panel has."""
-
-
-class Page(Dash):  # type: ignore[misc]
-    """A Dash application without the scripts that its page does not need."""
-
-    def interpolate_index(self, **parts: str) -> str:
-        """Return the page's HTML."""
-        scripts = NEEDLESS_SCRIPTS.sub("", parts["scripts"])
-        html: str = super().interpolate_index(**parts | {"scripts": scripts, "title": title_element(self.title)})
-        return html
-
 
 def build_app(
     live: Live,
@@ -97,6 +68,7 @@ def build_app(
     access: Access = LOCAL,
     captures: Sequence[Address] = (),
     panels: Sequence[Panel] | None = None,
+    front: Front | None = None,
 ) -> FastAPI:
     """Return the whole server over one log directory.
 
@@ -105,46 +77,30 @@ def build_app(
         access: who may use it.
         captures: programs that pages may have recorded, beside those of this machine.
         panels: the tabs, in order; all that there are unless given.
+        front: what has answered for the page meanwhile, where there was something.
     """
+    front = Front(access, live.title) if front is None else front
     panels = all_panels() if panels is None else panels
     plugins = [panel for panel in panels if isinstance(panel, PluginPanel)]
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     for make_router in DATA_ROUTES:
-        server.include_router(make_router(live))
+        join(server, make_router(live))
     rules = CaptureRules.of(access.bound_host, captures)
-    server.include_router(capture.router(live, rules))
-    server.include_router(live_tensors.router(rules))
+    join(server, capture.router(live, rules))
+    join(server, live_tensors.router(rules))
     for panel in panels:
         routes = panel.router(live)
         if routes is not None:
-            server.include_router(routes, prefix=f"/api/{panel.name}", tags=[panel.name])
-    assets = PageAssets()
-    server.include_router(assets.router())
+            join(server, routes, f"/api/{panel.name}", (panel.name,))
+    join(server, front.assets.router())
     files = {panel.name: panel.files() for panel in plugins}
     brought = [one for one in files.values() if one is not None]
     sheet = icon_properties({panel.name: _icon(files[panel.name]) for panel in plugins})
-    server.include_router(plugin_router(brought, sheet))
-    head = f'{assets.head}\n<link rel="stylesheet" href="{sheet_address(sheet)}">' if plugins else assets.head
-    app = Page(
-        "stepscope",
-        server=server,
-        backend="fastapi",
-        requests_pathname_prefix=f"{access.prefix}/",
-        routes_pathname_prefix="/",
-        assets_folder=str(ICONS),
-        title=live.title,
-        update_title="",
-        suppress_callback_exceptions=True,
-        index_string=INDEX.replace("<!-- page styles -->", head).replace("<!-- page scripts -->", assets.foot),
-        include_assets_files=False,
-        serve_locally=True,
-        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
-        add_log_handler=False,
-    )
-    # The page starts it, once its callbacks are there.
-    app.renderer = ""
+    join(server, plugin_router(brought, sheet))
+    sheet_link = f'<link rel="stylesheet" href="{sheet_address(sheet)}">' if plugins else ""
+    app = make_page(server, access, front.assets, live.title, sheet_link)
     told = [panel.told(files[panel.name]) for panel in plugins]
-    server.state.has_plugins = bool(told) or any(map(found, GROUPS))
+    server.state.has_plugins = bool(told) or is_any_installed()
     app.layout = layout.page(RUN_SETTINGS, panels, told if server.state.has_plugins else None)
     register_page(app, live, panels)
     if plugins:
@@ -152,12 +108,13 @@ def build_app(
     register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
+    look_at_first(server, CALLBACKS)
     server.add_exception_handler(DependencyException, no_such_file)
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
     if plugins:
         server.add_middleware(PluginErrors, reports={f"/api/{panel.name}/": panel.report for panel in plugins})
     server.add_middleware(RequestAtHand)
-    server.add_middleware(Compression)
+    server.add_middleware(Compression, suites=front.suites)
     # The last is the first that a request meets.
     server.state.scripts = app.csp_hashes()
     policy = page_policy(access.frames, server.state.scripts)
@@ -168,6 +125,17 @@ def build_app(
         uploads=uploads(panels),
     )
     return server
+
+
+def look_at_first(server: FastAPI, path: str) -> None:
+    """Put a route before all others, which would each be asked whether a request is theirs.
+
+    Nearly all that open pages ask while runs grow is for Dash's one route of callbacks.
+    """
+    routes = server.router.routes
+    found = next(route for route in routes if getattr(route, "path", None) == path)
+    routes.remove(found)
+    routes.insert(0, found)
 
 
 def _icon(files: PluginFiles | None) -> str:
@@ -262,7 +230,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         State(setting_id("tab"), "value"),
         prevent_initial_call=True,
     )
-    @partial(once_per_revision, live)
+    @partial(once_per_revision, live, question=page_question)
     def update_page(
         query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
     ) -> Any:
@@ -318,6 +286,13 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
             return layout.loading("Reading the log directory")
         content = by_name[name].layout(live.snapshot(), decode(query))
         return [*panel_stores(name, query, revision, scheme), *layout.mounted(by_name[name]), content]
+
+
+def page_question(
+    query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
+) -> object:
+    """Return what an answer to a page depends on: not on the revision that it had before."""
+    return query, revision, {part: key for part, key in known.items() if part != "revision"}, scheme, chosen
 
 
 def page_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:

@@ -28,20 +28,29 @@ _MOST_SUITE_BYTES: Final = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Suite:
+class Suite:
     """A script of one of Dash's packages, compressed."""
 
     content: bytes
     headers: dict[str, str]
 
 
-class Compression:
-    """ASGI middleware: compresses answers, and keeps scripts of Dash's packages compressed."""
+Suites = dict[str, Suite]
+"""By path."""
 
-    def __init__(self, app: ASGIApp) -> None:
+
+class Compression:
+    """ASGI middleware: compresses answers, and keeps scripts of Dash's packages compressed.
+
+    Args:
+        app: what answers.
+        suites: where they are kept.
+    """
+
+    def __init__(self, app: ASGIApp, suites: Suites) -> None:
         self._app: Final = app
         self._compressing: Final = GZipMiddleware(app, minimum_size=_COMPRESS_ABOVE, compresslevel=_ANSWER_LEVEL)
-        self._suites: Final[dict[str, _Suite]] = {}
+        self._suites: Final = suites
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(SUITES):
@@ -77,10 +86,10 @@ class Compression:
             await Response(suite.content, headers={**suite.headers, "Content-Encoding": "br"})(scope, receive, send)
 
 
-def _suite_of(sent: list[Message]) -> _Suite:
+def _suite_of(sent: list[Message]) -> Suite:
     reported = Headers(raw=sent[0]["headers"])
     content = b"".join(message.get("body", b"") for message in sent[1:])
-    return _Suite(
+    return Suite(
         brotli.compress(content, quality=_SUITE_QUALITY),
         {
             "Content-Type": reported.get("content-type", "text/javascript"),

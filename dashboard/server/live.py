@@ -45,7 +45,7 @@ class Live:
         self._shared: dict[type, Any] = {}
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._closed = False
-        self._published = False
+        self._published: Final = threading.Event()
         self._follower = make_follower(self.publish)
 
     def start(self) -> None:
@@ -66,7 +66,11 @@ class Live:
     @property
     def reading(self) -> bool:
         """Whether the first pass over the files is still under way."""
-        return not self._published or self._snapshot.loading
+        return not self._published.is_set() or self._snapshot.loading
+
+    def wait_for_first(self, seconds: float) -> bool:
+        """Wait until there is a first snapshot, of all or of a part, for ``seconds`` at most; return whether it is."""
+        return self._published.wait(seconds)
 
     def snapshot(self) -> Snapshot:
         """Return the latest snapshot."""
@@ -89,8 +93,8 @@ class Live:
         """Make ``snapshot`` the latest and wakes whoever waits; called from the follower's thread."""
         with self._lock:
             self._followed = snapshot
-            self._published = True
             self._snapshot = self._with_added()
+            self._published.set()
         self._wake()
 
     def add_companions(self, companions: tuple[Companion, ...]) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Final
 
@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from stepscope.dashboard.server.access import Access, page_policy
+from stepscope.dashboard.server.access import PAGE, Access, page_policy
 from stepscope.dashboard.server.first_answers import FirstAnswers
 from stepscope.dashboard.server.guard import Guard
 
@@ -19,53 +19,85 @@ class EndedError(Exception):
     """The server ends before its application is there."""
 
 
+FILES: Final = ("/page/", "/_dash-component-suites/", "/assets/")
+"""Where the page's scripts, styles and icons are."""
+
+
 class Opening:
     """ASGI application in front of the one that another thread builds.
 
     Args:
         access: who may ask; the application has a guard of its own.
-        first: what a page may have before the application is there; everything waits where that is None.
+        first: what a page may have at once; None where nothing is kept.
     """
 
     def __init__(self, access: Access, first: FirstAnswers | None) -> None:
-        self._prefix: Final = access.prefix
+        self._access: Final = access
         self._first: Final = {} if first is None else first.answers
-        policy = page_policy(access.frames, () if first is None else first.scripts)
-        self._early: Final = Guard(self._answer_early, access=access, policy=policy, uploads={})
+        self._kept: Final = self._guarded(self._answer_kept, () if first is None else first.scripts)
+        self._front: Final[Future[ASGIApp]] = Future()
         self._built: Final[Future[ASGIApp]] = Future()
         self._changing: Final = threading.Lock()
 
+    def _guarded(self, app: ASGIApp, scripts: Sequence[str]) -> Guard:
+        policy = page_policy(self._access.frames, scripts)
+        return Guard(app, access=self._access, policy=policy, uploads={})
+
+    def show(self, front: ASGIApp, scripts: Sequence[str]) -> None:
+        """Let another answer for the page and its files until the application is there.
+
+        Args:
+            front: which needs no guard.
+            scripts: hashes of the scripts that stand in its page itself.
+        """
+        with self._changing:
+            if not self._front.done():
+                self._front.set_result(self._guarded(front, scripts))
+
     def open(self, app: ASGIApp) -> bool:
         """Let the application answer from now on; False where the server ends already."""
-        return self._settle(lambda: self._built.set_result(app))
+        return self._settle(lambda asked: asked.set_result(app))
 
     def end(self) -> bool:
         """Let nobody wait any longer; False where the application is there."""
-        return self._settle(lambda: self._built.set_exception(EndedError()))
+        return self._settle(lambda asked: asked.set_exception(EndedError()))
 
-    def _settle(self, settle: Callable[[], None]) -> bool:
+    def _settle(self, settle: Callable[[Future[ASGIApp]], None]) -> bool:
         with self._changing:
             if self._built.done():
                 return False
-            settle()
+            settle(self._built)
+            if not self._front.done():
+                settle(self._front)
             return True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._built.done() and self._is_first(scope):
-            await self._early(scope, receive, send)
+            await self._kept(scope, receive, send)
             return
+        asked = self._front if not self._built.done() and self._is_of_front(scope) else self._built
         try:
-            app = await asyncio.shield(asyncio.wrap_future(self._built))
+            app = await asyncio.shield(asyncio.wrap_future(asked))
         except EndedError:
             await JSONResponse({"detail": "The server ends."}, 503)(scope, receive, send)
             return
         await app(scope, receive, send)
 
+    def _path(self, scope: Scope) -> str:
+        path: str = scope["path"]
+        prefix = self._access.prefix
+        return path.removeprefix(prefix) if path.startswith(f"{prefix}/") else path
+
+    def _is_of_front(self, scope: Scope) -> bool:
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+            return False
+        path = self._path(scope)
+        return path == PAGE or path.startswith(FILES)
+
     def _is_first(self, scope: Scope) -> bool:
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
             return False
-        path: str = scope["path"]
-        kept = self._first.get(path.removeprefix(self._prefix) if path.startswith(f"{self._prefix}/") else path)
+        kept = self._first.get(self._path(scope))
         if kept is None:
             return False
         headers = Headers(scope=scope)
@@ -73,6 +105,6 @@ class Opening:
         # What browsers ask again is answered in fewer bytes by the application.
         return encoding in headers.get("accept-encoding", "") and "if-none-match" not in headers
 
-    async def _answer_early(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer_kept(self, scope: Scope, receive: Receive, send: Send) -> None:
         kept = self._first[scope["path"]]
         await Response(kept.body, headers=kept.headers)(scope, receive, send)

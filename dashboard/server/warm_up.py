@@ -23,7 +23,11 @@ from stepscope.summary.records import frame
 
 GROUPS: Final[Mapping[str, Group]] = {group.name: group for group in (scan.KERNELS, smoothing.KERNELS, traces.KERNELS)}
 """What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
-_CODE: Final = f"import sys; from {__name__} import compile_for_a_server; compile_for_a_server(sys.argv[1:])"
+_CODE: Final = (
+    # First of all: already what is imported would hold up who waits for the first page.
+    "from stepscope.dashboard.embeddings.worker import lower_priority; lower_priority(); "
+    f"import sys; from {__name__} import compile_for_a_server; compile_for_a_server(sys.argv[1:])"
+)
 _log: Final = logging.getLogger(__name__)
 
 
@@ -113,9 +117,6 @@ WARMERS: Final[Mapping[str, Callable[[], None]]] = {
 
 def compile_for_a_server(names: list[str]) -> None:
     """Compile groups in turn and print the name of each that is done, which is all that the process does."""
-    from stepscope.dashboard.embeddings.worker import lower_priority
-
-    lower_priority()
     # The server's end of the pipe closes when it ends, however that comes.
     threading.Thread(target=_end_with_input, daemon=True).start()
     for name in names:
@@ -130,23 +131,32 @@ def _end_with_input() -> None:
     os._exit(0)
 
 
-def compile_beside(groups: Iterable[Group] = tuple(GROUPS.values())) -> tuple[Group, ...]:
-    """Have another process compile what is not compiled yet, and go on without meanwhile; returns those groups."""
-    missing = tuple(group for group in groups if not group.compiled)
+def hold_back(groups: Iterable[Group] = tuple(GROUPS.values())) -> dict[Group, threading.Event]:
+    """Have nobody wait for groups before `compile_beside` has said which of them are compiled; return what tells it."""
+    held = {group: threading.Event() for group in groups}
+    for group, done in held.items():
+        group.compiled_elsewhere(done)
+    return held
+
+
+def compile_beside(held: Mapping[Group, threading.Event]) -> tuple[Group, ...]:
+    """Have another process compile what is not compiled yet, and go on without meanwhile; return those groups."""
+    missing = {group: done for group, done in held.items() if not group.compiled}
+    for group, done in held.items():
+        if group not in missing:
+            done.set()
     if not missing:
         return ()
-    done = {group.name: threading.Event() for group in missing}
-    for group in missing:
-        group.compiled_elsewhere(done[group.name])
+    by_name = {group.name: done for group, done in missing.items()}
     try:
-        process = subprocess.Popen(python_command(_CODE, *done), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(python_command(_CODE, *by_name), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
         _log.warning("Loops are compiled while they are needed: no process could be started for it (%s).", error)
-        for event in done.values():
-            event.set()
+        for done in missing.values():
+            done.set()
         return ()
-    threading.Thread(target=_listen, args=(process, done), name="compiler", daemon=True).start()
-    return missing
+    threading.Thread(target=_listen, args=(process, by_name), name="compiler", daemon=True).start()
+    return tuple(missing)
 
 
 def _listen(process: "subprocess.Popen[bytes]", done: Mapping[str, threading.Event]) -> None:

@@ -20,10 +20,10 @@ from typing import Any, ClassVar, Final, ParamSpec, TypeVar
 
 from fastapi import HTTPException, Response
 from fastapi.responses import StreamingResponse
-from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.server.late_routes import LateRoute
 from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable, check_cancelled
 
 P = ParamSpec("P")
@@ -293,7 +293,7 @@ def heavy(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     return in_pool(HEAVY, function)
 
 
-class PooledRoute(APIRoute):
+class PooledRoute(LateRoute):
     """A route whose plain function runs in a pool, where its answer becomes JSON too.
 
     The pool is that of the class, unless the function was given to another (`light`, `heavy`).

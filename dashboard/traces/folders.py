@@ -88,8 +88,10 @@ def same_recording(paths: Iterable[AnyPath]) -> dict[AnyPath, AnyPath]:
     return found
 
 
-def traces_at(given: str) -> list[str]:
+def traces_at(given: str, most: int = MOST_OF_A_FOLDER) -> list[str]:
     """Return the trace at a path or an address; of a folder those in it, or else those below it, each recording once.
+
+    ``most`` is how many there may be.
 
     Raises:
         UserError: it is a folder without traces, or with very many, or one that cannot be listed.
@@ -98,7 +100,7 @@ def traces_at(given: str) -> list[str]:
         return [given]
     shown = readable(PurePosixPath(given))
     try:
-        found = _traces_in(Path(given), os.listdir(given)) or _traces_below(Path(given))
+        found = _traces_in(Path(given), os.listdir(given)) or _traces_below(Path(given), most)
     except OSError as error:
         raise UserError(
             f"{shown} cannot be listed: {error.strerror or error}. "
@@ -106,13 +108,40 @@ def traces_at(given: str) -> list[str]:
         ) from error
     if not found:
         raise UserError(f"{shown} is a folder without traces. Expected one with {formats_in_words()}")
-    if len(found) > MOST_OF_A_FOLDER:
+    if len(found) > most:
         folders = sorted({readable(PurePosixPath(path.parent)) for path in found})
         raise UserError(
-            f"Below {shown} there are more than {MOST_OF_A_FOLDER} traces. Name one of their folders, such as "
+            f"Below {shown} there are more than {most:,} traces. Name one of their folders, such as "
             f"{', '.join(folders[:_MOST_NAMED])}."
         )
     return [str(path) for path in found]
+
+
+def remote_traces(address: str) -> list[str]:
+    """Return the trace at an address; of a folder there all traces below it, by their names.
+
+    Raises:
+        UserError: it cannot be listed, or has no traces.
+    """
+    if address.lower().endswith((*TRACE_SUFFIXES, *TRACE_RECOGNIZER.endings)):
+        return [address]
+    try:
+        from fsspec.core import url_to_fs
+
+        file_system, path = url_to_fs(address)
+        found = file_system.find(path) if file_system.isdir(path) else None
+    # File systems of fsspec raise whatever the libraries under them do.
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{address} cannot be listed: {reason}. Expected a trace, or a folder of traces.") from error
+    if found is None:
+        return [address]
+    endings = (*TRACE_SUFFIXES, *TRACE_RECOGNIZER.endings)
+    paths = [PurePosixPath(each) for each in sorted(found) if each.lower().endswith(endings)]
+    twice = same_recording(paths)
+    if not paths:
+        raise UserError(f"{address} is a folder without traces. Expected one with {formats_in_words()}")
+    return [str(file_system.unstrip_protocol(str(path))) for path in paths if path not in twice]
 
 
 def _traces_in(folder: Path, names: Iterable[str]) -> list[Path]:
@@ -133,7 +162,7 @@ def _may_be_read_as_trace(path: Path) -> bool:
         return False
 
 
-def _traces_below(folder: Path) -> list[Path]:
+def _traces_below(folder: Path, most: int) -> list[Path]:
     """As many as are needed to say that they are too many."""
     found: list[Path] = []
     looked = 0
@@ -141,6 +170,6 @@ def _traces_below(folder: Path) -> list[Path]:
         folders.sort()
         looked += len(names) + 1
         found += _traces_in(Path(place), names)
-        if looked > _MOST_LOOKED_AT or len(found) > MOST_OF_A_FOLDER:
+        if looked > _MOST_LOOKED_AT or len(found) > most:
             break
     return found

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.metrics import DEFINITIONS, Metric, metrics
-from stepscope.profiler.analysis.ranks import rank_summary, stragglers
+from stepscope.profiler.analysis.ranks import Ranks, rank_summary, stragglers, tables_of_ranks
 from stepscope.profiler.analysis.records import Unit
 from stepscope.profiler.analysis.report import other_definitions, other_metrics
 
@@ -53,25 +53,28 @@ def needs(name: str) -> str:
     return "" if name in DEFINITIONS or name in other_definitions() else "--before TRACE"
 
 
-def metrics_of(
-    names: tuple[str, ...], facts: Facts, before: Facts | None, ranks: Mapping[int, Facts]
-) -> dict[str, Metric]:
-    """Return the named metrics; NaN where what they need is not there."""
+def metrics_of_ranks(names: tuple[str, ...], ranks: Ranks | None) -> dict[str, Metric]:
+    """Return those of the named metrics that are of ranks; NaN where there are fewer than two."""
+    if not any(name in OF_RANKS for name in names):
+        return {}
+    values = _of_ranks(ranks)
+    return {name: Metric(name, *OF_RANKS[name], values[name]) for name in names if name in OF_RANKS}
+
+
+def metrics_of_trace(names: tuple[str, ...], facts: Facts, before: Facts | None) -> dict[str, Metric]:
+    """Return those of the named metrics that are of one trace; NaN where what they need is not there."""
     of_trace = {*DEFINITIONS, *other_definitions()}
     own = tuple(name for name in names if name in of_trace)
     since = tuple(name.removesuffix(CHANGE) for name in names if name not in of_trace and name not in OF_RANKS)
-    found = _metrics_of_trace(facts, own)
+    found = _values_of_trace(facts, own)
     if since:
-        after = _metrics_of_trace(facts, since)
-        earlier = _metrics_of_trace(before, since) if before is not None else {}
+        after = _values_of_trace(facts, since)
+        earlier = _values_of_trace(before, since) if before is not None else {}
         found |= {name + CHANGE: _change(after[name], earlier.get(name)) for name in since}
-    if any(name in OF_RANKS for name in names):
-        of_ranks = _of_ranks(ranks)
-        found |= {name: Metric(name, *OF_RANKS[name], of_ranks[name]) for name in names if name in OF_RANKS}
-    return {name: found[name] for name in names}
+    return found
 
 
-def _metrics_of_trace(facts: Facts, names: tuple[str, ...]) -> dict[str, Metric]:
+def _values_of_trace(facts: Facts, names: tuple[str, ...]) -> dict[str, Metric]:
     own = tuple(name for name in names if name in DEFINITIONS)
     others = [name for name in names if name not in DEFINITIONS]
     return (metrics(facts, own) if own else {}) | (other_metrics(facts, others) if others else {})
@@ -89,8 +92,9 @@ def _change(after: Metric, before: Metric | None) -> Metric:
     return Metric(after.name + CHANGE, "percent", f"change of: {after.meaning}, {way}", value)
 
 
-def _of_ranks(ranks: Mapping[int, Facts]) -> dict[str, float]:
-    if len(ranks) < 2:
+def _of_ranks(given: Ranks | None) -> dict[str, float]:
+    ranks = tables_of_ranks(given) if given is not None else None
+    if ranks is None or len(ranks.ranks) < 2:
         return dict.fromkeys(OF_RANKS, math.nan)
     summary = rank_summary(ranks)
     steps = [value for value in summary["step_ns"].to_list() if value]
@@ -102,7 +106,7 @@ def _of_ranks(ranks: Mapping[int, Facts]) -> dict[str, float]:
     caused = stragglers(ranks)["caused_waiting_ns"].to_list()
     whole = sum(caused)
     return {
-        "ranks": float(len(ranks)),
+        "ranks": float(len(ranks.ranks)),
         "rank_step_spread": 100 * (max(steps) / min(steps) - 1) if len(steps) > 1 else math.nan,
         "rank_waiting": max(waits, default=math.nan),
         "straggler": 100 * max(caused) / whole if whole else math.nan,

@@ -1,28 +1,24 @@
-"""Several ranks of one job: who waits for whom."""
+"""Several ranks of one job: who waits for whom.
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+Everything here is a reduction of `stepscope.profiler.analysis.rank_facts.RankTables`: lazy queries over small tables,
+which take thousands of ranks without their traces.
+"""
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 from stepscope.profiler.analysis.facts import Facts, facts_of
-from stepscope.profiler.analysis.intervals import Intervals
+from stepscope.profiler.analysis.rank_facts import RankFacts, RanksInMemory, RankTables, rank_facts
 from stepscope.profiler.analysis.reasons import NO_COLLECTIVES
 from stepscope.profiler.analysis.records import Analysis, Column
-from stepscope.profiler.analysis.steps import category_intervals, step_windows
-from stepscope.profiler.analysis.temporal import work_intervals
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl
 
-_KERNEL_OF: Final = re.compile(
-    r"(all_?reduce|all_?gather|reduce_?scatter|broadcast|all_?to_?all|send_?recv|reduce)", re.I
-)
-_BACKEND: Final = re.compile(r"(nccl|gloo|mpi|ucc):")
-_RECORD: Final = re.compile(r"record_param_comms")
+Ranks = RankTables | Mapping[int, Trace | Facts]
+"""Ranks of one job: their facts, or whole traces by rank."""
+_KEYS: Final = ("step", "collective", "sequence", "number")
 
 
 def rank_of(trace: Trace | Facts) -> int | None:
@@ -32,7 +28,18 @@ def rank_of(trace: Trace | Facts) -> int | None:
     return rank if isinstance(rank, int) else None
 
 
-def rank_summary(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
+def tables_of_ranks(ranks: Ranks) -> RankTables:
+    """Return the facts of ranks; those that are facts already pass through."""
+    if isinstance(ranks, RankTables):
+        return ranks
+    return RanksInMemory({rank: facts_of(trace).once(_facts_of_rank) for rank, trace in ranks.items()})
+
+
+def _facts_of_rank(facts: Facts) -> RankFacts:
+    return rank_facts(facts)
+
+
+def rank_summary(ranks: Ranks) -> "pl.DataFrame":
     """Return the mean step of each rank: all times are means over the rank's complete steps.
 
     As torch-tb-profiler's distributed view: computation is the union of kernels, communication that of communication
@@ -45,208 +52,151 @@ def rank_summary(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
     """
     import polars as pl
 
-    waits = collectives(traces)
-    rows: list[dict[str, Any]] = []
-    for rank, trace in sorted(traces.items()):
-        facts = facts_of(trace)
-        windows = step_windows(facts)
-        count = max(1, len(windows.start))
-        computing, communicating = _work(facts)
-        row = {
-            name: float(each.lengths_within(windows.start, windows.end).sum()) / count
-            for name, each in (
-                ("computation_ns", computing),
-                ("communication_ns", communicating),
-                ("overlap_ns", computing & communicating),
-            )
-        }
-        step = float((windows.end - windows.start).sum()) / count
-        other = step + row["overlap_ns"] - row["computation_ns"] - row["communication_ns"]
-        here = waits.filter((pl.col("rank") == rank) & pl.col("step").is_in(windows.number))
-        row |= {"step_ns": step, "other_ns": other}
-        row |= {name: float(here[name].sum()) / count for name in ("waiting_ns", "transfer_ns")}
-        rows.append({"rank": rank, "steps": len(windows.start), **row})
-    floats = ("step_ns", "computation_ns", "communication_ns", "overlap_ns", "other_ns", "waiting_ns", "transfer_ns")
-    return pl.DataFrame(rows, schema={"rank": pl.Int64, "steps": pl.Int64, **dict.fromkeys(floats, pl.Float64)})
+    tables = tables_of_ranks(ranks)
+    steps = tables.scan("steps")
+    parts = {
+        "step_ns": "total_ns",
+        "computation_ns": "computation_ns",
+        "communication_ns": "communication_work_ns",
+        "overlap_ns": "overlap_ns",
+    }
+    sums = steps.group_by("rank").agg(
+        pl.len().cast(pl.Int64).alias("steps"), *(pl.col(of).sum().alias(name) for name, of in parts.items())
+    )
+    within = (
+        rows_of_collectives(tables)
+        .join(steps.select("rank", "step").unique(), on=("rank", "step"), how="semi")
+        .group_by("rank")
+        .agg(pl.col("waiting_ns", "transfer_ns").sum())
+    )
+    joined = (
+        _every(tables)
+        .join(sums, on="rank", how="left")
+        .join(within, on="rank", how="left")
+        .fill_null(0)
+        .collect(engine="streaming")
+    )
+    mean = pl.max_horizontal("steps", 1)
+    return (
+        joined.with_columns(pl.col(*parts, "waiting_ns", "transfer_ns").cast(pl.Float64) / mean)
+        .with_columns(
+            other_ns=pl.col("step_ns") + pl.col("overlap_ns") - pl.col("computation_ns") - pl.col("communication_ns")
+        )
+        .select("rank", "steps", *parts, "other_ns", "waiting_ns", "transfer_ns")
+        .sort("rank")
+    )
 
 
-def _work(facts: Facts) -> tuple[Intervals, Intervals]:
-    """When the rank computed and when it communicated: on its devices, or on the host if no device communicates."""
-    device = facts.every_device_activity
-    if device.of("communication").any():
-        return work_intervals(device, "computation"), work_intervals(device, "communication")
-    active = category_intervals(facts)
-    return active["kernel" if device.of("kernel").any() else "cpu_exec"], active["communication"]
+def _every(tables: RankTables) -> "pl.LazyFrame":
+    import polars as pl
+
+    return pl.LazyFrame({"rank": list(tables.ranks)}, schema={"rank": pl.Int64})
 
 
-def collectives(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
-    """Return the collectives of all ranks with the wait and the transfer of each rank; see `match_collectives`.
+def _matched(tables: RankTables) -> "pl.LazyFrame":
+    """Return the collectives in which all ranks took part that could, as `_KEYS`, and what the fastest rank needed.
 
-    Columns: step, number (int64), collective (text), rank, duration_ns, transfer_ns, waiting_ns (int64).
+    Those of a process group that is named are of the ranks that took part in any of its collectives, others of all.
+    Columns: those of `_KEYS`, transfer_ns.
     """
     import polars as pl
 
-    ranks = sorted(traces)
-    matched = match_collectives([communication(traces[rank]) for rank in ranks], least=max(1, len(ranks)))
-    numbers = pl.Series(ranks, dtype=pl.Int64)
-    return matched.with_columns(
-        numbers.gather(matched["trace"]).alias("rank") if ranks else pl.col("trace").alias("rank")
-    ).select("step", "number", "collective", "rank", "duration_ns", "transfer_ns", "waiting_ns")
+    rows = tables.scan("collectives")
+    members = rows.group_by("group").agg(pl.col("rank").n_unique().alias("members"))
+    least = pl.when(pl.col("group") == "").then(max(1, len(tables.ranks))).otherwise("members")
+    return (
+        rows.group_by(*_KEYS, "group")
+        .agg(pl.len().alias("present"), pl.col("duration_ns").min().alias("transfer_ns"))
+        .join(members, on="group", how="left")
+        .filter(pl.col("present") >= least)
+        .select(*_KEYS, "transfer_ns")
+    )
 
 
-def match_collectives(parts: Sequence["pl.DataFrame"], *, least: int = 2) -> "pl.DataFrame":
-    """Return the collectives in which at least so many of several traces took part, given the `communication` of each.
+def rows_of_collectives(tables: RankTables) -> "pl.LazyFrame":
+    """Return each rank's part of the collectives that `_matched` has.
 
-    The n-th communication kernel of one sort (collective, process group) within a step is the same collective in all
-    traces; where kernels state a sequence number, those of one number are. As torch-tb-profiler, what the fastest rank
-    needed is data transfer, the rest of a rank's time is waiting for others. Clocks of ranks need not agree. A
-    collective of which a rank has another number in the step is left out from where the shortest list ends.
-
-    Columns: step, number (int64), collective (text), trace (int64, index into ``parts``), slice, start_ns,
-    duration_ns, transfer_ns, waiting_ns (int64), by step, collective, number and trace.
+    Columns: rank, those of `_KEYS`, duration_ns, transfer_ns, waiting_ns.
     """
     import polars as pl
 
-    indexed = [part.with_columns(pl.lit(index, dtype=pl.Int64).alias("trace")) for index, part in enumerate(parts)]
-    table = pl.concat(indexed) if indexed else _no_communication().with_columns(pl.lit(0, pl.Int64).alias("trace"))
-    keys = ("step", "collective", "sequence", "number")
-    transfer = pl.col("duration_ns").min().over(*keys)
+    return (
+        tables.scan("collectives")
+        .select("rank", *_KEYS, "duration_ns")
+        .join(_matched(tables), on=_KEYS, how="inner")
+        .with_columns(waiting_ns=pl.col("duration_ns") - pl.col("transfer_ns"))
+    )
+
+
+def collectives(ranks: Ranks) -> "pl.DataFrame":
+    """Return the collectives of all ranks with the wait and the transfer of each rank.
+
+    They are matched as `stepscope.profiler.analysis.communication.match_collectives` does, those in which all ranks
+    took part; those of a named process group, all ranks that took part in any of its.
+
+    Columns: step, number (int64), collective (text), rank, duration_ns, transfer_ns, waiting_ns (int64), by step,
+    collective, number and rank.
+    """
+    import polars as pl
+
+    tables = tables_of_ranks(ranks)
     # Numbers run on over sequence numbers, each of which may have kernels of its own.
     number = pl.struct("sequence", "number").rank("dense").over("step", "collective").cast(pl.Int64) - 1
+    numbered = _matched(tables).collect(engine="streaming").with_columns(number.alias("place"))
     return (
-        table.filter(pl.col("trace").n_unique().over(*keys) >= least)
-        .with_columns(
-            transfer.alias("transfer_ns"), (pl.col("duration_ns") - transfer).alias("waiting_ns"), number=number
-        )
+        tables.scan("collectives")
+        .select("rank", *_KEYS, "duration_ns")
+        .join(numbered.lazy(), on=_KEYS, how="inner")
         .select(
-            "step", "number", "collective", "trace", "slice", "start_ns", "duration_ns", "transfer_ns", "waiting_ns"
+            "step",
+            pl.col("place").alias("number"),
+            "collective",
+            "rank",
+            "duration_ns",
+            "transfer_ns",
+            (pl.col("duration_ns") - pl.col("transfer_ns")).alias("waiting_ns"),
         )
-        .sort("step", "collective", "number", "trace")
+        .sort("step", "collective", "number", "rank")
+        .collect(engine="streaming")
     )
 
 
-def communication(trace: Trace | Facts) -> "pl.DataFrame":
-    """Communication kernels of a trace, in order of start; those of the host where no device communicates.
-
-    On a host one collective has several slices, within each other or on another thread: c10d's operator
-    ("c10d::allreduce_"), its record of the parameters, and the backend's work ("gloo:all_reduce"). The backend's count
-    where there are any, else the records, else the operators, so that each collective counts once.
-
-    Columns: step, number (int64, within the step, the sort and the sequence number), collective (text), sequence
-    (int64, -1 where none is stated), slice, start_ns, duration_ns (int64).
-    """
-    import polars as pl
-
-    facts = facts_of(trace)
-    device = facts.every_device_activity
-    device = device.where(device.of("communication"))
-    slices, launch = device.slice, device.launch
-    if not len(slices):
-        slices = _host_collectives(facts)
-        launch = np.full(len(slices), -1, np.int64)
-    begin, duration = facts.trace.start_ns[slices], facts.trace.duration_ns[slices]
-    starts = np.array([step.start_ns for step in facts.steps], np.int64)
-    # A collective belongs to the step that launched it, where that is known.
-    when = np.where(launch >= 0, facts.trace.start_ns[np.maximum(launch, 0)], begin)
-    place = np.searchsorted(starts, when, side="right") - 1
-    schema = _no_communication().schema
-    rows: list[tuple[int, int, str, int, int, int, int]] = []
-    seen: dict[tuple[int, str, int], int] = {}
-    for index, arguments, name, *times in zip(
-        place.tolist(),
-        facts.decoded(slices),
-        facts.names_of(slices),
-        slices.tolist(),
-        begin.tolist(),
-        duration.tolist(),
-        strict=True,
-    ):
-        if index < 0:
-            continue
-        sort = _sort_of(name, arguments)
-        stated = arguments.get("Seq")
-        sequence = stated if isinstance(stated, int) and 0 <= stated < 1 << 63 else -1
-        step = facts.steps[index].number
-        number = seen[step, sort, sequence] = seen.get((step, sort, sequence), -1) + 1
-        rows.append((step, number, sort, sequence, *times))
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _host_collectives(facts: Facts) -> NDArray[np.int64]:
-    """Return one slice of the host for each collective, in order of start."""
-    found = facts.slices("communication", on_device=False)
-    names = facts.names_of(found)
-    for level in (_BACKEND, _RECORD):
-        chosen = np.array([level.match(name) is not None for name in names], np.bool_)
-        if chosen.any():
-            found = found[chosen]
-            break
-    mask = np.zeros(len(facts.trace), np.bool_)
-    mask[found] = True
-    outermost = found[facts.nearest(mask)[found] < 0]
-    result: NDArray[np.int64] = outermost[np.argsort(facts.trace.start_ns[outermost], kind="stable")]
-    return result
-
-
-def _no_communication() -> "pl.DataFrame":
-    import polars as pl
-
-    whole = pl.Int64
-    return pl.DataFrame(
-        schema={
-            "step": whole,
-            "number": whole,
-            "collective": pl.String,
-            "sequence": whole,
-            "slice": whole,
-            "start_ns": whole,
-            "duration_ns": whole,
-        }
-    )
-
-
-def _sort_of(name: str, arguments: Mapping[str, Any]) -> str:
-    stated = arguments.get("Collective name")
-    found = _KERNEL_OF.search(name)
-    collective = str(stated) if stated else found[1].lower() if found else name
-    group = arguments.get("Process Group Name")
-    return f"{collective} ({group})" if group not in (None, "") else collective
-
-
-def stragglers(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
+def stragglers(ranks: Ranks) -> "pl.DataFrame":
     """Return which ranks make the others wait: how often each came last to a collective, and what that cost the others.
 
     All are sums over all steps of the traces.
 
-    The last to come waits least, so the rank with the least waiting in a collective is its straggler; the cost is
-    what the others waited there.
+    The last to come waits least, so the rank with the least waiting in a collective is its straggler, of several the
+    one with the least number; the cost is what the others waited there.
 
     Columns: rank, last (int64), caused_waiting_ns (int64), own_waiting_ns (int64), worst first.
     """
     import polars as pl
 
-    table = collectives(traces)
-    keys = ("step", "collective", "number")
+    tables = tables_of_ranks(ranks)
+    rows = rows_of_collectives(tables)
     waiting = pl.col("waiting_ns")
-    per = table.group_by(*keys).agg(
-        pl.col("rank").get(waiting.arg_min()).alias("rank"), waiting.sum().alias("caused_waiting_ns")
-    )
+    per = rows.group_by(*_KEYS).agg(pl.col("rank").filter(waiting == 0).min(), waiting.sum().alias("caused_waiting_ns"))
     caused = per.group_by("rank").agg(pl.len().cast(pl.Int64).alias("last"), pl.col("caused_waiting_ns").sum())
-    own = table.group_by("rank").agg(waiting.sum().alias("own_waiting_ns"))
-    everyone = pl.DataFrame({"rank": sorted(traces)}, schema={"rank": pl.Int64})
-    joined = everyone.join(caused, on="rank", how="left").join(own, on="rank", how="left").fill_null(0)
-    return joined.select("rank", "last", "caused_waiting_ns", "own_waiting_ns").sort(
-        "caused_waiting_ns", "rank", descending=[True, False]
+    own = rows.group_by("rank").agg(waiting.sum().alias("own_waiting_ns"))
+    return (
+        _every(tables)
+        .join(caused, on="rank", how="left")
+        .join(own, on="rank", how="left")
+        .fill_null(0)
+        .select("rank", "last", "caused_waiting_ns", "own_waiting_ns")
+        .sort("caused_waiting_ns", "rank", descending=[True, False])
+        .collect(engine="streaming")
     )
 
 
-_RANK: Final = Column("rank", "number of the rank", "identity")
+RANK: Final = Column("rank", "number of the rank", "identity")
 RANK_SUMMARY: Final = Analysis(
     "ranks",
     "the mean step of each rank",
     rank_summary,
     (
-        _RANK,
+        RANK,
         Column("steps", "complete steps of its trace"),
         Column("step_ns", "mean duration of a step"),
         Column("computation_ns", "mean time per step in computation"),
@@ -268,7 +218,7 @@ STRAGGLERS: Final = Analysis(
     "which ranks make others wait",
     stragglers,
     (
-        _RANK,
+        RANK,
         Column("last", "collectives to which it came last", adds_up=True),
         Column("caused_waiting_ns", "what the others waited where this rank came last", adds_up=True),
         Column("own_waiting_ns", "what it waited itself", adds_up=True),
@@ -288,7 +238,7 @@ COLLECTIVES: Final = Analysis(
         Column("step", "number of the step", "identity"),
         Column("number", "number of the collective within the step and its sort", "identity"),
         Column("collective", "its sort, and the process group"),
-        _RANK,
+        RANK,
         Column("duration_ns", "how long it took on this rank", adds_up=True),
         Column("transfer_ns", "what the fastest rank needed for the same collectives", adds_up=True),
         Column("waiting_ns", "what a rank's collectives took beyond the fastest rank's", adds_up=True),

@@ -80,7 +80,8 @@ class Analysis:
     about: str
     """What its table is, in one line that begins in lower case and has no period at its end."""
     function: "Callable[..., pl.DataFrame]"
-    """Makes the table. It is called with the `Facts` of a trace; of "ranks" with a mapping from rank to `Facts`; of
+    """Makes the table. It is called with the `Facts` of a trace; of "ranks" with a mapping from rank to `Facts`,
+    each of which is read when it is asked for and not kept; of
     "changes" with the `Facts` before, those after, and "step", "call" or "total" for what is compared. It is pure, its
     columns do not depend on the trace, and it imports Polars inside."""
     columns: tuple[Column, ...]

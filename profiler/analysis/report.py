@@ -25,6 +25,14 @@ from stepscope.profiler.analysis.memory import (
 from stepscope.profiler.analysis.metrics import DEFINITIONS, OVERVIEW_COLUMNS, Metric, overview
 from stepscope.profiler.analysis.operators import BY_OTHER_KEYS, OPERATORS
 from stepscope.profiler.analysis.queue import LAUNCHES, QUEUE
+from stepscope.profiler.analysis.rank_outliers import (
+    RANK_KERNELS,
+    RANK_MAP,
+    RANK_OPERATORS,
+    RANK_OUTLIERS,
+    RANK_RESOURCES,
+    RANK_STEPS,
+)
 from stepscope.profiler.analysis.ranks import COLLECTIVES, RANK_SUMMARY, STRAGGLERS, rank_of
 from stepscope.profiler.analysis.records import Analysis, Column, MetricDefinition, Of
 from stepscope.profiler.analysis.roofline import ROOFLINE
@@ -32,7 +40,6 @@ from stepscope.profiler.analysis.slices import SLICES
 from stepscope.profiler.analysis.steps import MEAN_STEP, STEPS
 from stepscope.profiler.analysis.temporal import OVERLAP, TEMPORAL, UTILIZATION, WORK_AT_ONCE
 from stepscope.profiler.analysis.tfprof import ADVICE, TFPROF
-from stepscope.profiler.lod import span_ns
 from stepscope.profiler.trace import Trace
 from stepscope.summary.cancellation import Cancelled
 
@@ -94,6 +101,12 @@ ANALYSES: Final = (
     ADVICE,
     RANK_SUMMARY,
     STRAGGLERS,
+    RANK_OUTLIERS,
+    RANK_STEPS,
+    RANK_MAP,
+    RANK_KERNELS,
+    RANK_OPERATORS,
+    RANK_RESOURCES,
     COLLECTIVES,
     *CHANGES.values(),
 )
@@ -109,6 +122,8 @@ OTHERS: Final = Extensions(
 """Those of other distributions."""
 DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
 """Analyses whose tables the command prints unless told otherwise."""
+DIGEST_OF_RANKS: Final = ("rank_outliers", "rank_map", "ranks", "stragglers", "rank_steps")
+"""Those that it prints of several ranks."""
 
 
 def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
@@ -118,24 +133,6 @@ def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
     if len(set(known)) == len(traces):
         return dict(sorted(zip(known, traces, strict=True), key=lambda pair: pair[0]))
     return dict(enumerate(traces))
-
-
-def are_ranks(traces: Sequence[Facts]) -> bool:
-    """Return whether traces are of one job: they state different ranks, or none and were recorded at once."""
-    stated = [rank_of(facts) for facts in traces]
-    if any(rank is not None for rank in stated):
-        return None not in stated and len(set(stated)) == len(stated)
-    spans = [_wall_span(facts.trace) for facts in traces]
-    known = [span for span in spans if span is not None]
-    return len(known) == len(spans) and max(start for start, _ in known) < min(end for _, end in known)
-
-
-def _wall_span(trace: Trace) -> tuple[int, int] | None:
-    """When a trace begins and ends, in nanoseconds since 1970; None where it does not say, or has nothing."""
-    if trace.epoch_ns is None or not len(trace):
-        return None
-    start, end = span_ns(trace)
-    return trace.epoch_ns + start, trace.epoch_ns + end
 
 
 def analyses(of: Of | None = None) -> dict[str, Analysis]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.profiler.analysis.communication import match_collectives
 from stepscope.profiler.analysis.facts import Facts
-from stepscope.profiler.analysis.ranks import match_collectives
 from stepscope.profiler.trace import Step
 from stepscope.summary.errors import UserError
 
@@ -63,8 +63,8 @@ def align(
     - "clock": the wall clock, by `stepscope.profiler.trace.Trace.epoch_ns`;
     - "name": the first slice called ``name``;
     - "collectives": the ends of matched collectives, which all ranks leave at nearly the same moment: the median of
-      the differences. ``communication`` has `stepscope.profiler.analysis.ranks.communication` of each trace. This is
-      for ranks whose clocks differ.
+      the differences. ``communication`` has `stepscope.profiler.analysis.communication.communication` of each trace.
+      This is for ranks whose clocks differ.
 
     Raises:
         UserError: a trace does not have what they are to be lined up by.

@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter as Tally
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 from stepscope.profiler.trace import Lane, LaneKind
 
@@ -19,8 +19,6 @@ _COPY: Final = re.compile(r"memcpy|memset", re.IGNORECASE)
 _COMPUTE: Final = re.compile(r"compute|kernel", re.IGNORECASE)
 _DISTANT: Final = float("inf")
 _NO_PROCESS: Final = "no process"
-
-AnyKey = TypeVar("AnyKey")
 
 
 @dataclass
@@ -71,45 +69,38 @@ def order_and_name(
     Processes go by sort index, then identifier; threads likewise. Asynchronous operations follow the threads
     of their process. Names that two processes, or two threads of one process, share get the identifier added.
     """
-    processes = _distinct({key.pid: process_name(key.pid, names) for key in keys}, lambda pid, name: f"{name} {pid}")
-    threads = _distinct(
-        {key: _thread_name(key, names) for key in keys},
-        lambda key, name: f"{name} {key.tid}",
-        within=lambda key: key.pid,
-    )
-
-    def rank(index: int) -> tuple[object, ...]:
-        key = keys[index]
-        return (
-            names.process_sort.get(key.pid, 0 if isinstance(identifier(key.pid), int) else _DISTANT),
-            _natural(key.pid),
+    # Of a hostile file there are hundreds of thousands: each is looked at once for each thing that is asked of it.
+    pids = {key.pid: identifier(key.pid) for key in keys}
+    tids = [identifier(key.tid) for key in keys]
+    called = _distinct([process_name(pid, names) for pid in pids], list(pids), [None] * len(pids))
+    processes = dict(zip(pids, called, strict=True))
+    own_names = [_thread_name(key, tid, names) for key, tid in zip(keys, tids, strict=True)]
+    threads = _distinct(own_names, [key.tid for key in keys], [key.pid for key in keys])
+    of_process = {
+        pid: (names.process_sort.get(pid, 0 if isinstance(number, int) else _DISTANT), _natural(number))
+        for pid, number in pids.items()
+    }
+    ranks = [
+        (
+            of_process[key.pid],
             key.operation is not None,
             names.thread_sort.get((key.pid, key.tid), 0),
-            _natural(key.tid),
+            _natural(tid),
             key.operation or "",
         )
-
-    order = sorted(range(len(keys)), key=rank)
+        for key, tid in zip(keys, tids, strict=True)
+    ]
+    order = sorted(range(len(keys)), key=ranks.__getitem__)
     lanes = []
     for index in order:
-        key = keys[index]
-        process, thread = processes[key.pid], threads[key]
-        lanes.append(
-            Lane(
-                process=process,
-                name=thread,
-                pid=identifier(key.pid),
-                tid=identifier(key.tid),
-                kind=lane_kind(process, thread, categories[index]),
-                depths=0,
-            )
-        )
+        pid, thread = keys[index].pid, threads[index]
+        kind = lane_kind(processes[pid], thread, categories[index])
+        lanes.append(Lane(processes[pid], thread, pids[pid], tids[index], kind, depths=0))
     return order, lanes
 
 
-def _natural(text: str) -> tuple[float, str]:
-    number = identifier(text)
-    return (number, "") if isinstance(number, int) else (_DISTANT, text)
+def _natural(number: int | str) -> tuple[float, str]:
+    return (number, "") if isinstance(number, int) else (_DISTANT, number)
 
 
 def process_name(pid: str, names: ThreadNames) -> str:
@@ -120,18 +111,17 @@ def process_name(pid: str, names: ThreadNames) -> str:
     return name or label or (f"process {pid}" if isinstance(identifier(pid), int) else pid or _NO_PROCESS)
 
 
-def _thread_name(key: ThreadKey, names: ThreadNames) -> str:
+def _thread_name(key: ThreadKey, tid: int | str, names: ThreadNames) -> str:
     if key.operation is not None:
         return key.operation
     name = names.thread_names.get((key.pid, key.tid), "")
-    return name or (f"thread {key.tid}" if isinstance(identifier(key.tid), int) else key.tid or "no thread")
+    return name or (f"thread {key.tid}" if isinstance(tid, int) else key.tid or "no thread")
 
 
-def _distinct(
-    names: Mapping[AnyKey, str],
-    with_identifier: Callable[[AnyKey, str], str],
-    *,
-    within: Callable[[AnyKey], object] = lambda _: None,
-) -> dict[AnyKey, str]:
-    shared = Tally((within(key), name) for key, name in names.items())
-    return {key: with_identifier(key, name) if shared[within(key), name] > 1 else name for key, name in names.items()}
+def _distinct(names: Sequence[str], identifiers: Sequence[str], groups: Sequence[str | None]) -> list[str]:
+    """Return the names, with the identifier where several of a group have one name."""
+    shared = Tally(zip(groups, names, strict=True))
+    return [
+        f"{name} {identifier}" if shared[group, name] > 1 else name
+        for name, identifier, group in zip(names, identifiers, groups, strict=True)
+    ]

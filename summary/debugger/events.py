@@ -26,7 +26,7 @@ from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 
 MOST_EVENTS: Final = 5_000_000
-"""Of a file, traces or executions and their outputs; some 30 bytes of memory each."""
+"""Of a file, traces or executions, their outputs and their inputs; some 40 bytes of memory each."""
 MOST_PLACES: Final = 200_000
 """Also of different names of operations, and of different lists of devices."""
 MOST_PLACES_BYTES: Final = 100 << 20
@@ -34,6 +34,9 @@ MOST_PLACES_BYTES: Final = 100 << 20
 BAD_KEPT: Final = 1_000
 """Of a file, the first values with elements that are not finite whose counts are kept; TensorBoard lists as many."""
 _MOST_OUTPUTS: Final = 10_000
+"""Also inputs of an execution."""
+NO_TENSOR_ID: Final = -1
+"""Of an output whose identifier was not written."""
 _TOO_MANY_PLACES: Final = (
     f"there are more than {MOST_PLACES:,} places where values came by, or their names are too long"
 )
@@ -118,6 +121,9 @@ class TraceColumns:
     """Whether the value had an element that is not finite, as far as the mode tells."""
     first_bad: tuple[BadValue, ...]
     """The first `BAD_KEPT` of them."""
+    devices: NDArray[np.int32]
+    """The place of each one's device in the names."""
+    device_names: list[str]
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -135,6 +141,8 @@ class TraceFile:
         self._numbers: Final = GrowingColumn(np.int32)
         self._bad: Final = GrowingColumn(np.bool_)
         self._first_bad: Final[list[BadValue]] = []
+        self._devices: Final = GrowingColumn(np.int32)
+        self._device_names: Final[Numbered[str]] = Numbered()
 
     def add(self, offset: int, length: int, wall_time: float, trace: tfdbg.GraphExecutionTrace) -> str | None:
         """Take a trace whose record lies at an offset; returns what is wrong with it."""
@@ -143,7 +151,7 @@ class TraceFile:
         if len(self._offsets) >= MOST_EVENTS:
             raise EnoughError(f"there are more than {MOST_EVENTS:,} traces, of which the first are read")
         place = GraphPlace(trace.tfdbg_context_id, trace.op_name, trace.output_slot)
-        if not self._places.have_room_for([place]):
+        if len(self._device_names) >= MOST_PLACES or not self._places.have_room_for([place]):
             return _TOO_MANY_PLACES
         mode = trace.tensor_debug_mode
         measured, bad = _measured(mode, trace.tensor_proto)
@@ -153,6 +161,7 @@ class TraceFile:
         self._wall_times.append(wall_time)
         self._numbers.append(number)
         self._bad.append(bad is not None)
+        self._devices.append(self._device_names.number(trace.device_name[:LONGEST_NAME]))
         if bad is not None and len(self._first_bad) < BAD_KEPT:
             self._first_bad.append(BadValue(len(self._bad) - 1, trace.output_slot, bad))
         return None
@@ -167,6 +176,8 @@ class TraceFile:
             self._numbers.view(),
             self._bad.view(),
             tuple(self._first_bad),
+            self._devices.view(),
+            self._device_names.values,
         )
 
 
@@ -193,6 +204,12 @@ class ExecutionColumns:
     """As `TraceColumns.first_bad`."""
     op_type_names: list[str]
     device_ids: list[tuple[int, ...]]
+    output_ids: NDArray[np.int64]
+    """Of each output, the identifier that it has where it is taken; or `NO_TENSOR_ID`."""
+    input_ends: NDArray[np.int64]
+    """Where the inputs of each end; they begin where those before end."""
+    input_ids: NDArray[np.int64]
+    """Of each input."""
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -200,6 +217,10 @@ class ExecutionColumns:
     def outputs(self, number: int) -> range:
         """Return the numbers of the outputs of an execution."""
         return range(int(self.output_ends[number - 1]) if number else 0, int(self.output_ends[number]))
+
+    def inputs(self, number: int) -> range:
+        """Return the numbers of the inputs of an execution."""
+        return range(int(self.input_ends[number - 1]) if number else 0, int(self.input_ends[number]))
 
 
 class ExecutionFile:
@@ -220,6 +241,9 @@ class ExecutionFile:
         self._first_bad: Final[list[BadValue]] = []
         self._op_type_names: Final[Numbered[str]] = Numbered()
         self._device_ids: Final[Numbered[tuple[int, ...]]] = Numbered()
+        self._output_ids: Final = GrowingColumn(np.int64)
+        self._input_ends: Final = GrowingColumn(np.int64)
+        self._input_ids: Final = GrowingColumn(np.int64)
 
     def add(self, offset: int, length: int, wall_time: float, execution: tfdbg.Execution) -> str | None:
         """Take an execution whose record lies at an offset; returns what is wrong with it."""
@@ -228,8 +252,12 @@ class ExecutionFile:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
         if max(outputs, len(execution.output_tensor_device_ids)) > _MOST_OUTPUTS:
             return f"an execution has {outputs:,} outputs"
-        if max(len(self._offsets), len(self._bad)) >= MOST_EVENTS:
-            raise EnoughError(f"there are more than {MOST_EVENTS:,} executions or outputs, of which the first are read")
+        if len(execution.input_tensor_ids) > _MOST_OUTPUTS:
+            return f"an execution has {len(execution.input_tensor_ids):,} inputs"
+        if max(len(self._offsets), len(self._bad), len(self._input_ids)) >= MOST_EVENTS:
+            raise EnoughError(
+                f"there are more than {MOST_EVENTS:,} executions, outputs or inputs, of which the first are read"
+            )
         stack = self._code.stack_number(execution.code_location.stack_frame_ids)
         places = [EagerPlace(execution.op_type, stack, slot) for slot in range(outputs)]
         names = max(len(self._op_type_names), len(self._device_ids))
@@ -246,9 +274,14 @@ class ExecutionFile:
             measured, bad = _measured(mode, tensor) if tensor is not None else (None, None)
             self._output_places.append(self._places.number(place, mode, tensor, measured))
             self._bad.append(bad is not None)
+            known = slot < len(execution.output_tensor_ids)
+            self._output_ids.append(execution.output_tensor_ids[slot] if known else NO_TENSOR_ID)
             if bad is not None and len(self._first_bad) < BAD_KEPT:
                 self._first_bad.append(BadValue(len(self._offsets) - 1, slot, bad))
         self._output_ends.append(len(self._bad))
+        for tensor_id in execution.input_tensor_ids:
+            self._input_ids.append(tensor_id)
+        self._input_ends.append(len(self._input_ids))
         return None
 
     def columns(self) -> ExecutionColumns:
@@ -266,6 +299,9 @@ class ExecutionFile:
             tuple(self._first_bad),
             self._op_type_names.values,
             self._device_ids.values,
+            self._output_ids.view(),
+            self._input_ends.view(),
+            self._input_ids.view(),
         )
 
 

@@ -8,7 +8,7 @@ a slot of an operation of a module, a parameter, its gradient. What was measured
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal, Protocol, get_args
+from typing import Final, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,8 @@ class WatchedTensor:
     stack: int | None = None
     """The number of the stack that made it, for `DebugData.stack`."""
     inputs: tuple[int, ...] = ()
-    """The numbers of the tensors that the operation took, as far as they are watched."""
+    """The numbers of the tensors that the operation took, as far as they are watched; of "eager" ones, when it was
+    called first."""
     graph_id: str = ""
     """TensorFlow's identifier of the graph that it is in."""
 
@@ -105,6 +106,8 @@ class Observations:
     marked: NDArray[np.bool_] | None = None
     """Whether the value is known to have an element that is not finite, where that may be known without how many and of
     which kind: all that TensorFlow's CURT_HEALTH tells. None where the figures tell all."""
+    devices: NDArray[np.int32] | None = None
+    """Where each value was, as a place in `DevicesData.devices`; None where that is not known of any."""
 
     @classmethod
     def none(cls) -> "Observations":
@@ -197,4 +200,29 @@ class DebugData(Protocol):
     @property
     def problems(self) -> Sequence[str]:
         """What is missing or damaged, a sentence each."""
+        ...
+
+
+@runtime_checkable
+class DevicesData(Protocol):
+    """Data that knows on which device each value was."""
+
+    @property
+    def devices(self) -> Sequence[str]:
+        """Their names, each once; "" where it is not known."""
+        ...
+
+
+@runtime_checkable
+class LinkedData(Protocol):
+    """Data that knows of single values which others each was made of."""
+
+    def made_of(self, number: int) -> Sequence[int | None] | None:
+        """Return the observations that the operation took which made one, None for a value that was not observed;
+        None where only `WatchedTensor.inputs` tells.
+        """
+        ...
+
+    def made_into(self, number: int) -> Sequence[int] | None:
+        """Return the observations that operations made which took one; None where only `WatchedTensor.inputs` tells."""
         ...

@@ -1,10 +1,10 @@
 """A dump of TensorFlow's debugger as `DebugData`: places where values come by, and observations by wall time."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.code_files import own_frame
 from stepscope.summary.debugger.dump_contents import DumpContents
+from stepscope.summary.debugger.dump_order import DumpOrder
+from stepscope.summary.debugger.eager_links import EagerLinks, output_devices
 from stepscope.summary.debugger.events import EagerPlace, GraphPlace
 from stepscope.summary.debugger.figures import debug_tensor, dtype_name, figures_of_debug_tensor, figures_of_values
 from stepscope.summary.debugger.graphs import operation_and_slot
@@ -26,17 +28,7 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 _LARGEST_SOURCES: Final = 64 << 20
 """Characters of code that `TfdbgData.sources` holds; further files are without lines."""
 _READ_AT_ONCE: Final = 1_000
-
-
-class _Order(NamedTuple):
-    """All observations in order, as parallel columns."""
-
-    rows: NDArray[np.int64]
-    """First the outputs of executions are counted, then traces."""
-    wall_times: NDArray[np.float64]
-    tensors: NDArray[np.int32]
-    steps: NDArray[np.int64]
-    bad: NDArray[np.bool_]
+_MOST_CONSUMERS: Final = 1_000
 
 
 class TfdbgData:
@@ -76,7 +68,7 @@ class TfdbgData:
     @property
     def observation_count(self) -> int:
         """How many values came by."""
-        return len(self._order.rows)
+        return len(self._order)
 
     @property
     def alerts(self) -> Sequence[Alert]:
@@ -107,39 +99,26 @@ class TfdbgData:
         return found
 
     @cached_property
-    def _order(self) -> _Order:
+    def _order(self) -> DumpOrder:
         dump = self._dump
-        executions = dump.execution_columns
-        ends = executions.output_ends
-        outputs = np.repeat(executions.wall_times, np.diff(ends, prepend=0))
-        wall_times = np.concatenate([outputs, *(columns.wall_times for columns in dump.trace_columns)])
-        places = np.concatenate([executions.places, *(columns.places for columns in dump.trace_columns)])
-        bad = np.concatenate([executions.bad, *(columns.bad for columns in dump.trace_columns)])
-        rows = np.argsort(wall_times, kind="stable")
-        named = self._name_of_place[places[rows]]
-        _, first_rows, inverse = np.unique(named, return_index=True, return_inverse=True)
-        ranks = np.empty(len(first_rows), np.int32)
-        ranks[np.argsort(first_rows, kind="stable")] = np.arange(len(first_rows))
-        tensors = ranks[inverse]
-        return _Order(rows, wall_times[rows], tensors, _times_before(tensors), bad[rows])
+        return DumpOrder(dump.execution_columns, dump.trace_columns, self._name_of_place)
 
     @cached_property
     def tensors(self) -> Sequence[WatchedTensor]:
         """All places, in the order in which values first came by."""
         dump = self._dump
-        order = self._order
-        all_places = np.concatenate([dump.execution_columns.places, *(each.places for each in dump.trace_columns)])
-        _, first_rows = np.unique(order.tensors, return_index=True)
-        places = all_places[order.rows[first_rows]].tolist()
+        firsts = self._order.first_numbers
+        places = self._order.places_at(np.array(firsts, np.int64)).tolist()
         numbers = {dump.places[place]: number for number, place in enumerate(places)}
         names = _Names(dump)
-        return [self._tensor(place, numbers, names) for place in places]
+        return [self._tensor(place, first, numbers, names) for place, first in zip(places, firsts, strict=True)]
 
-    def _tensor(self, place: int, numbers: dict[Any, int], names: "_Names") -> WatchedTensor:
+    def _tensor(self, place: int, first: int, numbers: dict[Any, int], names: "_Names") -> WatchedTensor:
         dump = self._dump
         where = dump.places[place]
         dtype, shape = dump.places.first[place]
         if isinstance(where, EagerPlace):
+            taken_values = np.array([taken for taken in self.made_of(first) or () if taken is not None], np.int64)
             return WatchedTensor(
                 names.eager(where),
                 "eager",
@@ -148,6 +127,7 @@ class TfdbgData:
                 dtype=dtype,
                 shape=shape,
                 stack=where.stack,
+                inputs=tuple(dict.fromkeys(self._order.tensors_at(taken_values).tolist())),
             )
         operation = dump.graphs.operation(where.graph_id, where.operation)
         inputs = () if operation is None else tuple(map(operation_and_slot, operation.inputs))
@@ -169,6 +149,63 @@ class TfdbgData:
         operation = self._dump.graphs.operation(place.graph_id, place.operation)
         return None if operation is None else operation.stack
 
+    @cached_property
+    def _links(self) -> EagerLinks:
+        return EagerLinks(self._dump.execution_columns)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int32]:
+        """Of each output the number of the observation."""
+        return self._order.output_numbers()
+
+    def _output(self, number: int) -> int | None:
+        """Return which output of an execution an observation is; None for a trace."""
+        row = int(self._order.rows(np.array([number]))[0])
+        return row if row < len(self._dump.execution_columns.places) else None
+
+    def made_of(self, number: int) -> Sequence[int | None] | None:
+        """Return the observations that an execution took, None for a value that is no output of any; None of a trace,
+        which only the graph tells.
+        """
+        output = self._output(number)
+        if output is None:
+            return None
+        return [None if taken is None else int(self._numbers[taken]) for taken in self._links.made_of(output)]
+
+    def made_into(self, number: int) -> Sequence[int] | None:
+        """Return the observations that executions made which took one, the first of very many; None of a trace."""
+        output = self._output(number)
+        if output is None:
+            return None
+        return [int(self._numbers[made]) for made in self._links.made_into(output, _MOST_CONSUMERS)]
+
+    @property
+    def devices(self) -> Sequence[str]:
+        """The names of devices; "" where it is not known."""
+        return self._devices[0]
+
+    @cached_property
+    def _devices(self) -> tuple[tuple[str, ...], tuple[NDArray[Any], ...]]:
+        """The names, and the places of their own among them: of outputs of executions, and of traces of each host."""
+        executions, all_traces = self._dump.execution_columns, self._dump.trace_columns
+        known = self._dump.graphs.devices
+        names: dict[str, int] = {"": 0}
+
+        def places(found: Iterable[str]) -> list[int]:
+            return [names.setdefault(readable_name(name), len(names)) for name in found] or [0]
+
+        distinct, inverse = np.unique(output_devices(executions), return_inverse=True)
+        tables = [
+            places(known.get(device, "") for device in distinct.tolist()),
+            *(places(traces.device_names) for traces in all_traces),
+        ]
+        columns: list[NDArray[Any]] = [inverse, *(traces.devices for traces in all_traces)]
+        # A dump has millions of values and few devices.
+        dtype = np.min_scalar_type(len(names))
+        return tuple(names), tuple(
+            np.array(table, dtype)[column] for table, column in zip(tables, columns, strict=True)
+        )
+
     def observations(self, begin: int, end: int) -> Observations:
         """Return a stretch of them, in order.
 
@@ -176,16 +213,21 @@ class TfdbgData:
             OSError: the files cannot be read.
         """
         order = self._order
-        begin, end, _ = slice(begin, end).indices(len(order.rows))
-        stretch = slice(begin, max(begin, end))
-        figures = np.full((len(order.rows[stretch]), len(FIGURES)), np.nan)
+        begin, end, _ = slice(begin, end).indices(len(order))
+        numbers = np.arange(begin, max(begin, end))
+        figures = np.full((len(numbers), len(FIGURES)), np.nan)
         try:
-            for at, mode, tensor in self._tensors_of(order.rows[stretch]):
+            for at, mode, tensor in self._tensors_of(order.rows(numbers)):
                 figures[at] = _figures(mode, tensor)
         except PayloadError as error:
             raise OSError(str(error)) from error
         return Observations(
-            order.tensors[stretch], order.steps[stretch], order.wall_times[stretch], figures, order.bad[stretch]
+            order.tensors_at(numbers),
+            order.steps_at(numbers),
+            order.wall_times_at(numbers),
+            figures,
+            order.bad_at(numbers),
+            order.gather(numbers, self._devices[1]),
         )
 
     def value(self, number: int) -> NDArray[np.generic] | None:
@@ -194,9 +236,9 @@ class TfdbgData:
         Raises:
             PayloadError: it is damaged.
         """
-        rows = self._order.rows[number : number + 1] if number >= 0 else self._order.rows[:0]
-        if not len(rows):
+        if not 0 <= number < self.observation_count:
             raise PayloadError(f"there is no observation {number}; there are {self.observation_count:,}")
+        rows = self._order.rows(np.array([number]))
         for _, mode, tensor in self._tensors_of(rows):
             if mode != tfdbg.FULL_TENSOR or tensor is None or tensor.dtype == types_pb2.DT_INVALID:
                 return None
@@ -316,17 +358,6 @@ def _parts(places: NDArray[np.intp], numbers: NDArray[Any]) -> Iterator[tuple[ND
     for begin in range(0, len(order), _READ_AT_ONCE):
         part = order[begin : begin + _READ_AT_ONCE]
         yield places[part], numbers[part]
-
-
-def _times_before(tensors: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return of each observation how often its tensor had come by before."""
-    order = np.argsort(tensors, kind="stable")
-    ordered = tensors[order]
-    begins = np.flatnonzero(np.diff(ordered, prepend=-1))
-    counts = np.diff(begins, append=len(ordered))
-    found = np.empty(len(tensors), np.int64)
-    found[order] = np.arange(len(ordered)) - np.repeat(begins, counts)
-    return found
 
 
 def _figures(mode: int, tensor: TensorProto | None) -> NDArray[np.float64]:

@@ -60,6 +60,9 @@ class Kind:
     files: Callable[[Payload], Sequence[PayloadFile]] | None = None
     """A decoded value as files, which ``stepscope export --kind plugin_name -o FOLDER`` writes; None where it is not
     made of any."""
+    is_kept: bool = True
+    """Whether records stay in memory for a while after they were read, as of what is looked at again and again; not
+    where whole series are read from end to end, and whoever does that keeps what is made of them."""
     legacy_field: str | None = None
     """The field of ``Summary.Value`` that older writers use instead of a tensor, if there is one."""
     legacy_form: Callable[[Summary.Value], Summary.Value] | None = None

@@ -250,6 +250,7 @@ STEPS_KIND: Final = Kind(
     plugin_name=STEPS_PLUGIN,
     decode=decode_step,
     about="the health of tensors in one step",
+    is_kept=False,
     table=Table({"recording": "int", "tensor": "int", **dict.fromkeys(FIGURES, "float")}, _step_rows),
 )
 CATALOG_KIND: Final = Kind(

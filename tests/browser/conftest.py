@@ -192,3 +192,16 @@ def release(page: Page, held: list[Route]) -> None:
     page.route("**/api/**", lambda route: route.continue_())
     for route in held:
         route.continue_()
+
+
+@pytest.fixture
+def phone(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
+    """A page as wide as a phone, under a finger; closed before its servers are stopped."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert errors == []

@@ -17,7 +17,7 @@ from stepscope.summary.debugger.model import COLUMN
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.browser.conftest import Dashboard
 from tests.dashboard.debugger.recorded import going_bad, many, write
-from tests.summary.debugger.dumps import write_dump
+from tests.summary.debugger.dumps import write_dump, write_eager
 
 pytestmark = pytest.mark.browser
 
@@ -88,11 +88,10 @@ def test_an_alert_leads_to_the_operation_and_its_line_in_two_clicks(open_debugge
     assert "debugger.view=source" in page.url
 
 
-def test_a_training_of_pytorch_leads_to_its_operation_and_line(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
+def train_to_infinity(folder: Path) -> None:
+    """Train a model of PyTorch whose logarithm is of zero at step 4; with curves, a graph and a trace beside."""
     torch = pytest.importorskip("torch")
-    from stepscope import debug
+    from stepscope import debug, profiler
 
     class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
@@ -107,18 +106,47 @@ def test_a_training_of_pytorch_leads_to_its_operation_and_line(
     torch.manual_seed(0)
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
-    with debug.watch(net, logdir / "torch", every=1, operations=True, on_alert=[]):
-        for step in range(6):
-            net.scale = 0.0 if step == 4 else 1.0
-            optimizer.zero_grad()
-            net(torch.ones(2, 4)).backward()
-            optimizer.step()
+    with SummaryWriter(str(folder)) as writer:
+        writer.add_graph(net, torch.ones(2, 4))
+        profiler.start(folder)
+        with debug.watch(net, folder, every=1, operations=True, on_alert=[]):
+            for step in range(6):
+                net.scale = 0.0 if step == 4 else 1.0
+                optimizer.zero_grad()
+                loss = net(torch.ones(2, 4))
+                loss.backward()
+                optimizer.step()
+                writer.add_scalar("loss", loss.item(), step)
+                profiler.step()
+        profiler.stop()
+
+
+def test_a_training_of_pytorch_leads_to_its_operation_and_line(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    train_to_infinity(logdir / "torch")
     page.goto(f"{serve(logdir).url}?tab=debugger")
     expect(page.locator(".debugger-verdict h2")).to_have_text(
         re.compile(
             r"^Step 4: aten\.log \(float32\) is the first with 6 -Inf of 6 elements, at .*test_debugger\.py:\d+ "
         )
     )
+    details = page.locator(".debugger-details")
+    expect(details.locator(".debugger-kind")).to_contain_text("aten.log")
+    details.get_by_role("button", name="Timeline").click()
+    expect(page.get_by_role("tab", name="Timeline", selected=True)).to_be_visible()
+    page.wait_for_url(re.compile("timeline.trace=[^&]*step_4"))
+    page.go_back()
+    details.get_by_role("button", name="Graph").click()
+    page.wait_for_function("() => stepscope.graph?.debug().selected === 'Net/log'")
+    page.go_back()
+    details.get_by_role("button", name="Scalars").click()
+    expect(page.locator(".card.drawn canvas").first).to_be_visible()
+    page.go_back()
+    details.get_by_role("button", name="Health map").click()
+    expect(page.locator(".debugger-curve h2")).to_contain_text("aten.log")
+    page.go_back()
+    expect(details.locator(".debugger-stack > li").first).to_contain_text("libraries")
     page.get_by_role("button", name=re.compile(r"^Line \d+$")).click()
     expect(page.locator(".debugger-code [aria-current] code")).to_have_text(
         "            return torch.log(self.layer(x).abs() * self.scale).sum()"
@@ -143,6 +171,8 @@ def test_the_map_marks_the_first_bad_cell_and_shows_the_curve_of_a_row(open_debu
     expect(curve.get_by_role("heading", name="head", exact=True)).to_be_visible()
     expect(curve.locator(".debugger-when")).to_have_text("L2 norm of 12 values, 4 of them not finite")
     wait_for_fact(page, "curve", {"tensor": 2, "points": 12})
+    spread = page.get_by_role("region", name="Histogram")
+    expect(spread).to_contain_text('debug.watch(..., tensors="histogram")')
     page.get_by_role("button", name="First bad", exact=True).first.click()
     wait_for_fact(page, "selected", {"row": 1, "step": 8})
     page.keyboard.press("Enter")
@@ -216,6 +246,48 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     wait_for_fact(page, "details", 58)
 
 
+def test_a_search_that_is_not_a_valid_regular_expression_says_so_at_the_box(
+    open_debugger: Callable[[str], Page],
+) -> None:
+    errors: list[str] = []
+    for name, label in (("execution", "Filter"), ("map", "Search tensors")):
+        page = open_debugger(f"debugger.view={name}")
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        field = page.get_by_role("searchbox", name=label)
+        alert = page.locator(".debugger-search-problem")
+        field.fill("log(")
+        expect(alert).to_have_text("Not a regular expression: missing ) at position 4.")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        field.fill("log")
+        expect(alert).to_be_hidden()
+        wait_for_fact(page, "total", 12 if name == "execution" else 1)
+    assert errors == []
+
+
+def test_executions_of_python_are_filtered_and_walked_up_with_one_key(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_eager(logdir / "dump")
+    page.goto(f"{serve(logdir).url}?tab=debugger&debugger.view=execution")
+    wait_for_fact(page, "total", 11)
+    page.get_by_role("combobox", name="Device").select_option(label="GPU:1")
+    wait_for_fact(page, "total", 3)
+    page.get_by_role("combobox", name="Operation").select_option(label="AddV2")
+    wait_for_fact(page, "total", 1)
+    page.get_by_role("combobox", name="Device").select_option(label="All devices")
+    wait_for_fact(page, "total", 3)
+    page.locator(".debugger-list").focus()
+    page.keyboard.press("End")
+    wait_for_fact(page, "details", 10)
+    expect(page.locator(".debugger-when")).to_contain_text("on CPU:0")
+    for number in (9, 8):
+        page.keyboard.press("u")
+        wait_for_fact(page, "details", number)
+    expect(page.locator(".debugger-said")).to_have_text("It made them itself: all that it was given is finite.")
+    wait_for_fact(page, "total", 11)
+    expect(page.locator(".debugger-related").first).to_contain_text("Neg at eager.py:1")
+
+
 def test_a_list_of_very_many_executions_is_read_where_it_is_looked_at(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:
@@ -241,6 +313,14 @@ def test_a_kept_value_is_shown_as_numbers_and_as_a_histogram(
     with page.expect_download() as download:
         value.get_by_role("button", name=".npy").click()
     np.testing.assert_array_equal(np.load(download.value.path()), np.array([0, -np.inf, np.nan], np.float32))
+    page.locator(".debugger-details").get_by_role("button", name="Health map").click()
+    spread = page.get_by_role("region", name="Histogram")
+    expect(spread.get_by_role("heading")).to_have_text("Histogram at step 1")
+    page.locator(".debugger-canvas").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+    expect(spread.get_by_role("heading")).to_have_text("Histogram at step 0")
+    expect(spread.get_by_role("img")).to_have_attribute("aria-label", "Histogram: 0 to 1.386")
 
 
 def test_lines_of_code_are_marked_by_what_they_made(open_debugger: Callable[[str], Page]) -> None:

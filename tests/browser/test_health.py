@@ -226,3 +226,15 @@ def test_a_file_says_how_long_nothing_was_written_to_it(
     expect(cell(page, "stalled", "state")).to_have_text("up to date")
     expect(cell(page, "running", "state")).to_have_text("growing")
     expect(cell(page, "running", "modified")).to_have_text("now")
+
+
+def test_long_names_of_runs_stay_different(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    for seed in range(3):
+        with SummaryWriter(
+            str(logdir / f"sweep/{'a_name_that_is_much_too_long_for_its_column' * 3}_seed={seed}_end")
+        ) as writer:
+            writer.add_scalar("loss", 1.0, 0)
+    page.goto(serve(logdir).url + "?tab=health")
+    names = page.locator(".health-grid .run-label")
+    expect(names).to_have_text([re.compile(f"…?seed={seed}") for seed in range(3)])
+    assert names.evaluate_all("all => all.every((e) => e.scrollWidth <= e.clientWidth + 1)")

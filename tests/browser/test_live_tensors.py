@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from stepscope.debug import showing
 from stepscope.debug.live import LiveTensors
 from stepscope.profiler import server as profiler_server
-from stepscope.profiler.capture_http import OTHER_ROUTES
+from stepscope.profiler.capture_routes import OTHER_ROUTES
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

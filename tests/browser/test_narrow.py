@@ -1,32 +1,20 @@
 """The frame in little room: on phones, in narrow windows, and with many tabs."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from docs.screenshots.make import READY
 from sample_logs.make import FOLDER
 from stepscope.dashboard.panels.registry import PANELS
-from tests.browser.conftest import PATIENCE_MS, Dashboard
+from stepscope.summary import SummaryWriter
+from tests.browser.conftest import Dashboard
 from tests.browser.test_frame import expect_curves, places_of_tabs, write_runs
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def phone(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
-    """A page as wide as a phone, under a finger; closed before its servers are stopped."""
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []
 
 
 def open_samples(page: Page, serve: Callable[..., Dashboard]) -> None:
@@ -235,3 +223,29 @@ def test_a_toolbar_that_stays_hides_what_scrolls_below_it(page: Page, serve: Cal
     height = toolbar.evaluate("e => e.offsetHeight")
     # The line below it goes on in the strip that is kept for a scrollbar.
     expect(page.locator("#panel")).to_have_attribute("style", re.compile(rf"--toolbar: {height}px"))
+
+
+def test_the_page_of_an_empty_folder_fits_a_phone(phone: Page, serve: Callable[..., Dashboard], logdir: Path) -> None:
+    phone.goto(serve(logdir).url)
+    expect(phone.get_by_text("Waiting for the first event file or trace")).to_be_visible()
+    outside = phone.evaluate(
+        """() => [...document.querySelectorAll("#panel *")].filter((element) => {
+          const { left, right } = element.getBoundingClientRect();
+          return !element.closest("pre *") && (left < 0 || right > innerWidth);
+        }).map((element) => element.tagName)"""
+    )
+    assert outside == []
+
+
+def test_long_titles_of_cards_have_two_lines_on_a_phone(
+    phone: Page, serve: Callable[..., Dashboard], logdir: Path
+) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for way in ("with", "without"):
+            writer.add_scalar(f"train/loss_of_the_language_model_head_{way}_smoothing", 1.0, 0)
+    phone.goto(serve(logdir).url)
+    titles = phone.locator(".scalars-card h3")
+    expect(titles).to_have_count(2)
+    assert titles.evaluate_all(
+        "all => all.every((e) => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight)"
+    )

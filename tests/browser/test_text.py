@@ -264,3 +264,25 @@ def test_hidden_runs_leave_a_hint(serve: Serve, page: Page, logdir: Path) -> Non
     expect(page.locator(".entry")).to_have_count(1)
     page.get_by_role("button", name="None").click()
     expect(page.locator(".notice.none")).to_contain_text("No text in the visible runs")
+
+
+def test_no_card_moves_while_texts_of_any_height_come(serve: Serve, page: Page, logdir: Path) -> None:
+    for number in range(6):
+        with SummaryWriter(str(logdir / f"run{number}")) as writer:
+            writer.add_text("t", "\n\n".join(["line"] * (number % 3 * 4 + 1)), 0)
+    page.add_init_script(
+        """window.places = {};
+        const look = () => {
+          for (const card of document.querySelectorAll(".text-card")) {
+            if (!card.checkVisibility({ visibilityProperty: true })) continue;
+            const { top, height } = card.getBoundingClientRect();
+            if (top < innerHeight) (window.places[card.dataset.key] ??= new Set()).add(`${top} ${height}`);
+          }
+          requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);"""
+    )
+    page.goto(serve(logdir).url)
+    expect(page.locator(".text-card .entry")).to_have_count(6)
+    places = page.evaluate("Object.values(window.places).map((places) => places.size)")
+    assert places == [1] * 6

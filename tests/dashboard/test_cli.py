@@ -226,6 +226,13 @@ def test_no_arguments_ask_for_the_log_directory(capsys: pytest.CaptureFixture[st
     ("module", "slow"),
     [
         ("stepscope.dashboard.cli.main", {"dash", "numba", "polars", "stepscope.dashboard.server.app"}),
+        # What the page needs first is there before what its panels need.
+        (
+            "stepscope.dashboard.page.front",
+            {"numba", "polars", "scipy", "numpy", "google.protobuf", "stepscope.dashboard.panels.registry"},
+        ),
+        # Loops are called, and tables made, after the first page.
+        ("stepscope.dashboard.cli.serving", {"numba", "polars", "h5py"}),
         # What only a projection, clusters, the layout of a graph or sound needs.
         (
             "stepscope.dashboard.cli.serve",

@@ -39,7 +39,9 @@ async def events(_request: Request) -> Response:
 def client(host: str = "127.0.0.1") -> TestClient:
     made.clear()
     routes = [Route(SUITES + "{name:path}", script), Route("/rows", rows), Route("/events", events)]
-    return TestClient(Compression(Starlette(routes=routes)), client=(host, 5), headers={"accept-encoding": "gzip, br"})
+    return TestClient(
+        Compression(Starlette(routes=routes), {}), client=(host, 5), headers={"accept-encoding": "gzip, br"}
+    )
 
 
 def raw(answer: object) -> bytes:

@@ -25,7 +25,7 @@ def test_the_demo_serves_every_sample_run_from_a_copy_that_goes_with_it(tmp_path
             url = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
             # The last line of a start, which is said once everything was read.
             found = next(line for line in server.stdout if " event files" in line)
-            assert " 22 runs, " in found
+            assert " 23 runs, " in found
             with urlopen(f"{url}data/runs") as answer:
                 assert len(json.load(answer)) == 22
         finally:

@@ -14,6 +14,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from stepscope.dashboard.page.front import Front
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import LOCAL, build_app
 from stepscope.dashboard.server.first_answers import (
@@ -59,6 +60,38 @@ def test_a_page_is_the_same_before_and_after_its_application_is_there(tmp_path: 
         without_id = [answer.text.partition('"end_id"')[0] for answer in (before, after)]
         assert (before.status_code, without_id[0]) == (200, without_id[1]), path
         assert dict(before.headers) == dict(after.headers), path
+
+
+@pytest.mark.parametrize("access", [LOCAL, Access("0.0.0.0", TOKEN, (), (), "/notes")])
+def test_where_nothing_is_kept_the_page_and_its_files_come_from_the_front(tmp_path: Path, access: Access) -> None:
+    app = application(tmp_path / "logs", access)
+    front = Front(access, "logs · Stepscope")
+    opening = Opening(access, None)
+    opening.show(front.app, front.scripts)
+    headers = {"accept-encoding": "br, gzip", "authorization": f"Bearer {access.token}"}
+    early, late = (TestClient(one, base_url=BASE, headers=headers, client=("127.0.0.1", 1)) for one in (opening, app))
+    paths = [path for path in first_answers(app, access).answers if not path.startswith("/_dash-lay")]
+    paths.remove("/_dash-dependencies")
+    assert len(paths) > 20
+    for path in paths:
+        before, after = early.get(access.prefix + path), late.get(access.prefix + path)
+        without_id = [answer.text.partition('"end_id"')[0] for answer in (before, after)]
+        assert (before.status_code, without_id[0]) == (200, without_id[1]), path
+        assert dict(before.headers) == dict(after.headers), path
+    stranger = TestClient(opening, base_url="http://evil.example.org")
+    assert stranger.get(f"{access.prefix}/").status_code == 421
+    assert opening.open(app)
+    assert early.get(f"{access.prefix}/_dash-layout").content == late.get(f"{access.prefix}/_dash-layout").content
+
+
+def test_a_whole_application_goes_on_with_the_scripts_that_its_front_has_compressed(tmp_path: Path) -> None:
+    front = Front(LOCAL, "logs")
+    live = live_of(tmp_path)
+    app = build_app(live, front=front)
+    suite = next(path for path in first_answers(app).answers if path.startswith("/_dash-component-suites/"))
+    kept = front.suites[suite]
+    answer = TestClient(app, base_url=BASE, headers={"accept-encoding": "br"}).get(suite)
+    assert (answer.headers["etag"], front.suites[suite]) == (kept.headers["ETag"], kept)
 
 
 def test_everything_else_waits_for_the_application(tmp_path: Path) -> None:
@@ -184,47 +217,66 @@ def test_a_distribution_that_is_installed_is_another_installation(
     assert before != installation_key("", {}, package)
 
 
-def test_the_second_start_answers_the_page_before_its_application_is_there(tmp_path: Path) -> None:
-    (tmp_path / "logs").mkdir()
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
-    stopped = """
-import sys, threading
+STOPPED = """
+import sys
 from stepscope.dashboard.cli.main import main
-from stepscope.dashboard.cli import start
-reached = threading.Event()
-build = start.Start._build
-def wait_and_build(self):
+from stepscope.dashboard.cli.start import Start
+before = getattr(Start, sys.argv[1])
+def wait_and_go_on(self):
     sys.stdin.readline()
-    build(self)
-start.Start._build = wait_and_build
-sys.exit(main(sys.argv[1:]))
+    return before(self)
+def go_on_and_wait(self):
+    found = before(self)
+    sys.stdin.readline()
+    return found
+setattr(Start, sys.argv[1], wait_and_go_on if sys.argv[1] == "_build" else go_on_and_wait)
+sys.exit(main(sys.argv[2:]))
 """
-    command = [sys.executable, "-c", stopped, "--logdir", str(tmp_path / "logs"), "--port", "0"]
+"""Stops a start in the thread that builds, until there is a line to be read: before it begins, or after its front."""
 
-    def started() -> tuple[subprocess.Popen[str], str]:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-        assert process.stdout is not None
-        return process, next(word for line in process.stdout for word in line.split() if word.startswith("http://"))
 
-    def ended(process: subprocess.Popen[str]) -> str:
-        process.send_signal(signal.SIGINT)
-        assert process.stdin is not None
-        said, _ = process.communicate("\n")
-        assert process.returncode == 0
-        return said
+class Stopped:
+    """A server that is stopped while it starts."""
 
-    first, _ = started()
-    assert first.stdin is not None
-    assert first.stdout is not None
-    first.stdin.write("\n")
-    first.stdin.flush()
+    def __init__(self, tmp_path: Path, where: str) -> None:
+        logs = tmp_path / "logs"
+        logs.mkdir(exist_ok=True)
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+        command = [sys.executable, "-c", STOPPED, where, "--logdir", str(logs), "--port", "0"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        assert self.process.stdout is not None
+        words = (word for line in self.process.stdout for word in line.split())
+        self.url = next(word for word in words if word.startswith("http://"))
+
+    def page(self) -> bytes:
+        with urlopen(self.url) as answer:
+            content: bytes = answer.read()
+            return content
+
+    def go_on(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def end(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        said, _ = self.process.communicate("\n")
+        assert self.process.returncode == 0
+        assert said.endswith("Stopped.\n")
+
+
+def test_the_page_is_answered_before_its_application_is_there(tmp_path: Path) -> None:
+    first = Stopped(tmp_path, "_show_front")
+    assert b"<title>logs \xc2\xb7 Stepscope</title>" in first.page()
+    first.go_on()
     pages = tmp_path / "cache/stepscope/pages"
     looked = threading.Event()
     while not (pages.is_dir() and any(path.stat().st_size for path in pages.iterdir())):
-        assert first.poll() is None
+        assert first.process.poll() is None
         looked.wait(0.05)
-    assert ended(first).endswith("Stopped.\n")
-    second, url = started()
-    with urlopen(url) as answer:
-        assert b"<title>logs \xc2\xb7 Stepscope</title>" in answer.read()
-    assert ended(second).endswith("Stopped.\n")
+    first.end()
+    second = Stopped(tmp_path, "_build")
+    assert b"<title>logs \xc2\xb7 Stepscope</title>" in second.page()
+    second.end()

@@ -1,9 +1,11 @@
 """No request makes the server fail: what it cannot answer it refuses with a sentence."""
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from fastapi.testclient import TestClient
 
 from stepscope.dashboard.panels.registry import companion_patterns
@@ -68,12 +70,15 @@ CONTENT_TYPES = (
 
 
 @pytest.fixture(scope="module")
-def client() -> TestClient:
+def client() -> Iterator[TestClient]:
     source = Logdir(SAMPLE_LOGS, companion_patterns=companion_patterns())
     # Under a name that is not a folder, so that no request can write into it.
     live = Live("samples", lambda publish: Follower(source, publish))
     live.publish(source.update())
-    return TestClient(build_app(live), base_url="http://localhost", raise_server_exceptions=False)
+    client = TestClient(build_app(live), base_url="http://localhost", raise_server_exceptions=False)
+    # One event loop for all the requests: one for each takes longer than most answers.
+    with start_blocking_portal() as client.portal:
+        yield client
 
 
 def routes(client: TestClient) -> dict[str, list[str]]:

@@ -7,6 +7,8 @@ from stepscope.dashboard.cli.main import main
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.records import frame
+from tests.dashboard.debugger.recorded import going_bad, write
+from tests.summary.debugger.dumps import write_dump
 
 
 @pytest.fixture
@@ -162,3 +164,53 @@ def test_a_log_directory_and_a_file_at_once(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit, match=r"^2$"):
         main(["inspect", "--logdir", "a", "--event_file", "b"])
     assert "not allowed with" in capsys.readouterr().err
+
+
+def test_recordings_and_dumps_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "a", going_bad())
+    write_dump(tmp_path / "b")
+    (cut,) = (tmp_path / "b").glob("*.graph_execution_traces")
+    cut.write_bytes(cut.read_bytes()[:-3])
+    assert main(["inspect", "--logdir", str(tmp_path)]) == 0
+    _, _, told = capsys.readouterr().out.partition("Recording of tensors in ")
+    assert told == (
+        "a:\n"
+        "   source               stepscope.debug, a test\n"
+        "   steps                12\n"
+        "   tensors              5\n"
+        "   values               60\n"
+        "   source_files         1\n"
+        "   alerts               0\n"
+        "   problems             -\n"
+        "Dump of TensorFlow's debugger in b:\n"
+        "   source               TensorFlow 2.21.0 debugger, FULL_HEALTH\n"
+        "   files                6\n"
+        "   executions           2\n"
+        "   traces               3\n"
+        "   tensors              3\n"
+        "   values               5\n"
+        "   not_finite           1\n"
+        "   graphs               2\n"
+        "   source_files         2\n"
+        "   problems             1\n"
+        f"      {cut.name} ends inside a record: its last 154 bytes wait for the rest.\n" + "=" * 70 + "\n\n"
+    )
+    assert main(["inspect", "--logdir", str(tmp_path), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["debugger"]
+    assert [(each["run"], each["kind"], each["counts"]["values"]) for each in shown] == [
+        ("a", "recording", 60),
+        ("b", "tfdbg", 5),
+    ]
+
+
+def test_what_is_missing_of_a_dump_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_dump(tmp_path / "b")
+    for path in (tmp_path / "b").glob("*.metadata"):
+        path.unlink()
+    assert main(["inspect", "--logdir", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.endswith(
+        "   problems             1\n"
+        "      tfdbg_events.1700000000.worker.metadata is missing: the version and the run are not known.\n"
+        + "=" * 70
+        + "\n\n"
+    )

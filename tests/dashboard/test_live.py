@@ -33,6 +33,13 @@ def test_reading_until_the_first_pass_ends() -> None:
     assert live.snapshot().revision == 2
 
 
+def test_a_start_waits_for_the_first_snapshot_and_not_for_ever() -> None:
+    live = make_live()
+    assert not live.wait_for_first(0.001)
+    threading.Thread(target=lambda: live.publish(snapshot(1, loading=True))).start()
+    assert live.wait_for_first(30)
+
+
 def wait(live: Live, revision: int, then: Callable[[], None]) -> int:
     async def run() -> int:
         asyncio.get_running_loop().call_soon(lambda: threading.Thread(target=then).start())

@@ -14,7 +14,7 @@ from stepscope.dashboard.traces.messages import LiveFrame, LiveSection, LiveTens
 from stepscope.debug import showing
 from stepscope.debug.live import LiveTensors
 from stepscope.profiler import server as profiler_server
-from stepscope.profiler.capture_http import OTHER_ROUTES
+from stepscope.profiler.capture_routes import OTHER_ROUTES
 from tests.dashboard.test_capture_routes import TOKEN, still
 
 ROUTE = "/api/capture/live"

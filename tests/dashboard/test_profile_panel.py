@@ -468,6 +468,8 @@ def test_the_roofline_has_durations_and_no_moments() -> None:
         (-1_500_000, "-1.5 ms"),
         (12_345_678_900, "12.35 s"),
         (4_321_000_000_000, "4,321 s"),
+        (999_949, "999.9 µs"),
+        (999_999, "1 ms"),
     ],
 )
 def test_durations_as_text(ns: float | None, text: str) -> None:
@@ -504,7 +506,7 @@ def test_numbers_as_text() -> None:
         "0",
         "1.23e-05",
         "0.5",
-        "1000",
+        "1,000",
         "1,234",
         "1.235 M",
         "3 T",
@@ -565,6 +567,23 @@ def test_the_overview_says_what_the_analyses_say() -> None:
     assert dict(run_facts(analyzed))["Device 0"] == "A GPU, 8 GB memory, 4 multiprocessors"
     assert dict(run_facts(analyzed))["Events"] == "all were read"
     assert "Not shown as stored" not in words(page)
+
+
+def test_each_figure_of_the_overview_says_what_it_is_a_share_of_and_what_it_means() -> None:
+    shown = page_content(requested("overview"), analyzed_of(tiny()), [], "light")
+    tiles = [tile for tile in find(shown, html.Div) if getattr(tile, "className", "") == "profile-tile"]
+    about = {tile.children[0].children: (tile.children[2].children, tile.title) for tile in tiles}
+    meanings = {row["name"]: row["meaning"] for row in report.table(tiny(), "overview").to_dicts()}
+    assert len(about) >= 4
+    assert all(of and title.endswith(".") for of, title in about.values())
+    assert about["GPU utilization"][1][1:-1] == meanings["gpu_utilization"][1:]
+
+
+def test_the_steps_of_the_input_page_have_a_legend() -> None:
+    shown = page_content(requested("input"), analyzed_of(tiny()), [*tables(tiny(), "input").values()], "light")
+    graphs = [graph for graph in find(shown, Graph) if graph.id["chart"] == "steps"]
+    assert [graph.figure["layout"]["showlegend"] for graph in graphs] == [True]
+    assert all(trace["name"] for trace in graphs[0].figure["data"])
 
 
 def test_losses_are_counted_and_explained() -> None:
@@ -713,7 +732,8 @@ def test_rank_tables_are_the_analyses() -> None:
     facts = {rank: Facts(content) for rank, content in enumerate(contents.values())}
     for table in answer.tables:
         assert_frame_equal(table.frame, report.analyses("ranks")[table.name].table(facts))
-    assert [row["waiting_ns"] for row in rows(answer.tables[2])] == [0, 10_000]
+    (collectives,) = (table for table in answer.tables if table.name == "collectives")
+    assert [row["waiting_ns"] for row in rows(collectives)] == [0, 10_000]
 
 
 def test_what_is_missing_is_said() -> None:

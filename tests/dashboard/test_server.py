@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from stepscope.dashboard.server.access import host_name
@@ -165,3 +166,9 @@ def test_the_page_is_called_by_each_panel_whose_cards_the_server_draws(client: T
     }
     for called in ("Histograms", "PrCurves", "Audio", "Images", "Meshes", "Texts"):
         assert {f"draw{called}", f"adjust{called}"} <= functions
+
+
+def test_no_other_route_is_looked_at_before_that_of_callbacks(client: TestClient) -> None:
+    app = client.app
+    assert isinstance(app, FastAPI)
+    assert [getattr(route, "path", "") for route in app.router.routes].index("/_dash-update-component") == 0

@@ -10,11 +10,11 @@ from stepscope.dashboard.server import warm_up
 from stepscope.dashboard.curves import smoothing
 import numpy as np
 values = np.array([4.0, 0.0, 2.0])
-before = warm_up.compile_beside([smoothing.KERNELS])
+before = warm_up.compile_beside(warm_up.hold_back([smoothing.KERNELS]))
 plain = smoothing.smooth(values, 0.5)
 print([group.name for group in before], smoothing.KERNELS.ready, plain.tolist())
 print(smoothing.KERNELS.wait(200), smoothing.KERNELS.compiled, smoothing.smooth(values, 0.5).tolist())
-print(warm_up.compile_beside([smoothing.KERNELS]))
+print(warm_up.compile_beside(warm_up.hold_back([smoothing.KERNELS])))
 """
 
 

@@ -13,7 +13,7 @@ import torch
 from stepscope.debug import showing
 from stepscope.debug.live import FORGOTTEN_AFTER_S, LiveTensors, matches
 from stepscope.debug.pictures import HIGHEST, LOWEST, NOT_FINITE
-from stepscope.profiler.capture_http import RefusalError
+from stepscope.profiler.capture_routes import RefusalError
 from stepscope.profiler.client import Address, CaptureError, Client
 from stepscope.profiler.server import start
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +156,11 @@ def test_what_cannot_be_watched_is_said(tmp_path: Path) -> None:
         pytest.raises(TypeError, match="a TorchWatcher is not called: train the model as it is"),
     ):
         watcher(1)
+
+
+def test_whoever_only_watches_waits_for_no_picture_library_and_no_server() -> None:
+    program = (
+        "import sys, stepscope.debug; print([n for n in ('PIL', 'http.server', 'torch', 'jax') if n in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -223,6 +223,16 @@ def test_a_call_that_raised_for_a_full_disk_has_taken_nothing(small_disk: Path) 
     assert steps(small_disk / "run") == list(range(1000))
 
 
+def test_of_numbers_that_belong_together_all_are_taken_or_none(tmp_path: Path) -> None:
+    (tmp_path / "loss_b").touch()
+    with SummaryWriter(tmp_path) as writer:
+        with pytest.raises(OSError, match="loss_b"):
+            writer.add_scalars("loss", {"a": 1.0, "b": 2.0}, 1)
+        (tmp_path / "loss_b").unlink()
+        writer.add_scalars("loss", {"a": 1.0, "b": 2.0}, 2)
+    assert [steps(tmp_path / run) for run in ("loss_a", "loss_b")] == [[2], [2]]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be removed here")
 def test_a_folder_that_is_removed_while_it_is_written_to(tmp_path: Path) -> None:
     writer = SummaryWriter(tmp_path / "run")

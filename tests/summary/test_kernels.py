@@ -32,9 +32,28 @@ def test_a_kernel_is_compiled_when_it_is_first_called_and_kept(tmp_path: Path, m
     assert is_compiled(kernel()(double.py_func))  # type: ignore[attr-defined]
 
 
+@kernel()
+def fourfold(number: int) -> int:
+    return double(double(number))
+
+
+def test_a_kernel_calls_those_of_its_module_though_none_was_called_before() -> None:
+    assert (fourfold(3), fourfold.__name__, fourfold.__module__) == (12, "fourfold", __name__)
+
+
+def test_numba_is_imported_with_the_first_call() -> None:
+    code = (
+        "import sys; from stepscope.profiler.traces import read_trace; before = 'numba' in sys.modules; "
+        """trace = read_trace(b'[{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]', name="a.json"); """
+        "print(before, len(trace), 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False 1 True\n"
+
+
 def test_a_group_is_ready_unless_another_process_is_about_to_compile_it() -> None:
     group = Group("loops", [__name__])
-    assert (group.ready, [each.__name__ for each in group.kernels()]) == (True, ["double"])
+    assert (group.ready, [each.__name__ for each in group.kernels()]) == (True, ["double", "fourfold"])
     done = threading.Event()
     group.compiled_elsewhere(done)
     assert (group.ready, group.wait(0)) == (False, False)

@@ -44,6 +44,7 @@ export interface Found {
 }
 const api = new Api("api/timeline");
 const listeners: (() => void)[] = [];
+const waiting: (() => void)[] = [];
 let there = false;
 let known = "";
 let pending = false;
@@ -56,6 +57,10 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Calls back when bands have to be drawn again. */
 export const onNews = (listener: () => void): void => void listeners.push(listener);
+/** Calls back when it is known again which steps were profiled, whether curves are shown or not. */
+export const onKnown = (listener: () => void): void => void waiting.push(listener);
+/** Asks which steps were profiled, where no curves are shown. */
+export const know = (): void => void ask();
 /** What was profiled of a run at a step; the first trace that has it. */
 export const profiledAtStep = (run: string, step: number): Entry | null =>
   entriesAt(byRun.get(run)?.entries ?? [], step)[0] ?? null;
@@ -74,6 +79,7 @@ async function ask() {
     if (news.traces) {
       [known, rows] = [news.version, news.traces];
       byRun = profiledByRun(rows);
+      for (const listener of waiting) listener();
       if (showsProfiled()) { for (const listener of listeners) listener(); }
     }
   } catch {

@@ -8,6 +8,7 @@ from stepscope.dashboard.curves.panel import CurvePanel
 from stepscope.dashboard.panels.cards import Shown
 from stepscope.dashboard.panels.custom_scalars.charts import card_keys, card_title, closed_categories, spec_of
 from stepscope.dashboard.panels.custom_scalars.routes import layout_routes
+from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.kinds.custom_scalars import PLUGIN_NAME
 
@@ -34,7 +35,7 @@ class CustomScalarsPanel(CurvePanel):
     def router(self, live: Live) -> APIRouter | None:
         routes = super().router(live)
         if routes is not None:
-            routes.include_router(layout_routes(live))
+            join(routes, layout_routes(live))
         return routes
 
 

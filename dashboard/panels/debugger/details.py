@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
+from stepscope.dashboard.debugger.graph_places import graph_for
 from stepscope.dashboard.debugger.lines import code_of, source_of
-from stepscope.dashboard.debugger.opened import OpenedDebug
-from stepscope.dashboard.graphs.sources import graph_sources
+from stepscope.dashboard.debugger.opened import Link, OpenedDebug
 from stepscope.dashboard.panels.debugger.facts import (
     code_line,
     figure_of,
@@ -21,28 +21,25 @@ from stepscope.summary.snapshot import Snapshot
 
 AROUND: Final = 4
 """Lines of code before and after one."""
-MOST_RELATED: Final = 50
 
 
-def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str, kind: str) -> ObservationDetails:
+def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str) -> ObservationDetails:
     """Return all that is known of an observation."""
     data = opened.data
     observed = opened.one(number)
     tensor_number = int(observed.tensors[0])
     tensor = data.tensors[tensor_number]
     stack = data.stack(tensor.stack) if tensor.stack is not None else ()
-    taken = list(dict.fromkeys(tensor.inputs))[:MOST_RELATED]
-    made = opened.consumers.get(tensor_number, [])[:MOST_RELATED]
-    inputs = _related(opened, taken, opened.latest(taken, number))
-    consumers = _related(opened, made, opened.following(made, number))
+    inputs = _related(opened, opened.made_of(number))
+    consumers = _related(opened, opened.made_into(number))
     bad = [each["observation"] for each in inputs if each["health"] not in (None, "good")]
-    node = (tensor.name.rpartition(":")[0] or tensor.name) if kind == "tfdbg" else tensor.module
-    graphs = [graph for graph in graph_sources(snapshot) if graph.run == run] or list(graph_sources(snapshot))
+    graph = None if tensor.phase == "eager" else graph_for(snapshot, run)
     return {
         "number": number,
         "tensor": tensor_facts(data.tensors, tensor_number),
         "step": int(observed.steps[0]),
         "wall": sent(float(observed.wall_times[0])),
+        "device": opened.device_of(observed, 0),
         "health": health_of(observed, 0),
         "figures": [
             {"name": figure, "value": value}
@@ -56,28 +53,26 @@ def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str, k
         "bad_input": bad[0] if bad else None,
         "previous": opened.latest([tensor_number], number).get(tensor_number),
         "following": opened.following([tensor_number], number).get(tensor_number),
-        "verdict": _verdict(tensor.inputs, inputs, health_of(observed, 0)),
+        "verdict": _verdict(inputs, health_of(observed, 0), knows_all=opened.knows_inputs(number)),
         "has_value": data.value(number) is not None,
-        "node": node,
-        "graph": graphs[0].id if graphs and node else "",
+        "graph": "" if graph is None else graph.id,
     }
 
 
-def _verdict(taken: Sequence[int], inputs: Sequence[Related], health: str) -> str:
+def _verdict(inputs: Sequence[Related], health: str, *, knows_all: bool) -> str:
     if health == "good":
         return "All elements are finite."
     bad = [each["tensor"]["name"] for each in inputs if each["health"] not in (None, "good")]
     if bad:
         return f"It was given what was not finite already: {', '.join(bad[:3])}."
-    if inputs and len(inputs) == len(set(taken)) and all(each["health"] for each in inputs):
+    if knows_all:
         return "It made them itself: all that it was given is finite."
     return "What it was given was not watched, or not all of it."
 
 
-def _related(opened: OpenedDebug, tensors: Sequence[int], observations: dict[int, int]) -> list[Related]:
+def _related(opened: OpenedDebug, links: Sequence[Link]) -> list[Related]:
     found: list[Related] = []
-    for tensor in tensors:
-        number = observations.get(tensor)
+    for tensor, number in links:
         facts = tensor_facts(opened.data.tensors, tensor)
         if number is None:
             found.append(

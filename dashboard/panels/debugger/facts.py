@@ -94,6 +94,7 @@ def observation_row(opened: OpenedDebug, number: int, observed: Observations, pl
         "op": tensor.op_type,
         "dtype": tensor.dtype,
         "shape": shape_text(tensor.shape),
+        "device": opened.device_of(observed, place),
         "health": health_of(observed, place),
         "nan": sent(figure_of(observed, place, "nan")),
         "infinite": sent(infinite_of(observed, place)),

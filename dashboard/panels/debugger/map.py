@@ -107,6 +107,7 @@ def map_answer(
     pack = ColumnPack()
     edges = np.minimum(part.columns, max(len(all_steps) - 1, 0))
     header: MapAnswer = {
+        "search_problem": "",
         "figure": figure,
         "total": len(ordered),
         "begin": begin,

@@ -61,6 +61,8 @@ class Overview(TypedDict):
     phases: Sequence[Phase]
     operations: Sequence[Operation]
     modules: Sequence[str]
+    devices: Sequence[str]
+    """Those that are known."""
     figures: Sequence[Figure]
     """Those that were measured."""
     figure: Figure
@@ -162,6 +164,8 @@ class MapCell(TypedDict):
 class MapAnswer(TypedDict):
     """A part of the map. `worst`, `mean`, `bad`, `rows` and `steps` are places of columns in `arrays`."""
 
+    search_problem: str
+    """Why the search is not a valid regular expression; all else is missing then."""
     figure: Figure
     total: int
     """Rows that pass the filter."""
@@ -216,6 +220,18 @@ class Curve(TypedDict):
     first_bad: int | None
 
 
+class SpreadAnswer(TypedDict):
+    """How the elements of a tensor were spread at a step."""
+
+    step: int
+    edges: Sequence[float]
+    counts: Sequence[float]
+    nan: int
+    infinite: int
+    missing: str
+    """What to record so that there is more than nothing; empty where there is."""
+
+
 class ObservationRow(TypedDict):
     """A line of the list of executions."""
 
@@ -229,6 +245,8 @@ class ObservationRow(TypedDict):
     op: str
     dtype: str
     shape: str
+    device: str
+    """Where the value was; empty where that is not known."""
     health: Health
     nan: Number
     infinite: Number
@@ -241,6 +259,8 @@ class ObservationRow(TypedDict):
 class ObservationPage(TypedDict):
     """Some of the observations that pass a filter."""
 
+    search_problem: str
+    """Why the search is not a valid regular expression; there are none then."""
     total: int
     offset: int
     rows: Sequence[ObservationRow]
@@ -290,6 +310,7 @@ class ObservationDetails(TypedDict):
     tensor: TensorFacts
     step: int
     wall: Number
+    device: str
     health: Health
     figures: Sequence[FigureOf]
     stack: Sequence[CodeLine]
@@ -303,10 +324,18 @@ class ObservationDetails(TypedDict):
     following: int | None
     verdict: str
     has_value: bool
-    node: str
-    """The name of its node in a graph of the log directory; empty for none."""
     graph: str
-    """The id of that graph."""
+    """The id of the graph in which its operation is looked for; empty for none."""
+
+
+class GraphPlace(TypedDict):
+    """Where in a graph a tensor is made."""
+
+    graph: str
+    node: str
+    """Empty where it is not there."""
+    problem: str
+    """Why."""
 
 
 class ValueAnswer(TypedDict):
@@ -407,9 +436,11 @@ MESSAGES: Final = (
     Alerts,
     MapAnswer,
     Curve,
+    SpreadAnswer,
     ObservationPage,
     ObservationPlace,
     ObservationDetails,
+    GraphPlace,
     ValueAnswer,
     SourceList,
     SourceAnswer,

@@ -23,6 +23,7 @@ from stepscope.summary.debugger.model import FIGURES, Alert, Figure
 
 MOST_OPERATIONS: Final = 500
 MOST_MODULES: Final = 2_000
+MOST_DEVICES: Final = 500
 MOST_ALERTS: Final = 1_000
 MOST_CODE: Final = 20_000
 """Lines of one file in an answer."""
@@ -51,6 +52,7 @@ def overview_of(opened: OpenedDebug, recording: str, version: str) -> Overview:
         "phases": list(dict.fromkeys(tensor.phase for tensor in data.tensors)),
         "operations": [{"name": name, "tensors": n} for name, n in operations.most_common(MOST_OPERATIONS)],
         "modules": sorted({tensor.module for tensor in data.tensors if tensor.module})[:MOST_MODULES],
+        "devices": sorted(filter(None, opened.devices))[:MOST_DEVICES],
         "figures": figures,
         "figure": telling(figures),
         "problems": list(data.problems),
@@ -74,6 +76,7 @@ def unavailable(recording: str, problem: str) -> Overview:
         "phases": [],
         "operations": [],
         "modules": [],
+        "devices": [],
         "figures": [],
         "figure": "l2",
         "problems": [],

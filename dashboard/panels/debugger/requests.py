@@ -13,7 +13,7 @@ from stepscope.dashboard.debugger.sources import (
     find_debug_source,
 )
 from stepscope.dashboard.server.live import Live
-from stepscope.summary.safe_regex import LONGEST_PATTERN
+from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
 RecordingId = Annotated[str, Query(alias="id", max_length=4_096, description="An id of the listing.")]
 SearchText = Annotated[str, Query(max_length=LONGEST_PATTERN, description="A regular expression.")]
@@ -54,9 +54,15 @@ def observation_filter(
     first: Step = None,
     last: Step = None,
     bad: bool = False,
+    device: Name = "",
 ) -> ObservationFilter:
     """Return which observations a request asks for."""
-    return ObservationFilter(TensorFilter(q, phase, module, op), tensor, first, last, bad)
+    return ObservationFilter(TensorFilter(q, phase, module, op), tensor, first, last, bad, device)
+
+
+def search_problem(error: PatternError) -> str:
+    """Return why nothing is found, for whoever typed the search."""
+    return f"Not a regular expression: {error}."
 
 
 def check_number(opened: OpenedDebug, number: int) -> None:

@@ -23,6 +23,7 @@ from stepscope.dashboard.panels.debugger.overview import (
 )
 from stepscope.dashboard.panels.debugger.requests import DebugRequests, RecordingId
 from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
 from stepscope.dashboard.server.work import light
@@ -99,6 +100,6 @@ def make_router(live: Live) -> APIRouter:
         found = first.kept(key, lambda: compare(first, second, tolerance))
         return json_answer(request, compare_answer(first, second, found, tolerance))
 
-    router.include_router(routes_map.make_router(live))
-    router.include_router(routes_list.make_router(live))
+    join(router, routes_map.make_router(live))
+    join(router, routes_list.make_router(live))
     return router

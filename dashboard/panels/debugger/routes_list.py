@@ -8,17 +8,26 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from numpy.typing import NDArray
 
 from stepscope.dashboard.debugger.filters import ObservationFilter
+from stepscope.dashboard.debugger.graph_places import graph_for, place_of
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.debugger.values import shown_value
+from stepscope.dashboard.graphs.sources import GraphCache, GraphUnavailableError
 from stepscope.dashboard.panels.debugger.details import details_of
 from stepscope.dashboard.panels.debugger.facts import observation_row
-from stepscope.dashboard.panels.debugger.messages import MOST_ROWS, ObservationPage, ObservationPlace, ValueAnswer
+from stepscope.dashboard.panels.debugger.messages import (
+    MOST_ROWS,
+    GraphPlace,
+    ObservationPage,
+    ObservationPlace,
+    ValueAnswer,
+)
 from stepscope.dashboard.panels.debugger.requests import (
     DebugRequests,
     ObservationNumber,
     RecordingId,
     check_number,
     observation_filter,
+    search_problem,
 )
 from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.headers import attachment
@@ -43,13 +52,18 @@ def make_router(live: Live) -> APIRouter:
         offset: Annotated[int, Query(ge=0, lt=1 << 53)] = 0,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
     ) -> Response:
-        """Return some of the observations that pass a filter, in order."""
+        """Return some of the observations that pass a filter, in order.
+
+        A search that is not a valid regular expression is no error of the caller, who may still be typing it: the
+        answer is then none, with the sentence that says so.
+        """
         opened = requests.opened(recording)
         try:
             found = opened.page(wanted, offset, limit)
         except PatternError as error:
-            raise _not_searchable(error) from error
+            return json_answer(request, not_searchable(error))
         answer: ObservationPage = {
+            "search_problem": "",
             "total": found.total,
             "offset": offset,
             "rows": [
@@ -61,7 +75,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/place")
     def place(request: Request, recording: RecordingId, wanted: Wanted, number: ObservationNumber) -> Response:
-        """Return where an observation is among those that pass a filter."""
+        """Return where an observation is among those that pass a filter; none does that cannot be searched for."""
         opened = requests.opened(recording)
         check_number(opened, number)
         try:
@@ -69,8 +83,8 @@ def make_router(live: Live) -> APIRouter:
                 "place": opened.place(wanted, number),
                 "total": opened.page(wanted, 0, 1).total,
             }
-        except PatternError as error:
-            raise _not_searchable(error) from error
+        except PatternError:
+            answer = {"place": 0, "total": 0}
         return json_answer(request, answer)
 
     @router.get("/observation")
@@ -80,9 +94,28 @@ def make_router(live: Live) -> APIRouter:
         opened = requests.opened(recording)
         check_number(opened, number)
         try:
-            return json_answer(request, details_of(opened, number, live.snapshot(), source.run, source.kind))
+            return json_answer(request, details_of(opened, number, live.snapshot(), source.run))
         except PayloadError as error:
             raise HTTPException(422, f"This value cannot be read: {error}") from error
+
+    @router.get("/graph_place")
+    def graph_place(request: Request, recording: RecordingId, number: ObservationNumber) -> Response:
+        """Return the operation of a graph of the log directory that made an observation, else its module."""
+        source = requests.source(recording)
+        opened = requests.opened(recording)
+        check_number(opened, number)
+        tensor = opened.data.tensors[int(opened.one(number).tensors[0])]
+        graph = graph_for(live.snapshot(), source.run)
+        if graph is None:
+            raise HTTPException(404, "The log directory has no graph.")
+        try:
+            node = place_of(live.shared(GraphCache).get(graph).tree(None), tensor)
+        except GraphUnavailableError as error:
+            raise HTTPException(422, str(error)) from error
+        what = f"module {tensor.module!r}" if tensor.module and tensor.phase != "graph" else f"node {tensor.name!r}"
+        problem = "" if node else f"The {graph.label} of {graph.run_title or graph.run} has no {what}."
+        answer: GraphPlace = {"graph": graph.id, "node": node, "problem": problem}
+        return json_answer(request, answer)
 
     @router.get("/value")
     def value(
@@ -140,5 +173,6 @@ def _value(opened: OpenedDebug, number: int) -> NDArray[np.generic]:
     return found
 
 
-def _not_searchable(error: PatternError) -> HTTPException:
-    return HTTPException(422, f"The search is not a regular expression: {error}.")
+def not_searchable(error: PatternError) -> ObservationPage:
+    """Return what is answered where a search cannot be made."""
+    return {"search_problem": search_problem(error), "total": 0, "offset": 0, "rows": []}

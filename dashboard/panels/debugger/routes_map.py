@@ -1,23 +1,38 @@
 """Routes of the health map: a part of it, and a row's curve."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from stepscope.dashboard.debugger.filters import TensorFilter
 from stepscope.dashboard.debugger.opened import OpenedDebug
+from stepscope.dashboard.debugger.spread import spread_at
 from stepscope.dashboard.panels.debugger.map import Steps, curve_answer, map_answer
-from stepscope.dashboard.panels.debugger.messages import MOST_COLUMNS, MOST_LINES
+from stepscope.dashboard.panels.debugger.messages import MOST_COLUMNS, MOST_LINES, SpreadAnswer
 from stepscope.dashboard.panels.debugger.overview import measured, telling
-from stepscope.dashboard.panels.debugger.requests import DebugRequests, Name, RecordingId, SearchText, Step
+from stepscope.dashboard.panels.debugger.requests import (
+    DebugRequests,
+    Name,
+    RecordingId,
+    SearchText,
+    Step,
+    search_problem,
+)
 from stepscope.dashboard.panels.debugger.settings import Order
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from stepscope.summary.debugger.model import FIGURES, Figure
+from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.safe_regex import PatternError
 
 FigureName = Annotated[str, Query(max_length=40, description="A figure, or auto for the one that tells most.")]
 Place = Annotated[int | None, Query(ge=0, lt=1 << 53, description="A place among the steps that were observed.")]
+Tensor = Annotated[int, Query(ge=0)]
+_WITHOUT: Final = {
+    "recording": 'No histogram was recorded of it: debug.watch(..., tensors="histogram") writes one of every value.',
+    "tfdbg": 'No value of it was kept: enable_dump_debug_info(..., tensor_debug_mode="FULL_TENSOR") keeps all.',
+}
+"""What to record for histograms, by the kind of recording."""
 Row = Annotated[int, Query(ge=0, lt=1 << 31)]
 
 
@@ -43,7 +58,10 @@ def make_router(live: Live) -> APIRouter:
         lines: Annotated[int, Query(ge=1, le=MOST_LINES)] = 400,
         columns: Annotated[int, Query(ge=1, le=MOST_COLUMNS)] = 800,
     ) -> Response:
-        """Return a part of the map in no more lines and columns than are asked for, as packed columns."""
+        """Return a part of the map in no more lines and columns than are asked for, as packed columns.
+
+        Where the search is not a valid regular expression it is JSON, ``{"search_problem": <sentence>}``.
+        """
         opened = requests.opened(recording)
         chosen = figure_named(opened, figure)
         try:
@@ -58,26 +76,49 @@ def make_router(live: Live) -> APIRouter:
                 columns,
             )
         except PatternError as error:
-            raise HTTPException(422, f"The search is not a regular expression: {error}.") from error
+            return json_answer(request, {"search_problem": search_problem(error)})
         return body_answer(request, body, "application/octet-stream")
 
     @router.get("/curve")
     def curve(
         request: Request,
         recording: RecordingId,
-        tensor: Annotated[int, Query(ge=0)],
+        tensor: Tensor,
         figure: FigureName = "auto",
         first: Step = None,
         last: Step = None,
     ) -> Response:
         """Return a figure of one tensor over steps, as packed columns."""
         opened = requests.opened(recording)
-        if tensor >= len(opened.data.tensors):
-            raise HTTPException(404, f"The recording has {len(opened.data.tensors)} tensors; there is no {tensor}.")
+        _check_tensor(opened, tensor)
         body = curve_answer(opened, tensor, figure_named(opened, figure), Steps(first, last))
         return body_answer(request, body, "application/octet-stream")
 
+    @router.get("/spread")
+    def spread(request: Request, recording: RecordingId, tensor: Tensor, step: Step = None) -> Response:
+        """Return how the elements of a tensor were spread at a step, or the nearest that tells; else at the last."""
+        opened = requests.opened(recording)
+        _check_tensor(opened, tensor)
+        try:
+            found = spread_at(opened, tensor, step)
+        except (PayloadError, OSError) as error:
+            raise HTTPException(422, f"This value cannot be read: {error}") from error
+        answer: SpreadAnswer = {
+            "step": 0 if found is None else found.step,
+            "edges": [] if found is None else found.edges.tolist(),
+            "counts": [] if found is None else found.counts.tolist(),
+            "nan": 0 if found is None else found.nan,
+            "infinite": 0 if found is None else found.infinite,
+            "missing": _WITHOUT[requests.source(recording).kind] if found is None else "",
+        }
+        return json_answer(request, answer)
+
     return router
+
+
+def _check_tensor(opened: OpenedDebug, tensor: int) -> None:
+    if tensor >= len(opened.data.tensors):
+        raise HTTPException(404, f"The recording has {len(opened.data.tensors)} tensors; there is no {tensor}.")
 
 
 def figure_named(opened: OpenedDebug, name: str) -> Figure:

@@ -45,6 +45,12 @@ ORDER: Final = data_choice("debugger.order", get_args(Order))
 SEARCH: Final = text("debugger.search", "")
 """A regular expression that tensors, their operation or module have to have."""
 PHASE: Final = text("debugger.phase", "")
+OPERATION: Final = text("debugger.operation", "")
+"""The operation that executions in the list have to be of."""
+MODULE: Final = text("debugger.module", "")
+"""The module that they have to be of, or inside of."""
+DEVICE: Final = text("debugger.device", "")
+"""Where their values have to be."""
 STEPS: Final[Setting[str]] = Setting("debugger.steps", "", _range, lambda value: (value,))
 """The steps that are shown, as ``FIRST:LAST``; empty for all."""
 BAD: Final = replace(flag("debugger.bad", False), personal=False)
@@ -68,6 +74,9 @@ SETTINGS: Final = (
     ORDER,
     SEARCH,
     PHASE,
+    OPERATION,
+    MODULE,
+    DEVICE,
     STEPS,
     BAD,
     TENSOR,

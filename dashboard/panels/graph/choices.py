@@ -11,12 +11,16 @@ from stepscope.summary.event_file import RUN_GRAPH_TAG
 def first_graph(sources: Sequence[GraphSource]) -> str | None:
     """Return id of the graph that is shown when none is asked for, None where there is none.
 
-    That is the model of layers or the graph of operations of the first run that has one; a run that has both, as Keras
-    writes them, shows the model: its operations are those of functions that nobody wrote.
+    That is the graph of the first run that has one. A model of layers goes before the operations of functions that
+    were traced, of the same run or of another: these are of functions that nobody wrote, beside each other.
     """
     drawn = [source for source in sources if source.kind != "profile"] or list(sources)
+    if not drawn:
+        return None
     of_run = [source for source in drawn if source.run == drawn[0].run]
-    return next((source.id for source in of_run if source.kind == "keras"), of_run[0].id if of_run else None)
+    is_function = drawn[0].tag != RUN_GRAPH_TAG
+    models = (source.id for source in (drawn if is_function else of_run) if source.kind == "keras")
+    return next(models, drawn[0].id)
 
 
 def graph_choices(sources: Sequence[GraphSource], chosen: str | None) -> list[dict[str, Any]]:

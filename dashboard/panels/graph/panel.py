@@ -14,6 +14,7 @@ from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.graph import routes_reading, routes_scene
 from stepscope.dashboard.panels.graph.choices import compared_choices, first_graph, graph_choices
 from stepscope.dashboard.panels.graph.settings import COMPARE, COSTS, FUNCTION, GRAPH, SETTINGS
+from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import heavy
 from stepscope.dashboard.traces.choices import choices
@@ -101,7 +102,7 @@ class GraphPanel(Panel):
 
     def router(self, live: Live) -> APIRouter | None:
         routes = routes_reading.make_router(live)
-        routes.include_router(routes_scene.make_router(live))
+        join(routes, routes_scene.make_router(live))
         return routes
 
 

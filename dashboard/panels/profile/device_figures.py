@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.dashboard.page.colors import PALETTE, Scheme
-from stepscope.dashboard.page.theme import axis, chart_layout
+from stepscope.dashboard.page.theme import axis, chart_layout, ink
 from stepscope.dashboard.panels.profile import texts
 from stepscope.dashboard.panels.profile.figures import (
     axis_title,
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MOST_STREAMS: Final = 8
 """Lines in one chart: the streams whose queues were longest."""
 MOST_POINTS: Final = 2_000
+_LEAST_REACH_PERCENT: Final = 5.0
+"""Of the colors of the map of ranks: of ranks that are alike none is to look slow."""
 _DELAYS: Final = (0, *(step * 10**power for power in range(3, 9) for step in (1, 2, 5)), 10**9)
 """Lower bounds of the buckets of launch delays, in nanoseconds."""
 RANK_PARTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -215,6 +217,50 @@ def straggler_chart(stragglers: "pl.DataFrame", scheme: Scheme) -> dict[str, Any
         _bar("Waited for others", labels, own, None, scale, PALETTE[0].on(scheme)),
     ]
     return {"data": bars, "layout": _rank_layout(scheme, unit, "group", len(labels))}
+
+
+def rank_map_chart(cells: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
+    """Return by how much each step took longer on a rank than on the median rank, as a map; None without steps.
+
+    ``cells`` is `stepscope.profiler.analysis.rank_outliers.rank_map`.
+    """
+    if cells.is_empty():
+        return None
+    steps = cells["step"].unique().sort().to_list()
+    column = {step: place for place, step in enumerate(steps)}
+    rows: dict[str, list[float | None]] = {}
+    words: dict[str, list[str]] = {}
+    for first, last, step, percent, slowest in cells.iter_rows():
+        label = f"{first}" if first == last else f"{first}–{last}"
+        place = column[step]
+        rows.setdefault(label, [None] * len(steps))[place] = percent
+        words.setdefault(label, [""] * len(steps))[place] = f"rank {slowest}, step {step}: {percent:+.3g}%"
+    drawn = {
+        "type": "heatmap",
+        "x": [str(step) for step in steps],
+        "y": list(rows),
+        "z": list(rows.values()),
+        "text": list(words.values()),
+        "hovertemplate": "%{text}<extra></extra>",
+        "hoverongaps": False,
+        "zmin": 0,
+        "zmax": max(_LEAST_REACH_PERCENT, float(cells["over_percent"].max())),  # type: ignore[arg-type]
+        "colorscale": [[0, ink(scheme)["grid"]], [1, PALETTE[3].on(scheme)]],
+        "colorbar": {"ticksuffix": "%", "thickness": 10, "outlinewidth": 0},
+        "xgap": 1,
+        "ygap": 1,
+    }
+    layout = chart_layout(scheme) | {
+        "hovermode": "closest",
+        "hoverlabel": hover_label(scheme),
+        "margin": {"l": 46, "r": 12, "t": 12, "b": 36},
+        "xaxis": axis(scheme) | {"type": "category", "title": axis_title("step"), "nticks": 20, "fixedrange": True},
+        "yaxis": axis(scheme)
+        | {"type": "category", "automargin": "left", "title": axis_title("rank"), "nticks": 12}
+        | {"autorange": "reversed", "fixedrange": True},
+        "showlegend": False,
+    }
+    return {"data": [drawn], "layout": layout}
 
 
 def _bar(

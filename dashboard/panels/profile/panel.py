@@ -79,7 +79,6 @@ class ProfilePanel(Panel):
                 html.Div(id="profile-body"),
                 dcc.Store(id="profile-keys", data={}),
                 dcc.Store(id="profile-running", data=False),
-                dcc.Store(id="profile-clicked"),
                 dcc.Store(id="profile-chosen"),
                 dcc.Store(id="profile-selected"),
             ],
@@ -90,11 +89,6 @@ class ProfilePanel(Panel):
         analyzed_traces = analyzed_traces_of(live)
         for function, output, given in (
             ("profileProgress", Output("profile-progress", "title"), Input("profile-running", "data")),
-            (
-                "profilePoint",
-                Output("profile-clicked", "data"),
-                Input({"type": "profile-chart", "chart": dash.ALL, "trace": dash.ALL}, "clickData"),
-            ),
             ("profileSelect", Output("profile-selected", "data"), Input("profile-chosen", "data")),
         ):
             app.clientside_callback(ClientsideFunction("stepscope", function), output, given, prevent_initial_call=True)

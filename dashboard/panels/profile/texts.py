@@ -11,12 +11,16 @@ from stepscope.dashboard.server.numbers import count, file_size
 NONE: Final = "–"
 
 
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
 def digits(value: float) -> str:
     """Return a number with four significant digits at most, and in millions and more where it is that large."""
     for unit, scale in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if abs(value) >= scale:
             return f"{digits(value / scale)} {unit}"
-    if abs(value) >= 1000:
+    if abs(_rounded(value)) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.2e}"
 
@@ -26,7 +30,8 @@ def duration(ns: float | None) -> str:
     if ns is None or not math.isfinite(ns):
         return NONE
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if abs(ns) >= size:
+        # What rounds to a thousand is one of the next unit.
+        if abs(_rounded(ns)) >= size:
             return f"{digits(ns / size)} {unit}"
     return f"{digits(ns)} ns"
 

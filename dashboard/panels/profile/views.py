@@ -265,7 +265,10 @@ def _rank_charts(tables: list[Table], scheme: Scheme) -> list[Any]:
         if waits
         else None,
     ]
-    return [html.Div([each for each in cards if each is not None], className="profile-row")]
+    picture = device_figures.rank_map_chart(frames["rank_map"], scheme)
+    about = "by how much a step took longer than on the median rank, without waiting for others"
+    shown = [chart_card("Steps of ranks", picture, "profile-rank-map", about)] if picture else []
+    return [html.Div([each for each in cards if each is not None], className="profile-row"), *shown]
 
 
 def _verdict(analyzed: AnalyzedTrace) -> html.Section:

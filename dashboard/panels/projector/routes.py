@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from stepscope.dashboard.panels.projector import routes_data, routes_files, routes_jobs
+from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
 
 
@@ -10,5 +11,5 @@ def make_router(live: Live) -> APIRouter:
     """Return the routes over the log directory that ``live`` follows."""
     router = APIRouter()
     for module in (routes_data, routes_jobs, routes_files):
-        router.include_router(module.make_router(live))
+        join(router, module.make_router(live))
     return router

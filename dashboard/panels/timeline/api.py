@@ -15,6 +15,7 @@ from stepscope.dashboard.panels.timeline import payloads, routes_overlays, route
 from stepscope.dashboard.panels.timeline.lanes import MOST_COUNTERS, lanes_payload, shown_lanes
 from stepscope.dashboard.panels.timeline.values import Value, values_of
 from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from stepscope.dashboard.server.work import light
@@ -140,9 +141,9 @@ def make_router(live: Live) -> APIRouter:
         """Return the trace as Chrome's JSON: the file as it is, or converted from StepStats."""
         return _download(traces_asked_for.source(trace_id))
 
-    router.include_router(routes_slices.make_router(live))
-    router.include_router(routes_overlays.make_router(live))
-    router.include_router(routes_steps.make_router(live))
+    join(router, routes_slices.make_router(live))
+    join(router, routes_overlays.make_router(live))
+    join(router, routes_steps.make_router(live))
     return router
 
 

@@ -15,10 +15,10 @@ from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answe
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.requests import End, Start, TraceId, TraceRequests, Width, check_range
 from stepscope.dashboard.traces.sources import LATEST_NS, OpenedTrace
+from stepscope.profiler.analysis.communication import communication
 from stepscope.profiler.analysis.critical_path import Path, path_of
 from stepscope.profiler.analysis.facts import Scope
 from stepscope.profiler.analysis.idle import Of, idle_gaps
-from stepscope.profiler.analysis.ranks import communication
 from stepscope.profiler.analysis.trace_alignment import By, totals_by_name
 from stepscope.summary.errors import UserError
 

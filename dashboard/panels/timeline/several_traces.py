@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from stepscope.dashboard.panels.timeline.details import slice_row
 from stepscope.dashboard.panels.timeline.messages import AlignmentAnswer, CollectivesAnswer, DifferencesAnswer
 from stepscope.dashboard.traces.sources import OpenedTrace
+from stepscope.profiler.analysis.communication import match_collectives
 from stepscope.profiler.analysis.facts import Facts
-from stepscope.profiler.analysis.ranks import match_collectives
 from stepscope.profiler.analysis.trace_alignment import Aligned, Alignment, By, align, differences
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def collectives(
     """Return collectives that at least two of the traces have, in the first's order of time.
 
     Each has, per trace, its slice or null, its duration, and how long it waited for others there; see
-    `stepscope.profiler.analysis.ranks.match_collectives`. A window, in the first trace's relative time, takes those
-    whose slice in the first trace reaches into it.
+    `stepscope.profiler.analysis.communication.match_collectives`. A window, in the first trace's relative time, takes
+    those whose slice in the first trace reaches into it.
     """
     import polars as pl
 

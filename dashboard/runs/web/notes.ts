@@ -1,4 +1,5 @@
 /** What is said around the table of runs: notes above it, the legend below, and in its buttons what is set. */
+import { integer } from "../../web/core/numbers.ts";
 import { setProps, settingId } from "../../web/core/dash.ts";
 import { iconButton, make, storage } from "../../web/core/dom.ts";
 import { view } from "../../web/page/view.ts";
@@ -50,7 +51,7 @@ function searchNote(): HTMLElement[] {
     make(
       "span",
       {},
-      `${on ? on.toLocaleString("en-US") : "None"} of the ${found.length.toLocaleString("en-US")} found are shown.`,
+      `${on ? integer(on) : "None"} of the ${integer(found.length)} found are shown.`,
     ),
     button("Show these", "link", runs.showFound),
   )];

@@ -1,7 +1,7 @@
 """The table of session groups as a file: JSON, CSV or LaTeX."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -9,6 +9,7 @@ import orjson
 
 from stepscope.dashboard.export.tables import csv_lines
 from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.pieces import listed, named
 from stepscope.dashboard.tensorboard.hparams.sessions import python_value
 from stepscope.summary.proto.hparams_pb2 import Experiment, SessionGroup
 
@@ -21,8 +22,8 @@ MEDIA_TYPES: Final = {"json": "application/json", "csv": "text/csv", "latex": "a
 
 def table(
     experiment: Experiment, groups: Iterable[SessionGroup], visible: Sequence[bool]
-) -> tuple[list[str], list[list[Cell]]]:
-    """Return the names of the columns and the rows; hyperparameters first, then metrics.
+) -> tuple[list[str], Iterator[list[Cell]]]:
+    """Return the names of the columns and the rows, made one by one; hyperparameters first, then metrics.
 
     Args:
         experiment: the columns.
@@ -32,38 +33,39 @@ def table(
     hparams, metrics = experiment.hparam_infos, experiment.metric_infos
     header = [info.display_name or info.name for info in hparams]
     header += [info.display_name or info.name.tag for info in metrics]
-    rows: list[list[Cell]] = []
-    for group in groups:
+
+    def row_of(group: SessionGroup) -> list[Cell]:
         cells: list[Cell] = []
         for info in hparams:
             value = python_value(group.hparams[info.name]) if info.name in group.hparams else None
             cells.append("" if value is None else value)
         values = {(value.name.group, value.name.tag): value.value for value in group.metric_values}
         cells += [values.get((info.name.group, info.name.tag)) for info in metrics]
-        rows.append(list(compress(cells, visible)))
-    return list(compress(header, visible)), rows
+        return list(compress(cells, visible))
+
+    return list(compress(header, visible)), map(row_of, groups)
 
 
-def encoded(header: Sequence[str], rows: Iterable[Sequence[Cell]], file_format: Format) -> bytes:
-    """Return the table in one of the formats."""
+def encoded(header: Sequence[str], rows: Iterable[Sequence[Cell]], file_format: Format) -> Iterator[str | bytes]:
+    """Return the table in one of the formats, made while it is sent."""
     match file_format:
         case "json":
-            cells = [[json_number(cell) if isinstance(cell, float) else cell for cell in row] for row in rows]
-            return orjson.dumps({"header": header, "rows": cells})
+            cells = ([json_number(cell) if isinstance(cell, float) else cell for cell in row] for row in rows)
+            return named([("header", [orjson.dumps(header)]), ("rows", listed(cells))])
         case "csv":
-            return "".join(csv_lines(header, rows)).encode()
+            return csv_lines(header, rows)
         case "latex":
-            return _latex(header, rows).encode()
+            return _latex(header, rows)
         case _:
             assert_never(file_format)
 
 
-def _latex(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    lines = [r"\begin{table}[tbp]", rf"\begin{{tabular}}{{{'l' * len(header)}}}"]
-    lines.append(rf"{_latex_row(header)} \\ \hline")
-    lines += [rf"{_latex_row(row)} \\" for row in rows]
-    lines += [r"\hline", r"\end{tabular}", r"\end{table}", ""]
-    return "\n".join(lines)
+def _latex(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
+    yield "\n".join([r"\begin{table}[tbp]", rf"\begin{{tabular}}{{{'l' * len(header)}}}", ""])
+    yield rf"{_latex_row(header)} \\ \hline" + "\n"
+    for row in rows:
+        yield rf"{_latex_row(row)} \\" + "\n"
+    yield "\n".join([r"\hline", r"\end{tabular}", r"\end{table}", ""])
 
 
 def _latex_row(cells: Iterable[Cell]) -> str:

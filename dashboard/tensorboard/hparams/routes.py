@@ -14,7 +14,7 @@ from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.parameters import MAX_NAME
 from stepscope.dashboard.server.pieces import json_answer, point_list
-from stepscope.dashboard.server.work import LightRoute, heavy
+from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.dashboard.tensorboard.hparams.columns import HParamsRequestError
 from stepscope.dashboard.tensorboard.hparams.download import MEDIA_TYPES, Format, encoded, table
 from stepscope.dashboard.tensorboard.hparams.experiment import experiment, readable_json
@@ -137,6 +137,7 @@ def router(live: Live) -> APIRouter:
         return metric_points(live.snapshot(), parsed_message(body, ListMetricEvalsRequest()))
 
     @routes.get("/data/plugin/hparams/download_data")
+    @heavy
     def download_data(
         request: RequestJson,
         columnsVisibility: Annotated[str, Query(max_length=16 * MAX_NAME)],  # noqa: N803 - TensorBoard's name
@@ -150,7 +151,7 @@ def router(live: Live) -> APIRouter:
         columns = experiment(snapshot, include_metrics=include)
         content = encoded(*table(columns, groups_asked_for(snapshot, requested).session_groups, visible), format)
         extension = "tex" if format == "latex" else format
-        return Response(content, media_type=MEDIA_TYPES[format], headers=attachment("hparams", extension))
+        return Pieces(content, media_type=MEDIA_TYPES[format], headers=attachment("hparams", extension))
 
     return routes
 

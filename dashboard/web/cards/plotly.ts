@@ -1,8 +1,10 @@
 // What the panels whose cards are charts share (dashboard/panels/charts.py): notes, and where the pointer is.
 import { callbackContext, callbacks, noUpdate } from "../core/dash.ts";
 import { within } from "../core/dom.ts";
+import { byFinger, isNear, isStill, onTap } from "../core/taps.ts";
 import { cards as pageCards } from "./grid.ts";
 import { ready } from "./loading.ts";
+import "./plotly_touch.ts";
 
 /** An axis of a chart that Plotly has drawn: its range, and how values become pixels. */
 export interface PlotlyAxis {
@@ -36,7 +38,7 @@ export interface Plot extends HTMLElement {
   _fullLayout?: PlotlyLayout;
   _fullData?: PlotlyTrace[];
   /** Absent until Plotly has made the chart. */
-  on?(event: string, listener: () => void): void;
+  on?(event: string, listener: (told: unknown) => void): void;
   // deno-lint-ignore no-explicit-any
   data?: any[];
   // deno-lint-ignore no-explicit-any
@@ -70,14 +72,24 @@ export const plotIn = (element: Element): Plot | null => element.querySelector<P
 /**
  * Calls `enter` once a frame while the pointer is inside the chart of a card, with its place in pixels of the plot
  * and `origin`, the plot's corner on the page; and `leave` where it is not, a button is down, or the page scrolls.
+ * A tap of a finger enters where it is, one elsewhere leaves, and so does a second one at the same place.
  * @param cards selector of the cards
+ * @param click is called for clicks that are no drags, and for second taps
  */
 export function onPointer(
   cards: string,
   enter: (at: Pointed, event: PointerEvent) => void,
   leave: () => void,
+  click?: (card: HTMLElement) => void,
 ) {
   let frame = 0;
+  /** Where a finger tapped to see what is shown now. */
+  let tapped: PointerEvent | null = null;
+
+  function quit() {
+    tapped = null;
+    leave();
+  }
 
   function look(card: HTMLElement, event: PointerEvent) {
     const plot = plotIn(card);
@@ -95,11 +107,29 @@ export function onPointer(
   document.addEventListener("pointermove", (event) => {
     cancelAnimationFrame(frame);
     const card = within(event, cards);
-    if (!card) return leave();
+    if (!card) return quit();
     frame = requestAnimationFrame(() => look(card, event));
   });
-  document.addEventListener("pointerleave", leave);
-  document.addEventListener("scroll", leave, true);
+  // A finger leaves with every tap.
+  document.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && quit());
+  document.addEventListener("scroll", quit, true);
+  onTap((event) => {
+    cancelAnimationFrame(frame);
+    const card = within(event, cards);
+    const isSecond = isNear(tapped, event);
+    if (card && !isSecond) {
+      tapped = event;
+      return look(card, event);
+    }
+    if (card && click) click(card);
+    quit();
+  });
+  if (!click) return;
+  document.addEventListener("click", (event) => {
+    const card = within(event, ".chart")?.closest<HTMLElement>(cards);
+    // Taps have been told above.
+    if (card && !byFinger() && isStill(event)) click(card);
+  }, true);
 }
 
 /** Puts a box that follows the pointer beside it, inside the window and above `floor`. */

@@ -1,4 +1,5 @@
 // Sliders over the steps of a card (dashboard/panels/steps.py): the place is kept in the URL, the end follows new data.
+import { integer } from "../core/numbers.ts";
 import type { Setting } from "../core/setting.ts";
 import { make, numbers, type NumbersSpec, stepText, when } from "../core/dom.ts";
 import { upperBound } from "../core/steps.ts";
@@ -78,9 +79,7 @@ function stepSlider(
     const steps = numbers(data.steps);
     const [seconds, wall] = [numbers(data.seconds)[at], numbers(data.walls)[at]];
     output.textContent = reported(axis, steps[at], seconds, wall);
-    const offered = data.of > steps.length
-      ? ` · ${steps.length.toLocaleString("en-US")} of ${data.of.toLocaleString("en-US")} steps offered`
-      : "";
+    const offered = data.of > steps.length ? ` · ${integer(steps.length)} of ${integer(data.of)} steps offered` : "";
     input.title =
       output.title =
         `${at + 1} of ${steps.length} · step ${stepText(steps[at])} · ${duration(seconds)} · ${when(wall)}${offered}`;

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { counted, durationText, exactBytes, exactDurationText, fileSize, integer } from "./numbers.ts";
+import {
+  counted,
+  digits,
+  durationText,
+  exactBytes,
+  exactDurationText,
+  fileSize,
+  integer,
+  shortDuration,
+} from "./numbers.ts";
 
 Deno.test("sizes have three digits and the unit that fits, as the server writes them", () => {
   const sizes = [0, 512, 999, 1000, 1234, 999_499, 999_500, 23_456_789, 999_999_999, 5e12, 1.5e15];
@@ -16,6 +25,10 @@ Deno.test("sizes have three digits and the unit that fits, as the server writes 
     "5 TB",
     "1500 TB",
   ]);
+});
+
+Deno.test("a size that is less than nothing has its sign", () => {
+  assert.deepEqual([-12, -1234].map(fileSize), ["-12 B", "-1.23 kB"]);
 });
 
 Deno.test("one byte is no bytes", () => {
@@ -49,5 +62,34 @@ Deno.test("a duration is in the unit that keeps it short, also where rounding ma
     "1.000001 ms",
     "1.5 s",
     "1,234.5 s",
+  ]);
+});
+
+Deno.test("numbers have four digits, separators from a thousand and units from a million", () => {
+  assert.deepEqual([0, 0.00001234, 0.5, 12.345, 999.96, 1000, 12_345, 999_999, 1_234_567, 5e9, -1500].map(digits), [
+    "0",
+    "1.23e-05",
+    "0.5",
+    "12.35",
+    "1,000",
+    "1,000",
+    "12,345",
+    "999,999",
+    "1.235 M",
+    "5 G",
+    "-1,500",
+  ]);
+});
+
+Deno.test("times are in the unit that fits", () => {
+  assert.deepEqual([0, 999, 1500, 2.5e6, -3e9, 999_960, 999_999, 4.321e12].map(shortDuration), [
+    "0 ns",
+    "999 ns",
+    "1.5 µs",
+    "2.5 ms",
+    "-3 s",
+    "1 ms",
+    "1 ms",
+    "4,321 s",
   ]);
 });

@@ -7,8 +7,9 @@ export const integer = (value: number): string => Math.round(value).toLocaleStri
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${integer(count)} ${count === 1 ? one : many}`;
 
-/** For people; to the letter what `file_size` of dashboard/page/numbers.py writes. */
+/** For people; to the letter what `file_size` of dashboard/server/numbers.py writes, and negative ones with their sign. */
 export function fileSize(size: number): string {
+  if (size < 0) return `-${fileSize(-size)}`;
   if (size < 1000) return `${size} B`;
   const units = ["kB", "MB", "GB", "TB"];
   let scaled = size / 1000;
@@ -20,6 +21,24 @@ export function fileSize(size: number): string {
 /** All of them. */
 export const exactBytes = (size: number): string => counted(size, "byte");
 
+const rounded = (value: number) => Number(value.toPrecision(4));
+const MILLIONS: [unit: string, size: number][] = [["P", 1e15], ["T", 1e12], ["G", 1e9], ["M", 1e6]];
+
+/** At most four significant digits, with separators where there are more before the point: `digits` of profile/texts.py. */
+export function digits(value: number): string {
+  for (const [unit, size] of MILLIONS) if (Math.abs(value) >= size) return `${digits(value / size)} ${unit}`;
+  if (Math.abs(rounded(value)) >= 1000) return integer(value);
+  if (value !== 0 && Math.abs(value) < 1e-4) return value.toExponential(2).replace(/e([+-])(\d)$/, "e$10$2");
+  return String(rounded(value));
+}
+
+/** Nanoseconds in seconds or less, without trailing zeros: `duration` of profile/texts.py. */
+export function shortDuration(ns: number): string {
+  // What rounds to a thousand is one of the next unit.
+  const [size, unit] = SHORT.find(([size]) => Math.abs(rounded(ns)) >= size) ?? [1, "ns"];
+  return `${digits(ns / size)} ${unit}`;
+}
+
 const DURATIONS: [size: number, unit: string][] = [
   [86_400e9, "d"],
   [3600e9, "h"],
@@ -28,6 +47,8 @@ const DURATIONS: [size: number, unit: string][] = [
   [1e3, "µs"],
   [1, "ns"],
 ];
+
+const SHORT = DURATIONS.filter(([size]) => size <= 1e9);
 
 /** The unit of a duration: its size in nanoseconds, and its sign. */
 export const unitOf = (ns: number): readonly [size: number, unit: string] =>
@@ -39,10 +60,10 @@ export const unitOf = (ns: number): readonly [size: number, unit: string] =>
  */
 export function durationText(ns: number, digits = 4): string {
   if (ns === 0) return "0 ns";
-  const rounded = Number(ns.toPrecision(digits));
+  const written = Number(ns.toPrecision(digits));
   // What rounds to a thousand is one of the next unit.
-  const [size, unit] = unitOf(rounded);
-  if (size === 1) return `${rounded} ns`;
+  const [size, unit] = unitOf(written);
+  if (size === 1) return `${written} ns`;
   const value = ns / size;
   const decimals = digits - 1 - Math.floor(Math.log10(Math.max(1, Math.abs(value))));
   return `${value.toFixed(Math.min(Math.max(0, decimals), 9))} ${unit}`;

@@ -1,4 +1,5 @@
 /** The dialog that records a running program through its profiler.server, and opens the trace. */
+import { integer } from "../core/numbers.ts";
 import * as dash from "../core/dash.ts";
 import * as frame from "./layout.ts";
 import { iconButton, make, storage, within } from "../core/dom.ts";
@@ -356,7 +357,7 @@ function succeed(found: Captured, watched: boolean) {
 
 /** "20 steps, 12 to 31: 840 records (1 unfinished) of process 7 on host" */
 function summary(found: Captured) {
-  const number = (value: number) => Number(value).toLocaleString("en-US");
+  const number = (value: number) => integer(Number(value));
   const steps = found.steps === 1
     ? `step ${found.first_step}`
     : `${number(found.steps)} steps, ${found.first_step} to ${found.last_step}`;

@@ -12,7 +12,7 @@ from stepscope.summary import SummaryWriter
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.dashboard.debugger.recorded import going_bad, many, write
 from tests.dashboard.routes import client_with_companions
-from tests.summary.debugger.dumps import MODES, write_dump
+from tests.summary.debugger.dumps import MODES, write_dump, write_eager
 
 BAD = "bad|recording"
 
@@ -199,10 +199,8 @@ def test_two_recordings_are_compared(client: TestClient) -> None:
     ("route", "parameters", "status", "words"),
     [
         ("map", {"figure": "beauty"}, 422, "no figure 'beauty'"),
-        ("map", {"q": "("}, 422, "not a regular expression"),
         ("map", {"lines": 100_000}, 422, "Parameter 'lines'"),
         ("curve", {"tensor": 99}, 404, "5 tensors"),
-        ("observations", {"q": "("}, 422, "not a regular expression"),
         ("observations", {"limit": 10_000_000}, 422, "Parameter 'limit'"),
         ("place", {"number": 999}, 404, "60 observations"),
         ("observation", {"number": 60}, 404, "no number 60"),
@@ -243,3 +241,41 @@ def test_dumps_of_tensorflow_are_shown_in_the_same_form(tmp_path: Path, mode: tf
         assert details["excerpt"]["lines"][details["excerpt"]["line"] - details["excerpt"]["first"]].strip() == (
             "return tf.reduce_sum(tf.math.log(x))"
         )
+
+
+def test_a_search_that_is_not_a_valid_regular_expression_is_answered_with_a_sentence(client: TestClient) -> None:
+    found = ask(client, "observations", id=BAD, q="log(")
+    sentence = "Not a regular expression: missing ) at position 4."
+    assert found == {"search_problem": sentence, "total": 0, "offset": 0, "rows": []}
+    assert ask(client, "map", id=BAD, q="log(") == {"search_problem": sentence}
+    assert ask(client, "place", id=BAD, q="log(", number=1) == {"place": 0, "total": 0}
+    assert ask(client, "observations", id=BAD, q="log")["search_problem"] == ""
+
+
+def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Path) -> None:
+    write_eager(tmp_path / "dump")
+    client = client_with_companions(tmp_path)
+    prefix = "/job:localhost/replica:0/task:0/device:"
+    assert ask(client, "overview", id="dump|tfdbg")["devices"] == [f"{prefix}CPU:0", f"{prefix}GPU:1"]
+    found = ask(client, "observations", id="dump|tfdbg", device=f"{prefix}GPU:1")
+    assert [(row["number"], row["op"], row["device"]) for row in found["rows"]] == [
+        (number, op, f"{prefix}GPU:1") for number, op in ((4, "Log"), (5, "Relu"), (6, "AddV2"))
+    ]
+    assert ask(client, "place", id="dump|tfdbg", device=f"{prefix}CPU:0", number=8) == {"place": 5, "total": 8}
+    assert ask(client, "observations", id="dump|tfdbg", device="TPU:0")["total"] == 0
+    # The sum took what came out of the layer before it, and not what the same line made last.
+    last = ask(client, "observation", id="dump|tfdbg", number=10)
+    assert [(each["tensor"]["op"], each["observation"], each["health"]) for each in last["inputs"]] == [
+        ("Neg", 7, "good"),
+        ("Relu", 9, "nan"),
+    ]
+    walked = [last["bad_input"]]
+    while (above := ask(client, "observation", id="dump|tfdbg", number=walked[-1]))["bad_input"] is not None:
+        walked.append(above["bad_input"])
+    assert walked == [9, 8]
+    assert above["verdict"] == "It made them itself: all that it was given is finite."
+    assert ask(client, "observation", id="dump|tfdbg", number=3)["verdict"] == "All elements are finite."
+    assert [each["observation"] for each in ask(client, "observation", id="dump|tfdbg", number=3)["consumers"]] == [
+        4,
+        6,
+    ]

@@ -9,6 +9,7 @@ import pytest
 from stepscope.dashboard.graphs.costs import costs_of_step_stats
 from stepscope.dashboard.graphs.scene import scene_of
 from stepscope.dashboard.graphs.sources import GraphCache, OpenGraph, graph_sources
+from stepscope.dashboard.panels.graph.choices import first_graph
 from stepscope.summary.logdir import Logdir
 
 pytestmark = pytest.mark.peers
@@ -111,6 +112,18 @@ def test_graphs_of_functions_and_layers_of_tensorflow_2(peer: Peer) -> None:
         ("sequential/flat", "Flatten"),
         ("sequential/head", "Dense"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("logdir", "shown"),
+    [
+        ("tensorflow2", "keras/train|graph|keras"),
+        ("pack/tensorflow2", "keras/train|graph|keras"),
+        ("pack/tensorflow2/eager", ".|graph|dense"),
+    ],
+)
+def test_the_model_is_shown_first_and_functions_where_there_is_none(peer: Peer, logdir: str, shown: str) -> None:
+    assert first_graph(graph_sources(Logdir(peer(logdir)).update())) == shown
 
 
 @pytest.mark.parametrize(("logdir", "count", "name"), [("torch", 4, "Sequential"), ("pack/torch", 1, "Network")])

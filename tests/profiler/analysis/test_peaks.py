@@ -10,7 +10,7 @@ from stepscope.profiler.analysis.device_peaks import PRECISIONS, StatedPeaks, kn
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.flops import flops_of
 from stepscope.profiler.analysis.memory import memory_by_module
-from stepscope.profiler.analysis.metric_sources import metrics_of
+from stepscope.profiler.analysis.metric_sources import metrics_of_ranks, metrics_of_trace
 from stepscope.profiler.analysis.metrics import metrics
 from stepscope.profiler.analysis.roofline import has_flops, roofline, unknown_flops, utilization
 from stepscope.profiler.trace import Trace
@@ -230,17 +230,17 @@ def loop(length: float) -> Facts:
 def test_conditions_on_changes_and_ranks() -> None:
     condition = parse("step_time_change > 5% and not cpu_exec_change > 1")
     assert named(condition) == ("step_time_change", "cpu_exec_change")
-    known = metrics_of(named(condition), loop(110), loop(100), {})
+    known = metrics_of_trace(named(condition), loop(110), loop(100))
     assert known["step_time_change"].value == pytest.approx(10)
     assert holds(condition, known)
-    assert not holds(condition, metrics_of(named(condition), loop(100), loop(100), {}))
+    assert not holds(condition, metrics_of_trace(named(condition), loop(100), loop(100)))
     ranks = {0: loop(100), 1: loop(130)}
     slow = parse("rank_step_spread > 20% and ranks == 2")
-    assert holds(slow, metrics_of(named(slow), ranks[0], None, ranks))
+    assert holds(slow, metrics_of_ranks(named(slow), ranks))
     with pytest.raises(ConditionError, match="step_time_change needs --before TRACE"):
-        holds(condition, metrics_of(named(condition), loop(1), None, {}))
+        holds(condition, metrics_of_trace(named(condition), loop(1), None))
     with pytest.raises(ConditionError, match="rank_step_spread needs several traces"):
-        holds(slow, metrics_of(named(slow), loop(1), None, {0: loop(1)}))
+        holds(slow, metrics_of_ranks(named(slow), {0: loop(1)}))
     with pytest.raises(ConditionError, match="no metric 'nothing_change'"):
         parse("nothing_change > 1")
 
@@ -248,6 +248,6 @@ def test_conditions_on_changes_and_ranks() -> None:
 def test_what_appears_where_there_was_nothing_is_an_endless_change() -> None:
     idle = trace(step(1, 0, 100), operator("a", 0, 10))
     busy = trace(step(1, 0, 100), *product(5, 1))
-    found = metrics_of(("kernel_time_change", "kernels_change"), Facts(busy), Facts(idle), {})
+    found = metrics_of_trace(("kernel_time_change", "kernels_change"), Facts(busy), Facts(idle))
     assert found["kernels_change"].value == math.inf
-    assert metrics_of(("kernels_change",), Facts(idle), Facts(idle), {})["kernels_change"].value == 0
+    assert metrics_of_trace(("kernels_change",), Facts(idle), Facts(idle))["kernels_change"].value == 0

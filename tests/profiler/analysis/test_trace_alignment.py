@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from stepscope.profiler.analysis.communication import communication, match_collectives
 from stepscope.profiler.analysis.critical_path import BOUNDS, critical_path, path_of
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.idle import CAUSES, idle_gaps, idle_time
-from stepscope.profiler.analysis.ranks import communication, match_collectives
 from stepscope.profiler.analysis.trace_alignment import Aligned, Alignment, By, align, differences, totals_by_name
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import load_trace

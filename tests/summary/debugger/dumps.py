@@ -72,3 +72,41 @@ def debug_of(mode: tfdbg.TensorDebugMode, values: np.ndarray, tensor_id: int) ->
     if mode == tfdbg.NO_TENSOR:
         return TensorProto()
     return debug_tensor_of(mode, np.asarray(values), tensor_id=tensor_id)
+
+
+def write_eager(folder: Path, mode: tfdbg.TensorDebugMode = tfdbg.FULL_TENSOR) -> None:
+    """Write a residual layer that Python calls three times, on two devices; in the last it takes the logarithm of -1.
+
+    Of each layer: ``Log`` at line 2 of what is given, ``Relu`` at line 2 of that, and ``AddV2`` at line 3 of both what
+    was given and the last, and of a constant that was not observed.
+    """
+    times = clock()
+    with TfdbgWriter(folder, run_id="eager", version="2.21.0", host=HOST, clock=lambda: next(times)) as writer:
+        lines = ("def layer(x):", "    y = tf.nn.relu(tf.math.log(x))", "    return x + y + 1", "layer(layer(x))")
+        writer.add_source(SourceFile("eager.py", lines))
+        devices = [writer.add_device(f"/job:localhost/replica:0/task:0/device:{name}") for name in ("CPU:0", "GPU:1")]
+
+        def call(op_type: str, line: int, values: np.ndarray, given: list[int], made: int, device: int) -> np.ndarray:
+            stack = (Frame("eager.py", 4, "<module>"), Frame("eager.py", line, "layer"))
+            writer.add_execution(
+                op_type,
+                mode,
+                [debug_of(mode, values, made)],
+                input_ids=given,
+                output_ids=[made],
+                device_ids=[devices[device]],
+                stack=stack,
+            )
+            return values
+
+        x, taken = np.array([2.0, 3.0], np.float32), 1000
+        call("Const", 1, x, [], taken, 0)
+        for layer in range(3):
+            if layer == 2:
+                x = call("Neg", 1, -x, [taken], taken := 2000, 0)
+            first = 10 * (layer + 1)
+            with np.errstate(invalid="ignore"):
+                y = call("Log", 2, np.log(x), [taken], first, layer % 2)
+            y = call("Relu", 2, np.maximum(y, 0), [first], first + 1, layer % 2)
+            x = call("AddV2", 3, x + y + 1, [taken, first + 1, 77], first + 2, layer % 2)
+            taken = first + 2

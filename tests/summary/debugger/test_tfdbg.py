@@ -13,10 +13,22 @@ from stepscope.debug.verdict import first_bad
 from stepscope.summary.debugger.listing import dump_sources
 from stepscope.summary.debugger.model import COLUMN, Figure, Frame, SourceFile, WatchedTensor
 from stepscope.summary.debugger.tfdbg import NoDumpError, open_dump
+from stepscope.summary.debugger.tfdbg_data import TfdbgData
 from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 from stepscope.summary.logdir import open_logdir
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
-from tests.summary.debugger.dumps import CALLED, HOST, LINES, MODES, START, STEPS, clock, write_dump, write_events
+from tests.summary.debugger.dumps import (
+    CALLED,
+    HOST,
+    LINES,
+    MODES,
+    START,
+    STEPS,
+    clock,
+    write_dump,
+    write_eager,
+    write_events,
+)
 
 NAN = float("nan")
 
@@ -217,3 +229,70 @@ def test_the_verdict_on_a_real_training_in_words(peer: Callable[[str], Path], mo
     assert "tf.exp(" in line
     found = f"{what}, at {line}. It made them: its inputs were finite ({of})."
     assert re.sub(r"^Execution \d+: ", "", verdict.sentence) == found
+
+
+def test_an_execution_knows_which_values_it_took_and_who_took_what_it_made(tmp_path: Path) -> None:
+    write_eager(tmp_path)
+    data = open_dump(tmp_path).data()
+    assert isinstance(data, TfdbgData)
+    names = [tensor.name for tensor in data.tensors]
+    assert names == [
+        f"{op} at eager.py:{line}" for op, line in zip(("Const", "Log", "Relu", "AddV2", "Neg"), "12231", strict=True)
+    ]
+    assert [tensor.inputs for tensor in data.tensors] == [(), (0,), (1,), (0, 2), (3,)]
+    order = data.observations(0, 11).tensors.tolist()
+    assert order == [0, 1, 2, 3, 1, 2, 3, 4, 1, 2, 3]
+    assert [data.made_of(number) for number in range(11)] == [
+        [],
+        [0],
+        [1],
+        [0, 2, None],
+        [3],
+        [4],
+        [3, 5, None],
+        [6],
+        [7],
+        [8],
+        [7, 9, None],
+    ]
+    assert [data.made_into(number) for number in range(11)] == [
+        [1, 3],
+        [2],
+        [3],
+        [4, 6],
+        [5],
+        [6],
+        [7],
+        [8, 10],
+        [9],
+        [10],
+        [],
+    ]
+    found = first_bad(data)
+    assert found is not None
+    assert (found.observation, found.part, found.sentence) == (
+        8,
+        "producer",
+        "Execution 8: Log at eager.py:2 (float32) is the first with 2 NaN of 2 elements, at eager.py:2 in layer: "
+        "y = tf.nn.relu(tf.math.log(x)). It made them: its inputs were finite (Neg at eager.py:1 from -7.728 to -6).",
+    )
+
+
+def test_each_value_has_its_device(tmp_path: Path) -> None:
+    write_eager(tmp_path / "eager")
+    data = open_dump(tmp_path / "eager").data()
+    assert isinstance(data, TfdbgData)
+    devices = data.observations(0, 11).devices
+    assert devices is not None
+    assert [data.devices[place].rpartition("device:")[2] for place in devices] == [
+        *["CPU:0"] * 4,
+        *["GPU:1"] * 3,
+        *["CPU:0"] * 4,
+    ]
+    write_dump(tmp_path / "graphs")
+    data = open_dump(tmp_path / "graphs").data()
+    assert isinstance(data, TfdbgData)
+    devices = data.observations(2, 4).devices
+    assert devices is not None
+    assert (list(data.devices), devices.tolist()) == (["", "/device:CPU:0"], [1, 1])
+    assert [data.made_of(number) for number in range(3)] == [[None], None, None]

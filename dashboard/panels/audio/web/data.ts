@@ -1,5 +1,6 @@
 /** What the server knows of a clip (dashboard/panels/audio/routes.py), its waveform and its spectrogram. */
 import type { Column } from "../../../web/core/binary.ts";
+import { fileSize } from "../../../web/core/numbers.ts";
 import { reasonOf } from "../../../web/core/request.ts";
 import { stepText } from "../../../web/core/dom.ts";
 import { api, type Clip, named } from "./clip.ts";
@@ -36,16 +37,11 @@ export async function facts(clip: Clip): Promise<Facts> {
   }
 }
 
-function sizeText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1e6 ? `${(bytes / 1000).toPrecision(3)} kB` : `${(bytes / 1e6).toPrecision(3)} MB`;
-}
-
 /** Duration, rate, channels, format and size. */
 export function factsText({ rate, channels, seconds, mime_type, format, size }: Facts): string {
   const named = ["", "mono", "stereo"][channels] ?? `${channels} channels`;
   const sound = rate ? [clock(seconds, 0.001), `${stepText(rate)} Hz`, named] : [];
-  return [...sound, ...(mime_type ? [format, sizeText(size)] : [])].join(" · ");
+  return [...sound, ...(mime_type ? [format, fileSize(size)] : [])].join(" · ");
 }
 
 /** The lowest and the highest number of each pixel, by channel and then by pixel. */

@@ -5,10 +5,11 @@ import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { type Chart, create, redrawAll } from "../../../web/lines/chart.ts";
 import type { Mark } from "../../../web/lines/scene.ts";
 import { toExecutionsOf, toObservation } from "./links.ts";
-import type { Curve } from "./messages.generated.ts";
+import type { Curve, SpreadAnswer } from "./messages.generated.ts";
 import { badText } from "./raster.ts";
 import type { State } from "./state.ts";
 import { figureText, kindOf } from "./texts.ts";
+import { histogramOf } from "./value.ts";
 import { button, healthDot } from "./widgets.ts";
 
 type Answer = Curve & { arrays: (Float32Array | Float64Array)[] };
@@ -22,6 +23,10 @@ export class CurveBox {
   #head = make("div", {});
   #plot = make("div", { className: "debugger-plot" });
   #foot = make("div", {});
+  #spread = make("section", { className: "debugger-value", "aria-label": "Histogram" });
+  #spreading: AbortController | null = null;
+  #step: number | null = null;
+  #id = "";
   #chart: Chart | null = null;
   #key = "";
   #scheme = "";
@@ -30,7 +35,7 @@ export class CurveBox {
 
   constructor(api: Api) {
     this.#api = api;
-    this.element.append(this.#head, this.#plot, this.#foot);
+    this.element.append(this.#head, this.#plot, this.#foot, this.#spread);
   }
 
   facts = () => ({
@@ -38,9 +43,33 @@ export class CurveBox {
     points: this.#shown ? this.#shown.arrays[this.#shown.steps].length : 0,
   });
 
-  /** A line at a step. */
+  /** A line at a step, and how the elements were spread there. */
   point(step: number | null): void {
+    this.#step = step;
     this.#chart?.showCursor(step);
+    void this.#spreadOut();
+  }
+
+  /** Asks how the elements of the shown tensor were spread at the chosen step, or at the last. */
+  async #spreadOut(): Promise<void> {
+    const shown = this.#shown;
+    if (!shown) return;
+    this.#spreading?.abort();
+    const { signal } = this.#spreading = new AbortController();
+    const asked = { id: this.#id, tensor: shown.tensor.number, step: this.#step };
+    try {
+      const found = await this.#api.ask<SpreadAnswer>("spread", asked, { signal });
+      if (signal.aborted) return;
+      const title = found.missing ? "Histogram" : `Histogram at step ${stepText(found.step)}`;
+      const bars = histogramOf(found.edges, found.counts, found);
+      this.#spread.replaceChildren(
+        make("h3", {}, title),
+        ...(found.missing ? [make("p", { className: "debugger-none" }, found.missing)] : bars),
+      );
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.#spread.replaceChildren(make("p", { className: "debugger-none" }, messageOf(error)));
+    }
   }
 
   async show(state: State, tensor: number | null, figure: string, steps: string): Promise<void> {
@@ -65,7 +94,10 @@ export class CurveBox {
       const found = await this.#api.ask<Answer>("curve", asked, { signal: asking.signal });
       if (asking.signal.aborted) return;
       this.#shown = found;
+      this.#id = state.id;
       this.#draw(found, state);
+      this.#chart?.showCursor(this.#step);
+      void this.#spreadOut();
     } catch (error) {
       if (!isAbort(error)) this.#head.replaceChildren(make("p", { className: "debugger-hint" }, messageOf(error)));
     }

@@ -1,10 +1,11 @@
 /** All that is known of one observation: its figures, what it was given and what was made of it, its stack and code. */
+import { onKnown } from "../../../curves/web/profiled_steps.ts";
 import { make, stepText, when } from "../../../web/core/dom.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { toExecutionsOf, toGraph, toLine, toObservation, toRow, toScalars, toTimeline } from "./links.ts";
 import type { CodeLine, ObservationDetails, Related } from "./messages.generated.ts";
 import type { State } from "./state.ts";
-import { figureText, kindOf, short, shortPath } from "./texts.ts";
+import { deviceText, figureText, kindOf, short, shortPath } from "./texts.ts";
 import { ValueView } from "./value.ts";
 import { button, codeLink, healthDot } from "./widgets.ts";
 
@@ -19,10 +20,12 @@ export class Details {
   #asking: AbortController | null = null;
   #key = "";
   #value: ValueView;
+  #profiled = () => {};
 
   constructor(api: Api) {
     this.#api = api;
     this.#value = new ValueView(api);
+    onKnown(() => this.#profiled());
   }
 
   /** Shows an observation; null empties the box, with a word of what to do. */
@@ -54,24 +57,37 @@ export class Details {
     const title = make("h2", { title: tensor.name }, tensor.name);
     this.element.dataset.health = health;
     this.element.dataset.number = String(found.number);
-    const timeline = toTimeline(run, step);
-    const graph = toGraph(found);
     const links = [
       button("Health map", "Show its row in the health map", () => toRow(tensor.number), "debugger"),
       button("All executions", "List every execution that made this tensor", () => toExecutionsOf(tensor.number)),
       ...(curves
         ? [button("Scalars", `Show step ${stepText(step)} on the curves`, () => toScalars(run, step), "scalars")]
         : []),
-      ...(graph ? [button("Graph", "Show it in the graph", graph, "graph")] : []),
-      ...(timeline ? [button("Timeline", "Show this step on the Timeline", timeline, "timeline")] : []),
+      ...(found.graph
+        ? [button("Graph", "Show it in the graph", () => void toGraph(this.#api, id, found.number), "graph")]
+        : []),
     ];
+    const row = make("div", { className: "debugger-links" }, ...links);
+    // Which steps were profiled may be known later.
+    this.#profiled = () => {
+      const timeline = toTimeline(run, step);
+      if (!timeline) return;
+      this.#profiled = () => {};
+      row.append(button("Timeline", "Show this step on the Timeline", timeline, "timeline"));
+    };
+    this.#profiled();
     const at = wall === null ? "" : `, ${when(Number(wall))}`;
+    const on = found.device && `, on ${deviceText(found.device, [])}`;
     this.element.replaceChildren(
       make("header", {}, healthDot(health), title),
       make("p", { className: "debugger-kind" }, kindOf(tensor)),
-      make("p", { className: "debugger-when" }, `Step ${stepText(step)}${at}, execution ${stepText(found.number)}`),
+      make(
+        "p",
+        { className: "debugger-when" },
+        `Step ${stepText(step)}${at}, execution ${stepText(found.number)}${on}`,
+      ),
       make("p", { className: `debugger-said ${health}` }, found.verdict),
-      make("div", { className: "debugger-links" }, ...links),
+      row,
       ...code(found),
       ...related("Inputs", found.inputs, "Nothing that it was given was watched."),
       figures(found),

@@ -9,12 +9,15 @@ import { toObservation } from "./links.ts";
 import type { ObservationPage, ObservationPlace, ObservationRow } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 import type { State, SubView } from "./state.ts";
-import { PHASES, short } from "./texts.ts";
-import { button, copyTable, fill, healthDot, offer, saveTable, searchField, select } from "./widgets.ts";
+import { deviceText, PHASES, short } from "./texts.ts";
+import { button, copyTable, fill, healthDot, offer, saveTable, SearchField, select } from "./widgets.ts";
 import { VirtualList } from "./virtual_list.ts";
 
 const HINT = "Choose an execution to see what made it, what it was given, and its code.";
 const MOST_SAVED = 20_000;
+const ALL_OPERATIONS = [["", "All operations"]] as const;
+const ALL_MODULES = [["", "All modules"]] as const;
+const ALL_DEVICES = [["", "All devices"]] as const;
 const NAMES = [
   "number",
   "step",
@@ -25,6 +28,7 @@ const NAMES = [
   "op",
   "dtype",
   "shape",
+  "device",
   "health",
   "nan",
   "infinite",
@@ -40,8 +44,11 @@ export class ExecutionView implements SubView {
   readonly list: VirtualList<ObservationRow>;
   #api: Api;
   #details: Details;
-  #search = searchField("Filter: operation, module, name (regex)", (text) => view.write(settings.search, text));
+  #search = new SearchField("Filter: operation, module, name (regex)", (text) => view.write(settings.search, text));
   #phase = select("Phase", [["", "All phases"]], "", (value) => view.write(settings.phase, value));
+  #operation = select("Operation", ALL_OPERATIONS, "", (value) => view.write(settings.operation, value));
+  #module = select("Module", ALL_MODULES, "", (value) => view.write(settings.module, value));
+  #device = select("Device", ALL_DEVICES, "", (value) => view.write(settings.device, value));
   #bad = make("input", { type: "checkbox" });
   #count = make("span", { className: "count" });
   #only = make("span", { className: "debugger-only", hidden: true });
@@ -70,8 +77,11 @@ export class ExecutionView implements SubView {
       this.#details.element,
     );
     this.tools = [
-      this.#search,
+      this.#search.element,
       this.#phase,
+      this.#operation,
+      this.#module,
+      this.#device,
       make("label", { className: "debugger-check" }, this.#bad, "Only bad"),
       this.#only,
       this.#count,
@@ -82,13 +92,19 @@ export class ExecutionView implements SubView {
   show(state: State): void {
     this.#state = state;
     const tensor = view.read(settings.tensor);
-    fill(this.#search, view.read(settings.search));
+    fill(this.#search.field, view.read(settings.search));
     this.#bad.checked = view.read(settings.bad);
     offer(
       this.#phase,
       [["", "All phases"], ...state.overview.phases.map((phase): [string, string] => [phase, PHASES[phase]])],
       view.read(settings.phase),
     );
+    const { operations, modules, devices } = state.overview;
+    const same = (name: string): [string, string] => [name, name];
+    choice(this.#operation, ALL_OPERATIONS, operations.map(({ name }) => same(name)), view.read(settings.operation));
+    choice(this.#module, ALL_MODULES, modules.map(same), view.read(settings.module));
+    const named = devices.map((name): [string, string] => [name, deviceText(name, devices)]);
+    choice(this.#device, ALL_DEVICES, named, view.read(settings.device));
     const steps = view.read(settings.steps);
     this.#only.hidden = !tensor && !steps;
     this.#only.replaceChildren(
@@ -138,7 +154,6 @@ export class ExecutionView implements SubView {
 
   focusSearch(): void {
     this.#search.focus();
-    this.#search.select();
   }
 
   toggleBad(): void {
@@ -151,6 +166,9 @@ export class ExecutionView implements SubView {
       id: state.id,
       q: view.read(settings.search),
       phase: view.read(settings.phase),
+      op: view.read(settings.operation),
+      module: view.read(settings.module),
+      device: view.read(settings.device),
       bad: view.read(settings.bad),
       tensor: view.read(settings.tensor),
       first,
@@ -164,6 +182,7 @@ export class ExecutionView implements SubView {
       { ...this.#parameters(this.#state!), offset, limit },
       { signal },
     );
+    this.#search.refuse(page.search_problem);
     this.#count.textContent = `${integer(page.total)} of ${integer(this.#state!.overview.observations)}`;
     return page;
   }
@@ -172,7 +191,7 @@ export class ExecutionView implements SubView {
     const state = this.#state!;
     const { place, total } = await this.#api.ask<ObservationPlace>("place", { ...this.#parameters(state), number })
       .catch(() => ({ place: -1, total: 0 }));
-    if (place < 0 || this.#wanted !== String(number)) return;
+    if (!total || place < 0 || this.#wanted !== String(number)) return;
     this.list.total = Math.max(this.list.total, total);
     this.list.select(place, false);
   }
@@ -195,6 +214,18 @@ export class ExecutionView implements SubView {
   }
 }
 
+/** Offers what there is to choose among; hidden where that is nothing. */
+function choice(
+  element: HTMLSelectElement,
+  all: readonly (readonly [string, string])[],
+  options: readonly (readonly [string, string])[],
+  value: string,
+): void {
+  const gone: [string, string][] = value && !options.some(([own]) => own === value) ? [[value, value]] : [];
+  offer(element, [...all, ...options, ...gone], value);
+  element.hidden = !options.length && !value;
+}
+
 function line(row: ObservationRow): HTMLElement {
   const cells: [string, string][] = [
     [row.op || "–", "op"],
@@ -205,7 +236,10 @@ function line(row: ObservationRow): HTMLElement {
   ];
   return make(
     "div",
-    { className: `debugger-row ${row.health}`, title: `${row.name}, ${row.dtype} ${row.shape}, ${row.module}` },
+    {
+      className: `debugger-row ${row.health}`,
+      title: `${row.name}, ${row.dtype} ${row.shape}, ${[row.module, row.device].filter(Boolean).join(", ")}`,
+    },
     make("span", { className: "number" }, stepText(row.step)),
     healthDot(row.health),
     make("span", { className: "name" }, row.name),

@@ -1,16 +1,19 @@
 /** Ways from what went wrong to where it was made, inside the panel and to the other panels. */
 import { profiledAtStep, showStep } from "../../../curves/web/profiled_steps.ts";
 import { rangeOf } from "../../../curves/web/trace_steps.ts";
+import { type Api, messageOf } from "../../../web/core/request.ts";
+import { say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
-import type { ObservationDetails } from "./messages.generated.ts";
+import type { GraphPlace } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 
+type Write = Parameters<Parameters<typeof view.update>[0]>[1];
 type Page = (typeof settings.view.options)[number];
 
 /** Opens a sub-view, as a step that the back button undoes. */
 export function openPage(
   page: Page,
-  others: (set: Parameters<Parameters<typeof view.update>[0]>[1]) => void = () => {},
+  others: (set: Write) => void = () => {},
 ) {
   view.update((_params, set) => {
     set(settings.view, page);
@@ -18,24 +21,28 @@ export function openPage(
   }, true);
 }
 
+const FILTERS = [settings.search, settings.phase, settings.operation, settings.module, settings.device] as const;
+
+/** Takes all filters of executions away. */
+export function clearFilters(set: Write): void {
+  for (const filter of FILTERS) set(filter, "");
+  set(settings.bad, false);
+  set(settings.steps, "");
+  set(settings.tensor, "");
+}
+
 /** The list of executions with one of them selected, without filters that may hide it. */
 export const toObservation = (number: number): void =>
   openPage("execution", (set) => {
+    clearFilters(set);
     set(settings.at, String(number));
-    set(settings.search, "");
-    set(settings.phase, "");
-    set(settings.bad, false);
-    set(settings.steps, "");
-    set(settings.tensor, "");
   });
 
 /** All executions that made a tensor. */
 export const toExecutionsOf = (tensor: number): void =>
   openPage("execution", (set) => {
+    clearFilters(set);
     set(settings.tensor, String(tensor));
-    set(settings.search, "");
-    set(settings.phase, "");
-    set(settings.bad, false);
   });
 
 /** The row of a tensor in the map. */
@@ -49,12 +56,9 @@ export const toRow = (tensor: number): void =>
 /** All executions of a step. */
 export const toStep = (step: number): void =>
   openPage("execution", (set) => {
+    clearFilters(set);
     set(settings.steps, `${step}:${step}`);
     set(settings.at, "");
-    set(settings.search, "");
-    set(settings.phase, "");
-    set(settings.bad, false);
-    set(settings.tensor, "");
   });
 
 export const toLine = (path: string, line: number): void =>
@@ -78,8 +82,13 @@ export function toTimeline(run: string, step: number): (() => void) | null {
     });
 }
 
-/** The operation or the module in the Graph; null where the log directory has no graph. */
-export function toGraph({ graph, node }: ObservationDetails): (() => void) | null {
-  if (!graph || !node) return null;
-  return () => view.open("graph", { "graph.id": [graph], "graph.node": [node], "graph.search": [node] });
+/** The operation or the module in the Graph. */
+export async function toGraph(api: Api, id: string, number: number): Promise<void> {
+  try {
+    const { graph, node, problem } = await api.ask<GraphPlace>("graph_place", { id, number });
+    if (problem) say(problem);
+    else view.open("graph", { "graph.id": [graph], "graph.node": [node], "graph.search": [], "graph.function": [] });
+  } catch (error) {
+    say(messageOf(error));
+  }
 }

@@ -25,7 +25,7 @@ import { settings } from "./settings.generated.ts";
 import type { State, SubView } from "./state.ts";
 import { figureText, PHASES, short } from "./texts.ts";
 import { cellAt, type Span, within } from "./viewport.ts";
-import { button, copyTable, fill, offer, saveTable, searchField, select } from "./widgets.ts";
+import { button, copyTable, fill, offer, saveTable, SearchField, select } from "./widgets.ts";
 
 const ASK_MS = 90;
 const TELL_MS = 400;
@@ -50,7 +50,7 @@ export class MapView implements SubView, Held {
   #figure = select("Figure", [], "", (value) => this.#write("figure", value));
   #order = select("Order of the rows", Object.entries(ORDERS), "run", (value) => this.#write("order", value));
   #phase = select("Phase", [["", "All phases"]], "", (value) => view.write(settings.phase, value));
-  #search = searchField("Search tensors (regex)", (text) => view.write(settings.search, text));
+  #search = new SearchField("Search tensors (regex)", (text) => view.write(settings.search, text));
   #count = make("span", { className: "count" });
   #state: State | null = null;
   #answer: Answer | null = null;
@@ -72,7 +72,7 @@ export class MapView implements SubView, Held {
       this.#figure,
       this.#order,
       this.#phase,
-      this.#search,
+      this.#search.element,
       button("First bad", "Go to the first bad cell (B)", () => this.firstBad(), "alert"),
       button("All", "Show all rows and steps (0)", () => this.reset(), "zoom_all"),
       button("PNG", "Download the map as a picture", () => this.#savePicture(), "download"),
@@ -92,7 +92,7 @@ export class MapView implements SubView, Held {
     const { overview } = state;
     const figure = view.read(settings.figure);
     const order = view.read(settings.order);
-    fill(this.#search, view.read(settings.search));
+    fill(this.#search.field, view.read(settings.search));
     const figures = [...new Set([...overview.figures, ...(figure === "auto" ? [] : [figure])])];
     const choices = figures.map((one): [string, string] => [one, figureText(one)]);
     if (choices.length) offer(this.#figure, choices, figure === "auto" ? overview.figure : figure);
@@ -233,7 +233,6 @@ export class MapView implements SubView, Held {
   }
   focusSearch(): void {
     this.#search.focus();
-    this.#search.select();
   }
 
   // --- the selection -------------------------------------------------------------------------------------------
@@ -361,6 +360,9 @@ export class MapView implements SubView, Held {
         signal: asking.signal,
       });
       if (asking.signal.aborted) return;
+      this.#search.refuse(answer.search_problem);
+      // What was found before stays while somebody types.
+      if (answer.search_problem) return this.#answer ? undefined : this.#say("Nothing was searched for.");
       this.#answer = answer;
       if (!this.rowCount || (wholeRows && answer.total !== this.rowCount)) {
         this.rows = { begin: answer.begin, end: Math.max(answer.total, 1) };

@@ -24,6 +24,7 @@ export interface Overview {
   phases: ("forward" | "backward" | "update" | "parameter" | "shown" | "eager" | "graph")[];
   operations: Operation[];
   modules: string[];
+  devices: string[];
   figures: ("size" | "nan" | "positive_infinity" | "negative_infinity" | "zeros" | "negatives" | "minimum" | "maximum" | "mean" | "variance" | "l2" | "absolute_mean" | "underflow" | "overflow")[];
   figure: "size" | "nan" | "positive_infinity" | "negative_infinity" | "zeros" | "negatives" | "minimum" | "maximum" | "mean" | "variance" | "l2" | "absolute_mean" | "underflow" | "overflow";
   problems: string[];
@@ -40,6 +41,7 @@ export interface Alerts {
 
 /** A part of the map. `worst`, `mean`, `bad`, `rows` and `steps` are places of columns in `arrays`. */
 export interface MapAnswer {
+  search_problem: string;
   figure: "size" | "nan" | "positive_infinity" | "negative_infinity" | "zeros" | "negatives" | "minimum" | "maximum" | "mean" | "variance" | "l2" | "absolute_mean" | "underflow" | "overflow";
   total: number;
   begin: number;
@@ -79,8 +81,19 @@ export interface Curve {
   first_bad: number | null;
 }
 
+/** How the elements of a tensor were spread at a step. */
+export interface SpreadAnswer {
+  step: number;
+  edges: number[];
+  counts: number[];
+  nan: number;
+  infinite: number;
+  missing: string;
+}
+
 /** Some of the observations that pass a filter. */
 export interface ObservationPage {
+  search_problem: string;
   total: number;
   offset: number;
   rows: ObservationRow[];
@@ -98,6 +111,7 @@ export interface ObservationDetails {
   tensor: TensorFacts;
   step: number;
   wall: number | string | null;
+  device: string;
   health: "good" | "not_finite" | "infinite" | "nan";
   figures: FigureOf[];
   stack: CodeLine[];
@@ -109,8 +123,14 @@ export interface ObservationDetails {
   following: number | null;
   verdict: string;
   has_value: boolean;
-  node: string;
   graph: string;
+}
+
+/** Where in a graph a tensor is made. */
+export interface GraphPlace {
+  graph: string;
+  node: string;
+  problem: string;
 }
 
 /** A kept value. `slice`, `numbers`, `edges` and `counts` are places of columns in `arrays`. */
@@ -247,6 +267,7 @@ export interface ObservationRow {
   op: string;
   dtype: string;
   shape: string;
+  device: string;
   health: "good" | "not_finite" | "infinite" | "nan";
   nan: number | string | null;
   infinite: number | string | null;

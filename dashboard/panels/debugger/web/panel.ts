@@ -1,10 +1,12 @@
 /** Owns what the Debugger shows: which recording is open, and its sub-views. */
+import { know } from "../../../curves/web/profiled_steps.ts";
 import { make } from "../../../web/core/dom.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import { AlertsView } from "./alerts.ts";
 import { CompareView } from "./compare.ts";
 import { ExecutionView } from "./execution.ts";
+import { clearFilters } from "./links.ts";
 import { MapView } from "./map.ts";
 import type { Overview, Recordings } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
@@ -65,10 +67,10 @@ export class DebuggerPanel {
   #forget(): void {
     this.#state = null;
     view.update((_params, set) => {
-      for (const setting of [settings.tensor, settings.at, settings.file, settings.line, settings.phase]) {
+      for (const setting of [settings.at, settings.file, settings.line]) {
         set(setting, "");
       }
-      set(settings.steps, "");
+      clearFilters(set);
     });
   }
 
@@ -79,6 +81,7 @@ export class DebuggerPanel {
         this.api.ask<Recordings>("recordings", {}),
       ]);
       if (this.#asked !== asked) return;
+      know();
       if (overview.problem) throw new Error(overview.problem);
       const { run, scalars: curves } = recordings.find(({ id }) => id === overview.id) ?? { run: "", scalars: false };
       this.#state = {

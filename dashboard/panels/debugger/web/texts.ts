@@ -49,6 +49,12 @@ const FIGURES: Record<string, string> = {
 /** What a figure is called among people. */
 export const figureText = (figure: string): string => FIGURES[figure] ?? figure;
 
+/** A device in few letters, "GPU:1"; whole where another is called so too. */
+export function deviceText(device: string, all: readonly string[]): string {
+  const end = (name: string) => name.split("device:").at(-1) || name;
+  return all.some((other) => other !== device && end(other) === end(device)) ? device : end(device);
+}
+
 /** The end of a path, which tells most: "layers/attention.py". */
 export function shortPath(path: string, parts = 2): string {
   const all = path.split(/[/\\]/).filter(Boolean);

@@ -112,15 +112,25 @@ function picture(value: Value): HTMLElement {
   return make("figure", {}, canvas, make("figcaption", {}, [range, note].filter(Boolean).join(". ")));
 }
 
-function histogram(value: Value): HTMLElement[] {
-  const [edges, counts] = [value.arrays[value.edges], value.arrays[value.counts]];
+const histogram = (value: Value): HTMLElement[] =>
+  histogramOf(value.arrays[value.edges], value.arrays[value.counts], value);
+
+/** Elements by size as bars, and in words what of them is not finite. */
+export function histogramOf(
+  edges: ArrayLike<number>,
+  counts: ArrayLike<number>,
+  { nan, infinite }: { nan: number; infinite: number },
+): HTMLElement[] {
   const bad = [
-    ...(value.nan ? [`${integer(value.nan)} NaN`] : []),
-    ...(value.infinite ? [`${integer(value.infinite)} infinite`] : []),
+    ...(nan ? [`${integer(nan)} NaN`] : []),
+    ...(infinite ? [`${integer(infinite)} infinite`] : []),
   ];
-  const most = Math.max(...counts, 1);
-  const bars = [...counts].map((count, at) => {
-    const bar = make("i", { title: `${short(edges[at])} to ${short(edges[at + 1])}: ${integer(count)}` });
+  const all = Array.from(counts);
+  const most = Math.max(...all, 0) || 1;
+  const bars = all.map((count, at) => {
+    const bar = make("i", {
+      title: `${short(edges[at])} to ${short(edges[at + 1])}: ${short(Math.round(count * 10) / 10)}`,
+    });
     bar.style.height = `${count ? Math.max(2, (100 * count) / most) : 0}%`;
     bar.style.background = css(viridis(0.35));
     return bar;

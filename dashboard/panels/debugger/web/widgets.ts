@@ -45,7 +45,30 @@ export function offer(
 }
 
 /** A field for a regular expression; `act` is told once the hand rests. */
-export function searchField(label: string, act: (text: string) => void): HTMLInputElement {
+export class SearchField {
+  readonly field: HTMLInputElement;
+  #problem = make("span", { className: "debugger-search-problem", role: "alert", hidden: true });
+  readonly element: HTMLElement;
+
+  constructor(label: string, act: (text: string) => void) {
+    this.field = searchInput(label, act);
+    this.element = make("span", { className: "debugger-search-box" }, this.field, this.#problem);
+  }
+
+  /** Says at the field what is wrong with what is in it; empty for nothing. */
+  refuse(problem: string): void {
+    this.#problem.textContent = problem;
+    this.#problem.hidden = !problem;
+    this.field.setAttribute("aria-invalid", String(Boolean(problem)));
+  }
+
+  focus(): void {
+    this.field.focus();
+    this.field.select();
+  }
+}
+
+function searchInput(label: string, act: (text: string) => void): HTMLInputElement {
   const made = make("input", {
     type: "search",
     className: "debugger-search",

@@ -10,7 +10,7 @@ import { view } from "../../../web/page/view.ts";
 import type { FileRow } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 import { ago } from "../../../runs/web/values.ts";
-import { byHealth, type CutName, fileParts, type HealthRow, runParts, some } from "./texts.ts";
+import { byHealth, type CutName, fileParts, type HealthRow, some } from "./texts.ts";
 
 const DONE_MS = 1200;
 const MINUTE_MS = 60_000;
@@ -23,7 +23,8 @@ const cutName = ([head, tail]: CutName) =>
 
 Object.assign(gridComponents, {
   HealthFile: ({ value }: { value: string }) => cutName(fileParts(value)),
-  HealthRun: ({ value }: { value: string }) => cutName(runParts(value)),
+  // Called as on the whole page: runs/web/labels.ts.
+  HealthRun: ({ value }: { value: string }) => h("span", { className: "run-label", title: value }, h("bdi", {}, value)),
 });
 Object.assign(gridFunctions, {
   stepscopeCount: stepText,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { byHealth, fileParts, runParts, some } from "./texts.ts";
+import { byHealth, fileParts, some } from "./texts.ts";
 
 Deno.test("nothing is said of nothing", () => {
   assert.deepEqual([some(0), some(12345), some(0, () => "x"), some(3, (n) => `${n} B`)], ["", "12,345", "", "3 B"]);
@@ -15,9 +15,4 @@ Deno.test("of an event file the end stays whole, and what all share is left out"
   assert.deepEqual(fileParts("events.out.tfevents.1700000000.host.12.0"), ["…1700000000.h", "ost.12.0"]);
   assert.deepEqual(fileParts("events.out.tfevents."), ["events.out.t", "fevents."]);
   assert.deepEqual(fileParts("short"), ["", "short"]);
-});
-
-Deno.test("of a run the last part stays whole", () => {
-  assert.deepEqual(runParts("a/b/c"), ["a/b/", "c"]);
-  assert.deepEqual(runParts("."), ["", "."]);
 });

@@ -21,8 +21,3 @@ export function fileParts(file: string): CutName {
   const name = file.replace(/^events\.out\.tfevents\.(?=.)/, "…");
   return [name.slice(0, -8), name.slice(-8)];
 }
-
-export function runParts(run: string): CutName {
-  const at = run.lastIndexOf("/") + 1;
-  return [run.slice(0, at), run.slice(at)];
-}

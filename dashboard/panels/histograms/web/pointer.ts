@@ -1,13 +1,10 @@
 /** What is under the pointer: the histogram is told and drawn beside it, and a click opens it large. */
 import { runs } from "../../../runs/web/state.ts";
 import { onPointer, placeBeside, type Plot, type PlotlyLayout, type Pointed } from "../../../web/cards/plotly.ts";
-import { make, within } from "../../../web/core/dom.ts";
+import { make } from "../../../web/core/dom.ts";
 import { bandFacts, type ChartMeta, type Facts, heatFacts, heightAt, lineFacts } from "./facts.ts";
 import * as large from "./large.ts";
 import type { BandMeta, HeatMeta, LineMeta } from "./messages.generated.ts";
-
-/** A press that moves farther is a drag. */
-const STILL_PX = 4;
 
 const what = make("div", { className: "what" });
 const picture = make("div", { className: "bucket-picture" });
@@ -95,17 +92,4 @@ function enter(at: Pointed, event: PointerEvent): void {
   placeBeside(box, event, 16);
 }
 
-onPointer(".histograms-card", enter, leave);
-
-// A click that is no drag opens the histogram under the pointer.
-let down: PointerEvent | null = null;
-document.addEventListener("pointerdown", (event) => (down = event), true);
-document.addEventListener(
-  "click",
-  (event) => {
-    const chart = within(event, ".histograms-card .chart");
-    if (!chart || !down || Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) > STILL_PX) return;
-    if (under && under.card === chart.closest(".card")) large.open(under.source);
-  },
-  true,
-);
+onPointer(".histograms-card", enter, leave, (card) => under?.card === card && large.open(under.source));

@@ -1,6 +1,8 @@
 /** What both charts draw with: canvases, colors of the page and of rows, the scales of columns, and the tooltip. */
+import { integer } from "../../../web/core/numbers.ts";
 import { css, scaleOf as colorScale } from "../../../web/core/color.ts";
-import { make, runLabel } from "../../../web/core/dom.ts";
+import { make, runLabel, within as isWithin } from "../../../web/core/dom.ts";
+import { FINGER, isStill } from "../../../web/core/taps.ts";
 import { view } from "../../../web/page/view.ts";
 import type { Cell, Row, ShownColumn } from "./payload.ts";
 import { kindAfter, type Scale, scaleFor, short } from "./scales.ts";
@@ -93,6 +95,41 @@ export function hideTip(): void {
   tip.hidden = true;
 }
 
+/** How far from the pointer a row may be: a finger is wider than a mouse. */
+export const reachOf = (event: PointerEvent, pixels: number): number => event.pointerType === "touch" ? FINGER : pixels;
+
+/** Takes away what a tap has shown, once another one is elsewhere. */
+let endTap: (() => void) | null = null;
+
+/**
+ * Taps on a chart: `show` answers which row lies there, and a second tap on the row that is shown calls `act`.
+ * @param shown the row that is shown now, -1 for none
+ */
+export function onTaps(
+  box: HTMLElement,
+  shown: () => number,
+  show: (event: PointerEvent) => number,
+  hide: (event: PointerEvent) => void,
+  act: (row: number, event: PointerEvent) => void,
+): void {
+  let before = -1;
+  box.addEventListener("pointerdown", () => (before = shown()));
+  box.addEventListener("pointerup", (event) => {
+    if (event.pointerType !== "touch" || !isStill(event)) return;
+    const row = show(event);
+    endTap = () => hide(event);
+    if (row >= 0 && row === before) {
+      hide(event);
+      act(row, event);
+    }
+  });
+}
+document.addEventListener("pointerdown", (event) => {
+  if (!endTap || isWithin(event, ".hparams-parallel, .hparams-scatter")) return;
+  endTap();
+  endTap = null;
+}, true);
+
 /** Says all of a row beside the pointer; `keys` are the columns that the pointer is on. */
 export function showTip(row: Row, keys: string[], event: MouseEvent): void {
   if (!tip.isConnected) document.body.append(tip);
@@ -104,7 +141,7 @@ export function showTip(row: Row, keys: string[], event: MouseEvent): void {
       { className: keys.includes(column.key) ? "on" : "" },
       make("th", {}, column.label),
       make("td", {}, row.several[column.key] || short(row.v[column.place])),
-      make("td", { className: "dim" }, step === null ? "" : `step ${step.toLocaleString("en-US")}`),
+      make("td", { className: "dim" }, step === null ? "" : `step ${integer(step)}`),
     );
   });
   const run = row.n > 1 ? `${row.id} (${row.n} sessions)` : row.id;

@@ -3,7 +3,18 @@ import { fit } from "../../../web/core/canvas_text.ts";
 import { make } from "../../../web/core/dom.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Bounds, type Brushes, brushesIn, inside, moved, widened, written } from "./brushes.ts";
-import { canvas, type Coloring, hideTip, ink, nextScale, scaleOf, showTip, within } from "./drawing.ts";
+import {
+  canvas,
+  type Coloring,
+  hideTip,
+  ink,
+  nextScale,
+  onTaps,
+  reachOf,
+  scaleOf,
+  showTip,
+  within,
+} from "./drawing.ts";
 import type { ShownColumn } from "./payload.ts";
 import type { Scale } from "./scales.ts";
 import { settings } from "./settings.generated.ts";
@@ -177,15 +188,15 @@ function axisHead({ column, scale, x }: Axis, spacing: number, whole: number): H
 
 // --- the pointer -------------------------------------------------------------------------------------------
 
-/** The row whose line passes nearest, at most 8 pixels away; -1 where none does. */
-function nearest(axes: Axis[], active: Active, x: number, y: number): number {
+/** The row whose line passes nearest, at most so many pixels away; -1 where none does. */
+function nearest(axes: Axis[], active: Active, x: number, y: number, reach: number): number {
   if (!axes.length) return -1;
   const found = axes.findIndex((axis) => axis.x >= x);
   const after = Math.max(1, found === -1 ? axes.length - 1 : found);
   const [left, right] = [axes[after - 1], axes[after] ?? axes[after - 1]];
   const share = right.x > left.x ? inRange((x - left.x) / (right.x - left.x)) : 0;
   let best = -1;
-  let distance = 8;
+  let distance = reach;
   for (let at = 0; at < left.ys.length; at += 1) {
     if (active && !active.has(at)) continue;
     const slope = (right.ys[at] - left.ys[at]) / (right.x - left.x || 1);
@@ -280,16 +291,22 @@ function listen(
 
   function idle(event: PointerEvent): void {
     const [x, y] = within(box, event);
-    hover(nearest(axes, selectedRows(), x, y), event);
+    hover(nearest(axes, selectedRows(), x, y, reachOf(event, 8)), event);
     box.style.cursor = axisAt(x, y) ? "row-resize" : hovered >= 0 ? "pointer" : "";
   }
+  const show = (event: PointerEvent) => {
+    idle(event);
+    return hovered;
+  };
+  const hide = (event: PointerEvent) => hover(-1, event);
+  onTaps(box, () => hovered, show, hide, (row, event) => pick([rows[row]], event));
   box.onpointermove = idle;
-  box.onpointerleave = (event) => hover(-1, event);
+  box.onpointerleave = (event) => event.pointerType !== "touch" && hide(event);
   box.onpointerdown = (event) => {
     if (event.button || (event.target instanceof Element && event.target.closest(".hparams-axis"))) return;
     const axis = axisAt(...within(box, event));
     if (axis) brush(axis, event);
-    else if (hovered >= 0) pick([rows[hovered]], event);
+    else if (hovered >= 0 && event.pointerType !== "touch") pick([rows[hovered]], event);
   };
 }
 

@@ -3,7 +3,18 @@ import { fit } from "../../../web/core/canvas_text.ts";
 import { make } from "../../../web/core/dom.ts";
 import type { Setting } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
-import { canvas, type Coloring, hideTip, ink, nextScale, scaleOf, showTip, within } from "./drawing.ts";
+import {
+  canvas,
+  type Coloring,
+  hideTip,
+  ink,
+  nextScale,
+  onTaps,
+  reachOf,
+  scaleOf,
+  showTip,
+  within,
+} from "./drawing.ts";
 import type { ShownColumn } from "./payload.ts";
 import type { Scale, Tick } from "./scales.ts";
 import { settings } from "./settings.generated.ts";
@@ -119,9 +130,9 @@ function drawPoints(
   context.globalAlpha = 1;
 }
 
-function nearest({ xs, ys }: Cell, x: number, y: number): number {
+function nearest({ xs, ys }: Cell, x: number, y: number, reach: number): number {
   let best = -1;
-  let distance = 9;
+  let distance = reach;
   for (let at = 0; at < xs.length; at += 1) {
     const away = Math.hypot(xs[at] - x, ys[at] - y);
     if (away < distance) [best, distance] = [at, away];
@@ -164,7 +175,7 @@ function listen(
   function idle(event: PointerEvent): void {
     const [x, y] = within(box, event);
     const cell = cellAt(x, y);
-    hover(cell ? nearest(cell, x, y) : -1, cell, event);
+    hover(cell ? nearest(cell, x, y, reachOf(event, 9)) : -1, cell, event);
   }
 
   function rubberBand(cell: Cell, event: PointerEvent): void {
@@ -184,11 +195,18 @@ function listen(
       overlay.globalAlpha = 1;
       overlay.strokeRect(left, top, right - left, bottom - top);
     };
-    box.onpointerup = (up) => {
+    const release = () => {
       box.onpointermove = idle;
-      box.onpointerup = null;
+      box.onpointerup = box.onpointercancel = null;
+    };
+    box.onpointercancel = () => {
+      release();
+      clearOverlay();
+    };
+    box.onpointerup = (up) => {
+      release();
       if (!band) {
-        if (hovered >= 0) pick([rows[hovered]], up);
+        if (hovered >= 0 && up.pointerType !== "touch") pick([rows[hovered]], up);
         return;
       }
       const { left, right, top, bottom } = band;
@@ -199,8 +217,14 @@ function listen(
     };
   }
 
+  const show = (event: PointerEvent) => {
+    idle(event);
+    return hovered;
+  };
+  const hide = (event: PointerEvent) => hover(-1, undefined, event);
+  onTaps(box, () => hovered, show, hide, (row, event) => pick([rows[row]], event));
   box.onpointermove = idle;
-  box.onpointerleave = (event) => hover(-1, undefined, event);
+  box.onpointerleave = (event) => event.pointerType !== "touch" && hide(event);
   box.onpointerdown = (event) => {
     const cell = event.button ? undefined : cellAt(...within(box, event));
     if (cell) rubberBand(cell, event);

@@ -1,4 +1,5 @@
 /** The table: its columns, selection, sorting, shading, and what leaves the page. */
+import { integer } from "../../../web/core/numbers.ts";
 import { type ColumnState, type Grid, gridOf, type GridRow, reactElement as h } from "../../../web/core/ag_grid.ts";
 import { pageTextWidth } from "../../../web/core/canvas_text.ts";
 import { gridComponents, gridFunctions } from "../../../web/core/dash.ts";
@@ -57,7 +58,7 @@ Object.assign(gridFunctions, {
     const deviation = data.deviations[key];
     if (deviation !== undefined) return `Mean ${value}, standard deviation ${deviation}`;
     const step = data.s[place];
-    return step === null ? String(value) : `${value} at step ${step.toLocaleString("en-US")}`;
+    return step === null ? String(value) : `${value} at step ${integer(step)}`;
   },
   stepscopeHparamsOrder: compare,
   stepscopeHparamsDuration: (seconds: number | null) =>

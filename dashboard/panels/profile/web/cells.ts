@@ -1,4 +1,5 @@
 /** What cells of the Profile panel's tables show. */
+import { integer } from "../../../web/core/numbers.ts";
 import { h, type ReactElement } from "../../../web/core/react.ts";
 import type { CellParams, RowData } from "./grid.ts";
 import { isGroup, setOpen } from "./groups.ts";
@@ -68,7 +69,7 @@ export function ProfileName(params: CellParams & NameParams): ReactElement {
     value === ""
       ? h("span", { className: "dim" }, "unknown")
       : cutName(data["@short"] ?? valueFormatted ?? value, value),
-    size === undefined ? null : h("span", { className: "size" }, size.toLocaleString("en-US")),
+    size === undefined ? null : h("span", { className: "size" }, integer(size)),
   );
 }
 

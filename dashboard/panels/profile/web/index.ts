@@ -1,13 +1,5 @@
 /** The Profile panel: the search, columns and files of its tables, and links to the Timeline. */
-import {
-  callbackContext,
-  callbacks,
-  gridComponents,
-  gridFunctions,
-  noUpdate,
-  setProps,
-  settingId,
-} from "../../../web/core/dash.ts";
+import { callbacks, gridComponents, gridFunctions, noUpdate, setProps, settingId } from "../../../web/core/dash.ts";
 import { beforeAll } from "../../../web/core/commands.ts";
 import { make, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
@@ -20,6 +12,7 @@ import { isShown, isTreeKey, order, search, searchText, setAllOpen, takeKey } fr
 import type { Progress } from "./messages.generated.ts";
 import { type Place, settingsOf } from "./places.ts";
 import { showRow } from "./selection.ts";
+import { followPoints } from "./points.ts";
 import { settings } from "./settings.generated.ts";
 import { formats } from "./texts.ts";
 
@@ -98,6 +91,8 @@ const openTrace = () =>
 
 const showOnTimeline = (place: Place) => view.open("timeline", settingsOf(place));
 
+followPoints(showOnTimeline);
+
 function openPage(page: string, row: string | undefined): void {
   setProps(settingId(settings.view.name), { value: page });
   view.update((_params, set) => {
@@ -166,11 +161,6 @@ async function poll(): Promise<void> {
   if (polling) polling = window.setTimeout(poll, POLL_MS);
 }
 
-/** A point of a chart that was clicked: `customdata` is the range and the slice that it stands for. */
-interface Click {
-  points: { customdata?: [range?: string, slice?: string] }[];
-}
-
 callbacks("stepscope", {
   profileProgress(running: boolean) {
     const place = document.getElementById("profile-progress");
@@ -178,17 +168,6 @@ callbacks("stepscope", {
     polling = running ? window.setTimeout(poll, POLL_MS) : 0;
     if (place && !running) place.textContent = "";
     place?.classList.toggle("busy", Boolean(running));
-    return noUpdate();
-  },
-  /** A bar or a point was clicked: shows what it stands for on the Timeline. */
-  profilePoint() {
-    const [trigger] = callbackContext().triggered;
-    const click = trigger?.value as Click | null | undefined;
-    const [range, slice] = click?.points[0]?.customdata ?? [];
-    if (range) {
-      const { trace } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
-      showOnTimeline({ trace, range, slice });
-    }
     return noUpdate();
   },
   /** The row that the page is to open with. */

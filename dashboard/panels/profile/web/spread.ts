@@ -1,5 +1,5 @@
 /** How many slices are how long, as bars in a cell. */
-import { time } from "./texts.ts";
+import { integer, shortDuration } from "../../../web/core/numbers.ts";
 
 export const WIDTH = 3;
 export const HEIGHT = 16;
@@ -23,12 +23,12 @@ export function spreadOf([low, high, ...counts]: readonly number[]): Spread {
   const most = Math.max(...counts);
   const all = counts.reduce((sum, count) => sum + count, 0);
   const range = (index: number) =>
-    [index, index + 1].map((at) => time(low * Math.pow(high / low, at / counts.length))).join(" to ");
+    [index, index + 1].map((at) => shortDuration(low * Math.pow(high / low, at / counts.length))).join(" to ");
   const bars = counts.map((count, index) => ({
     // One of a million is seen too.
     tall: count ? Math.max(1.5, (HEIGHT * count) / most) : 0,
-    title: `${range(index)}: ${count.toLocaleString("en-US")} of ${all.toLocaleString("en-US")}`,
+    title: `${range(index)}: ${integer(count)} of ${integer(all)}`,
   }));
   const peak = range(counts.indexOf(most));
-  return { bars, words: `${all.toLocaleString("en-US")} durations, most from ${peak}` };
+  return { bars, words: `${integer(all)} durations, most from ${peak}` };
 }

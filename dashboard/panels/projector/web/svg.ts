@@ -1,4 +1,5 @@
 /** The view as an SVG document: circles and texts, or an image of the points where there are too many. */
+import { integer } from "../../../web/core/numbers.ts";
 import * as axes from "./axes.ts";
 import * as labels from "./labels.ts";
 import { paper } from "./canvas.ts";
@@ -96,10 +97,10 @@ function picture(pen: SvgPen, view: View, raster: Raster) {
   const { canvas } = context;
   view.paintOn(large, canvas.width, canvas.height, scale, view.theme, { every: 1, smooth: true });
   large.put(context);
-  const why = view.pictures ? "points shown as images" : `${raster.painted.toLocaleString("en-US")} points`;
+  const why = view.pictures ? "points shown as images" : `${integer(raster.painted)} points`;
   pen.parts.push(
     `<!-- The ${why} are an image, as circles of more than ${
-      MOST_CIRCLES.toLocaleString("en-US")
+      integer(MOST_CIRCLES)
     } points make a document that few programs open. -->`,
   );
   pen.tag("image", { x: 0, y: 0, width: view.width, height: view.height, href: canvas.toDataURL("image/png") });

@@ -33,9 +33,19 @@ function adjust(): void {
   diff.fromUrl();
 }
 
+/** Shows the cards that the panel opens with together: how high a text is nobody knows before, and none is to move. */
+async function showFilled(filled: Promise<void>[]): Promise<void> {
+  await Promise.allSettled(filled);
+  document.querySelector<HTMLElement>(".panel.text")?.setAttribute("data-filled", "");
+}
+
 callbacks("stepscope", {
   drawTexts(all: (CardData | null)[]) {
-    for (const data of all) if (data) cards.draw(data)?.then(() => search.arrived(data.key));
+    const filled = all.flatMap((data) => {
+      const text = data && cards.draw(data);
+      return text ? [text.then(() => search.arrived(data.key))] : [];
+    });
+    if (filled.length) showFilled(filled);
     return noUpdate();
   },
   adjustTexts() {

@@ -1,5 +1,5 @@
 /** Details: the drawer about the selected slice, and the box beside the mouse. */
-import { durationText, exactDurationText, integer } from "../../../web/core/numbers.ts";
+import { durationText, exactBytes, exactDurationText, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
 import { say } from "../../../web/page/layout.ts";
@@ -69,7 +69,7 @@ function argumentText(key: string, value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "object") return JSON.stringify(value).replace(/,/g, ", ");
   if (typeof value === "number") {
-    if (BYTES.test(key)) return value < 1000 ? `${value} B` : `${format.bytes(value)} (${integer(value)} B)`;
+    if (BYTES.test(key)) return value < 1000 ? fileSize(value) : `${fileSize(value)} (${exactBytes(value)})`;
     return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(7)));
   }
   return String(value);

@@ -1,16 +1,5 @@
-/** Numbers for people: durations, moments, bytes, and the ticks of a time axis. Pure. */
-import { integer, unitOf } from "../../../web/core/numbers.ts";
-
-export function bytes(bytes: number) {
-  const names = ["B", "kB", "MB", "GB", "TB"];
-  let level = 0;
-  let value = bytes;
-  while (Math.abs(value) >= 1000 && level < names.length - 1) {
-    value /= 1000;
-    level += 1;
-  }
-  return level === 0 ? `${integer(value)} B` : `${value.toFixed(value < 10 ? 2 : 1)} ${names[level]}`;
-}
+/** Numbers for people: places, counters, and the ticks of a time axis. Pure. */
+import { digits, fileSize, integer, unitOf } from "../../../web/core/numbers.ts";
 
 /** A place in an order: "2nd". */
 export function ordinal(rank: number) {
@@ -18,19 +7,12 @@ export function ordinal(rank: number) {
   return `${integer(rank)}${suffix}`;
 }
 
-/** A short form of any number, for the labels of a counter. */
-export function compact(value: number) {
-  return Number.isInteger(value) && Math.abs(value) < 1e4
-    ? String(value)
-    : new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 }).format(value);
-}
-
 /** A counter's value: bytes as people read them. */
 export function quantity(name: string, value: number) {
   return /\bbytes\b|\bmemory\b|\ballocated\b|\breserved\b/i.test(name) && !/%|percent|bytes\/s/i.test(name) &&
       Math.abs(value) >= 1000
-    ? bytes(value)
-    : compact(value);
+    ? fileSize(value)
+    : digits(value);
 }
 
 /**

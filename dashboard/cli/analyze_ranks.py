@@ -1,0 +1,229 @@
+"""How ``stepscope analyze`` gets its answers: from each trace in turn, or from the facts of many ranks."""
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, assert_never
+
+from rich.console import Console
+
+from stepscope.dashboard.cli.analyze_text import About, Answer, print_shared
+from stepscope.dashboard.cli.reading import printable
+from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.traces.peaks import peaks_words
+from stepscope.dashboard.traces.sources import extent
+from stepscope.profiler.analysis.compare import Per, basis_of
+from stepscope.profiler.analysis.device_peaks import StatedPeaks
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.metric_sources import OF_RANKS, metrics_of_trace
+from stepscope.profiler.analysis.rank_facts import RankFacts, rank_facts
+from stepscope.profiler.analysis.records import Analysis
+from stepscope.profiler.analysis.report import OTHERS, analyses, is_of_others
+from stepscope.profiler.ranks.collection import CollectedRanks, gather
+from stepscope.profiler.ranks.files import TraceFile, trace_file
+from stepscope.profiler.ranks.store import FactStore, default_store
+from stepscope.profiler.trace import Losses
+from stepscope.profiler.traces import TraceError, load_trace
+from stepscope.summary.engine import Progress
+from stepscope.summary.errors import UserError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SECONDS_BETWEEN_LINES: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of traces."""
+
+    own: tuple[str, ...]
+    """Tables of each trace."""
+    shared: tuple[str, ...]
+    """Tables of all together."""
+    asked: frozenset[str]
+    """Those that were named."""
+    before: Facts | None
+    per: Per
+    peaks: StatedPeaks
+    metrics: tuple[str, ...]
+    """Those of the condition."""
+
+    @property
+    def needs_each(self) -> bool:
+        """Whether facts do not tell it, so that each trace is to be read whole."""
+        return bool(self.own) or any(name not in OF_RANKS for name in self.metrics)
+
+
+def fact_store(place: str | None) -> FactStore:
+    """Return where facts are kept.
+
+    Raises:
+        UserError: it is an address that cannot be opened.
+    """
+    try:
+        return FactStore(place)
+    except (ImportError, ValueError) as error:
+        expected = "Expected a folder, or an address such as s3://bucket/facts."
+        raise UserError(f"--facts {place}: {error}. {expected}") from error
+
+
+def answers_of(
+    paths: Sequence[str], question: Question, store: FactStore | None
+) -> tuple[list[Answer], CollectedRanks | None, Mapping[str, str]]:
+    """Read traces one by one and return what is said of each, their facts, and why some cannot be read.
+
+    None of them is kept. Facts only with a store for them.
+
+    Raises:
+        TraceError: none of them can be read.
+    """
+    answers: list[Answer] = []
+    failures: dict[str, str] = {}
+    files: list[TraceFile] = []
+    found: dict[TraceFile, RankFacts] = {}
+    for path in paths:
+        try:
+            file = trace_file(path) if store is not None else None
+            facts = Facts(load_trace(path), question.peaks)
+        except TraceError as error:
+            if len(paths) == 1:
+                raise
+            failures[path] = str(error)
+            files.append(TraceFile(path, 0, ""))
+            continue
+        answers.append(_answer(path, facts, question))
+        if file is not None:
+            files.append(file)
+            found[file] = rank_facts(facts)
+    if not answers:
+        raise TraceError(next(iter(failures.values())))
+    if store is None:
+        return answers, None, failures
+    segment = store.add(list(found.items()), list(found))
+    return answers, CollectedRanks(tuple(files), (segment,), failures), failures
+
+
+def _answer(path: str, facts: Facts, question: Question) -> Answer:
+    trace, before = facts.trace, question.before
+    basis = None if before is None else basis_of(before, facts, question.per)
+    notes = {} if trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace, as it has no step markers")
+    if basis is not None:
+        notes |= dict.fromkeys(analyses("changes"), basis.words)
+    if "roofline" in question.own and (words := peaks_words(facts)):
+        notes["roofline"] = words
+    device = any(len(each.every_device_activity.slice) for each in (facts, before) if each is not None)
+    return Answer(
+        path,
+        len(trace),
+        len(trace.steps),
+        trace.losses,
+        tables_of(question.own, question, facts, None),
+        About(extent(trace)[0], device, notes),
+        basis,
+        metrics_of_trace(tuple(name for name in question.metrics if name not in OF_RANKS), facts, before),
+    )
+
+
+def answers_from_facts(ranks: CollectedRanks) -> list[Answer]:
+    """Return what facts say of each trace that could be read."""
+    losses: dict[int, list[tuple[str, int | None]]] = {}
+    for rank, what, count in ranks.scan("losses").select("rank", "what", "count").collect().iter_rows():
+        losses.setdefault(rank, []).append((what, count))
+    found = []
+    for row in ranks.about.iter_rows(named=True):
+        here = losses.get(row["rank"], [])
+        counts = {what: count for what, count in here if count is not None}
+        notes = tuple(what for what, count in here if count is None)
+        path = ranks.files[row["file"]].address
+        found.append(Answer(path, row["slices"], row["marked_steps"], Losses(counts, notes), {}))
+    return found
+
+
+def gathered(
+    paths: Sequence[str], question: Question, store: FactStore, engine: str | None, top: int
+) -> tuple[CollectedRanks, bool]:
+    """Return the facts of many ranks, and whether Ctrl+C ended it early.
+
+    A first answer, of a sample, and how far it is goes to standard error.
+
+    Raises:
+        TraceError: none of the traces can be read.
+        UserError: there is no such engine, or it cannot be used.
+    """
+    progress = Progress(0, 0)
+    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 160)
+    ranks: CollectedRanks | None = None
+    told = 0.0
+    steps = gather(paths, store, engine=engine, progress=progress)
+    try:
+        for ranks in steps:
+            if not ranks.missing:
+                continue
+            if not told and len(ranks.ranks) > 1:
+                print_shared(console, tables_of(question.shared, question, None, ranks), ranks, top, alone=True)
+            now = time.monotonic()
+            if now - told > _SECONDS_BETWEEN_LINES:
+                told = now
+                print(printable(progress_words(ranks, progress)), file=sys.stderr)
+    except KeyboardInterrupt:
+        steps.close()
+        if ranks is None:
+            raise
+        return ranks, True
+    if ranks is None or not ranks.ranks:
+        raise TraceError(next(iter(progress.failures.values())))
+    if store.address == default_store():
+        # What lies elsewhere is somebody's to keep.
+        store.prune()
+    if store.problem:
+        print(printable(f"Nothing is kept for the next question, as {store.problem}."), file=sys.stderr)
+    return ranks, False
+
+
+def progress_words(ranks: CollectedRanks, progress: Progress) -> str:
+    """Return how far it is, as a line."""
+    left = progress.seconds_left()
+    parts = [
+        f"{ranks.words} read",
+        f"{file_size(progress.done_bytes)} of {file_size(progress.bytes)}",
+        *([f"{counted(len(progress.failures), 'failure')}"] if progress.failures else []),
+        *([f"about {left:,.0f} s left"] if left is not None else []),
+    ]
+    return ", ".join(parts)
+
+
+def tables_of(
+    names: Sequence[str], question: Question, facts: Facts | None, ranks: CollectedRanks | None
+) -> "dict[str, pl.DataFrame]":
+    """Return tables by name; those of other distributions that fail are left out where nobody asked for them.
+
+    Raises:
+        UserError: one that was asked for by its name failed.
+    """
+    known = analyses()
+    found = {}
+    for name in names:
+        analysis = known[name]
+        try:
+            found[name] = _table(analysis, question, facts, ranks)
+        except Exception as error:
+            if not is_of_others(analysis):
+                raise
+            OTHERS.fail(analysis, error)
+            if name in question.asked:
+                raise UserError(f"--table {name} cannot be made, as its plug-in failed.") from error
+    return found
+
+
+def _table(analysis: Analysis, question: Question, facts: Facts | None, ranks: CollectedRanks | None) -> "pl.DataFrame":
+    match analysis.of:
+        case "trace":
+            return analysis.table(facts)
+        case "ranks":
+            return analysis.table(ranks)
+        case "changes":
+            return analysis.table(question.before, facts, question.per)
+        case _:
+            assert_never(analysis.of)

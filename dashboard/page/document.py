@@ -1,0 +1,74 @@
+"""The page's HTML, which depends on what is installed alone: Dash's, with scripts and styles of our own."""
+
+import re
+from typing import Final
+
+# They tell Dash which scripts their components need.
+import dash_ag_grid  # noqa: F401
+import dash_mantine_components  # noqa: F401
+from dash import Dash
+from fastapi import FastAPI
+
+from stepscope.dashboard.page.assets import ICONS, PageAssets
+from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.page_title import title_element
+
+INDEX: Final = """<!DOCTYPE html>
+<html lang="en">
+<head>
+{%metas%}
+{%title%}
+<link rel="icon" type="image/svg+xml" href="assets/favicon.svg">
+{%css%}
+<!-- page styles -->
+</head>
+<body>
+{%app_entry%}
+<footer>{%config%}{%scripts%}{%renderer%}<!-- page scripts --></footer>
+</body>
+</html>
+"""
+NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash_table/)[^"]*"></script>\n?')
+"""Of Dash: what browsers without modules would need (see web/core/old_generators.ts), and a table that no panel has."""
+
+
+class Page(Dash):  # type: ignore[misc]
+    """A Dash application without the scripts that its page does not need."""
+
+    def interpolate_index(self, **parts: str) -> str:
+        """Return the page's HTML."""
+        scripts = NEEDLESS_SCRIPTS.sub("", parts["scripts"])
+        html: str = super().interpolate_index(**parts | {"scripts": scripts, "title": title_element(self.title)})
+        return html
+
+
+def make_page(server: FastAPI, access: Access, assets: PageAssets, title: str, more_head: str = "") -> Page:
+    """Return the page of a server, without its layout; its routes are the server's from now on.
+
+    Args:
+        server: the application.
+        access: with the prefix of the addresses.
+        assets: scripts and styles.
+        title: of the browser tab.
+        more_head: what the page's head has beside those of ``assets``.
+    """
+    head = f"{assets.head}\n{more_head}" if more_head else assets.head
+    page = Page(
+        "stepscope",
+        server=server,
+        backend="fastapi",
+        requests_pathname_prefix=f"{access.prefix}/",
+        routes_pathname_prefix="/",
+        assets_folder=str(ICONS),
+        title=title,
+        update_title="",
+        suppress_callback_exceptions=True,
+        index_string=INDEX.replace("<!-- page styles -->", head).replace("<!-- page scripts -->", assets.foot),
+        include_assets_files=False,
+        serve_locally=True,
+        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+        add_log_handler=False,
+    )
+    # Our own script starts it, once its callbacks are there.
+    page.renderer = ""
+    return page

@@ -1,0 +1,32 @@
+"""What answers for the page itself, its scripts and its styles, while all behind it is still being imported."""
+
+from dash import html
+from fastapi import FastAPI
+
+from stepscope.dashboard.page.assets import PageAssets
+from stepscope.dashboard.page.document import make_page
+from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.compression import Compression, Suites
+from stepscope.dashboard.server.work import RequestAtHand
+
+
+class Front:
+    """The page without a layout, and its files, as an application of their own.
+
+    Args:
+        access: who may use it, which its caller sees to; its prefix is in the addresses.
+        title: of the browser tab.
+    """
+
+    def __init__(self, access: Access, title: str) -> None:
+        self.assets = PageAssets()
+        self.suites: Suites = {}
+        """Compressed scripts of Dash's packages; the whole application goes on with them."""
+        self.app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+        self.app.include_router(self.assets.router())
+        page = make_page(self.app, access, self.assets, title)
+        page.layout = html.Div()
+        self.app.add_middleware(RequestAtHand)
+        self.app.add_middleware(Compression, suites=self.suites)
+        self.scripts = page.csp_hashes()
+        """Hashes of the scripts that stand in the page itself, for its policy."""

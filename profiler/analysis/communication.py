@@ -1,0 +1,157 @@
+"""Communication of a trace, and which of it is the same collective in several traces."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.intervals import Intervals
+from stepscope.profiler.analysis.steps import category_intervals
+from stepscope.profiler.analysis.temporal import work_intervals
+from stepscope.profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_KERNEL_OF: Final = re.compile(
+    r"(all_?reduce|all_?gather|reduce_?scatter|broadcast|all_?to_?all|send_?recv|reduce)", re.I
+)
+_BACKEND: Final = re.compile(r"(nccl|gloo|mpi|ucc):")
+_RECORD: Final = re.compile(r"record_param_comms")
+
+
+def work_of_rank(facts: Facts) -> tuple[Intervals, Intervals]:
+    """When the rank computed and when it communicated: on its devices, or on the host if no device communicates."""
+    device = facts.every_device_activity
+    if device.of("communication").any():
+        return work_intervals(device, "computation"), work_intervals(device, "communication")
+    active = category_intervals(facts)
+    return active["kernel" if device.of("kernel").any() else "cpu_exec"], active["communication"]
+
+
+def match_collectives(parts: Sequence["pl.DataFrame"], *, least: int = 2) -> "pl.DataFrame":
+    """Return the collectives in which at least so many of several traces took part, given the `communication` of each.
+
+    The n-th communication kernel of one sort (collective, process group) within a step is the same collective in all
+    traces; where kernels state a sequence number, those of one number are. As torch-tb-profiler, what the fastest rank
+    needed is data transfer, the rest of a rank's time is waiting for others. Clocks of ranks need not agree. A
+    collective of which a rank has another number in the step is left out from where the shortest list ends.
+
+    Columns: step, number (int64), collective (text), trace (int64, index into ``parts``), slice, start_ns,
+    duration_ns, transfer_ns, waiting_ns (int64), by step, collective, number and trace.
+    """
+    import polars as pl
+
+    indexed = [part.with_columns(pl.lit(index, dtype=pl.Int64).alias("trace")) for index, part in enumerate(parts)]
+    table = pl.concat(indexed) if indexed else _no_communication().with_columns(pl.lit(0, pl.Int64).alias("trace"))
+    keys = ("step", "collective", "sequence", "number")
+    transfer = pl.col("duration_ns").min().over(*keys)
+    # Numbers run on over sequence numbers, each of which may have kernels of its own.
+    number = pl.struct("sequence", "number").rank("dense").over("step", "collective").cast(pl.Int64) - 1
+    return (
+        table.filter(pl.col("trace").n_unique().over(*keys) >= least)
+        .with_columns(
+            transfer.alias("transfer_ns"), (pl.col("duration_ns") - transfer).alias("waiting_ns"), number=number
+        )
+        .select(
+            "step", "number", "collective", "trace", "slice", "start_ns", "duration_ns", "transfer_ns", "waiting_ns"
+        )
+        .sort("step", "collective", "number", "trace")
+    )
+
+
+def communication(trace: Trace | Facts) -> "pl.DataFrame":
+    """Communication kernels of a trace, in order of start; those of the host where no device communicates.
+
+    On a host one collective has several slices, within each other or on another thread: c10d's operator
+    ("c10d::allreduce_"), its record of the parameters, and the backend's work ("gloo:all_reduce"). The backend's count
+    where there are any, else the records, else the operators, so that each collective counts once.
+
+    Columns: step, number (int64, within the step, the sort and the sequence number), collective (text), sequence
+    (int64, -1 where none is stated), slice, start_ns, duration_ns (int64), group (text, "" where none is stated).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    device = facts.every_device_activity
+    device = device.where(device.of("communication"))
+    slices, launch = device.slice, device.launch
+    if not len(slices):
+        slices = _host_collectives(facts)
+        launch = np.full(len(slices), -1, np.int64)
+    begin, duration = facts.trace.start_ns[slices], facts.trace.duration_ns[slices]
+    starts = np.array([step.start_ns for step in facts.steps], np.int64)
+    # A collective belongs to the step that launched it, where that is known.
+    when = np.where(launch >= 0, facts.trace.start_ns[np.maximum(launch, 0)], begin)
+    place = np.searchsorted(starts, when, side="right") - 1
+    schema = _no_communication().schema
+    rows: list[tuple[int, int, str, int, int, int, int, str]] = []
+    seen: dict[tuple[int, str, int], int] = {}
+    for index, arguments, name, *times in zip(
+        place.tolist(),
+        facts.decoded(slices),
+        facts.names_of(slices),
+        slices.tolist(),
+        begin.tolist(),
+        duration.tolist(),
+        strict=True,
+    ):
+        if index < 0:
+            continue
+        group = _group_of(arguments)
+        sort = _sort_of(name, arguments, group)
+        stated = arguments.get("Seq")
+        sequence = stated if isinstance(stated, int) and 0 <= stated < 1 << 63 else -1
+        step = facts.steps[index].number
+        number = seen[step, sort, sequence] = seen.get((step, sort, sequence), -1) + 1
+        rows.append((step, number, sort, sequence, *times, group))
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _host_collectives(facts: Facts) -> NDArray[np.int64]:
+    """Return one slice of the host for each collective, in order of start."""
+    found = facts.slices("communication", on_device=False)
+    names = facts.names_of(found)
+    for level in (_BACKEND, _RECORD):
+        chosen = np.array([level.match(name) is not None for name in names], np.bool_)
+        if chosen.any():
+            found = found[chosen]
+            break
+    mask = np.zeros(len(facts.trace), np.bool_)
+    mask[found] = True
+    outermost = found[facts.nearest(mask)[found] < 0]
+    result: NDArray[np.int64] = outermost[np.argsort(facts.trace.start_ns[outermost], kind="stable")]
+    return result
+
+
+def _no_communication() -> "pl.DataFrame":
+    import polars as pl
+
+    whole = pl.Int64
+    return pl.DataFrame(
+        schema={
+            "step": whole,
+            "number": whole,
+            "collective": pl.String,
+            "sequence": whole,
+            "slice": whole,
+            "start_ns": whole,
+            "duration_ns": whole,
+            "group": pl.String,
+        }
+    )
+
+
+def _group_of(arguments: Mapping[str, Any]) -> str:
+    group = arguments.get("Process Group Name")
+    return "" if group is None else str(group)
+
+
+def _sort_of(name: str, arguments: Mapping[str, Any], group: str) -> str:
+    stated = arguments.get("Collective name")
+    found = _KERNEL_OF.search(name)
+    collective = str(stated) if stated else found[1].lower() if found else name
+    return f"{collective} ({group})" if group else collective

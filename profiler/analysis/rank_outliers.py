@@ -1,0 +1,419 @@
+"""Which ranks differ from the others: by step, by figure, by kernel and by operator; and their steps as a map.
+
+A rank differs where it is further than `MOST_DEVIATIONS` from the median of all, in units of the median absolute
+deviation times 1.4826, which for a normal distribution is the standard deviation (the modified z-score of Iglewicz and
+Hoaglin, "How to Detect and Handle Outliers", 1993). Where most ranks are alike to the nanosecond, a deviation is
+`LEAST_SCALE` of the median.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.profiler.analysis.rank_facts import FactTable, RankTables
+from stepscope.profiler.analysis.ranks import RANK, Ranks, rank_summary, rows_of_collectives, tables_of_ranks
+from stepscope.profiler.analysis.reasons import NO_DEVICE, NO_OPERATORS, NO_STEPS
+from stepscope.profiler.analysis.records import Analysis, Column
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_DEVIATIONS: Final = 3.5
+"""As Iglewicz and Hoaglin recommend."""
+LEAST_SCALE: Final = 0.01
+"""Of the median: the least that counts as one deviation."""
+LEAST_RANKS: Final = 3
+"""Of two ranks neither is the odd one."""
+MOST_ROWS: Final = 40
+"""Of `rank_map`; of more ranks some share one."""
+MOST_COLUMNS: Final = 96
+"""Of `rank_map`; of more steps some share one."""
+_NORMAL: Final = 1.4826
+_FIGURES: Final = {
+    "step": "step_ns",
+    "computation": "computation_ns",
+    "communication": "communication_ns",
+    "other": "other_ns",
+    "waiting": "waiting_ns",
+}
+
+
+def deviations(values: NDArray[np.float64], of: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return by how many deviations each value is above the median, float64 ``[n]``; see the module.
+
+    Args:
+        values: at least one.
+        of: what noise is measured by in place of the values, such as the steps that they are parts of.
+    """
+    middle = np.median(values)
+    spread = _NORMAL * np.median(np.abs(values - middle))
+    scale = max(float(spread), LEAST_SCALE * float(np.median(values if of is None else of)), 1.0)
+    result: NDArray[np.float64] = (values - middle) / scale
+    return result
+
+
+def rank_outliers(ranks: Ranks) -> "pl.DataFrame":
+    """Return the figures of the mean step by which a rank differs from the others, furthest first.
+
+    Columns: rank (int64), figure (text, of "step", "computation", "communication", "other", "waiting"), value_ns,
+    median_ns, deviations (float64).
+    """
+    import polars as pl
+
+    summary = rank_summary(ranks).filter(pl.col("steps") > 0)
+    numbers = summary["rank"].to_numpy()
+    steps = summary["step_ns"].to_numpy()
+    rows: list[tuple[int, str, float, float, float]] = []
+    if len(numbers) >= LEAST_RANKS:
+        for figure, column in _FIGURES.items():
+            values = summary[column].to_numpy()
+            away = deviations(values, steps)
+            middle = float(np.median(values))
+            rows += [
+                (int(numbers[place]), figure, float(values[place]), middle, float(away[place]))
+                for place in np.flatnonzero(np.abs(away) > MOST_DEVIATIONS).tolist()
+            ]
+    schema = {
+        "rank": pl.Int64,
+        "figure": pl.String,
+        "value_ns": pl.Float64,
+        "median_ns": pl.Float64,
+        "deviations": pl.Float64,
+    }
+    found = pl.DataFrame(rows, schema=schema, orient="row")
+    return found.sort(pl.col("deviations").abs(), "rank", "figure", descending=[True, False, False])
+
+
+def rank_steps(ranks: Ranks) -> "pl.DataFrame":
+    """Return each step over the ranks that have it complete, in order, and which rank was slowest.
+
+    The slowest is the one that takes longest outside of waiting in collectives: those who wait for it take as long.
+
+    Columns: step, ranks (int64), median_ns (float64), max_ns (int64), slowest_rank (int64, the least of several),
+    slowest_own_ns (int64), median_own_ns (float64): durations of steps, and without waiting.
+    """
+    import polars as pl
+
+    own = own_times(tables_of_ranks(ranks))
+    return (
+        own.group_by("step")
+        .agg(
+            pl.len().cast(pl.Int64).alias("ranks"),
+            pl.col("total_ns").median().alias("median_ns"),
+            pl.col("total_ns").max().alias("max_ns"),
+            pl.col("rank").filter(pl.col("own_ns") == pl.col("own_ns").max()).min().alias("slowest_rank"),
+            pl.col("own_ns").max().alias("slowest_own_ns"),
+            pl.col("own_ns").median().alias("median_own_ns"),
+        )
+        .sort("step")
+        .collect(engine="streaming")
+    )
+
+
+def own_times(tables: RankTables) -> "pl.LazyFrame":
+    """Return the complete steps of all ranks, with what each took without waiting in collectives.
+
+    Columns: rank, step, total_ns, own_ns (int64).
+    """
+    import polars as pl
+
+    waits = rows_of_collectives(tables).group_by("rank", "step").agg(pl.col("waiting_ns").sum())
+    own = (pl.col("total_ns") - pl.col("waiting_ns").fill_null(0)).clip(0)
+    return (
+        tables.scan("steps")
+        .group_by("rank", "step")
+        .agg(pl.col("total_ns").sum())
+        .join(waits, on=("rank", "step"), how="left")
+        .select("rank", "step", "total_ns", own.alias("own_ns"))
+    )
+
+
+def rank_kernels(ranks: Ranks) -> "pl.DataFrame":
+    """Return kernels by name with the rank that spends most in each, those that differ most in time first.
+
+    Columns: kernel (text), ranks, count (int64), median_ns (float64, of the ranks that have it, per rank), max_ns,
+    slowest_rank (int64, the least of several), over_ns (float64, by how much its time is above the median).
+    """
+    return _by_name(tables_of_ranks(ranks), "kernels", "kernel", "count", "total_ns")
+
+
+def rank_operators(ranks: Ranks) -> "pl.DataFrame":
+    """Return operators by name with the rank that spends most in each on its host, those that differ most first.
+
+    Columns: operator (text), ranks, calls (int64), median_ns (float64, of their own time per rank), max_ns,
+    slowest_rank (int64), over_ns (float64), as `rank_kernels`.
+    """
+    return _by_name(tables_of_ranks(ranks), "operators", "operator", "calls", "host_self_ns")
+
+
+def _by_name(tables: RankTables, table: FactTable, name: str, count: str, took: str) -> "pl.DataFrame":
+    import polars as pl
+
+    of_rank = tables.scan(table).group_by("rank", name).agg(pl.col(count, took).sum())
+    most = pl.col(took).max()
+    return (
+        of_rank.group_by(name)
+        .agg(
+            pl.len().cast(pl.Int64).alias("ranks"),
+            pl.col(count).sum(),
+            pl.col(took).median().alias("median_ns"),
+            most.alias("max_ns"),
+            pl.col("rank").filter(pl.col(took) == most).min().alias("slowest_rank"),
+        )
+        .with_columns((pl.col("max_ns") - pl.col("median_ns")).alias("over_ns"))
+        .sort("over_ns", name, descending=[True, False])
+        .collect(engine="streaming")
+    )
+
+
+def rank_resources(ranks: Ranks) -> "pl.DataFrame":
+    """Return what else is known of each rank: why its streams were idle, what it copied, its peak of memory.
+
+    Columns: rank (int64), host (text), slices, host_wait_ns, kernel_wait_ns, other_idle_ns (sums over streams), copies,
+    copied_bytes, copy_ns, peak_bytes (int64, of its fullest device, null where not recorded), not_as_stored (int64,
+    events and arrows that could not be shown as stored).
+    """
+    import polars as pl
+
+    tables = tables_of_ranks(ranks)
+    cause, gap = pl.col("cause"), pl.col("idle_ns")
+    idle = (
+        tables.scan("idle")
+        .group_by("rank")
+        .agg(
+            gap.filter(cause == "host_wait").sum().alias("host_wait_ns"),
+            gap.filter(cause == "kernel_wait").sum().alias("kernel_wait_ns"),
+            gap.filter(cause == "other").sum().alias("other_idle_ns"),
+        )
+    )
+    copies = (
+        tables.scan("copies")
+        .group_by("rank")
+        .agg(
+            pl.col("count").sum().alias("copies"),
+            pl.col("bytes").sum().alias("copied_bytes"),
+            pl.col("total_ns").sum().alias("copy_ns"),
+        )
+    )
+    peaks = tables.scan("memory").group_by("rank").agg(pl.col("peak_bytes").max())
+    losses = tables.scan("losses").group_by("rank").agg(pl.col("count").sum().alias("not_as_stored"))
+    frame = tables.scan("trace").select("rank", "host", "slices")
+    for other in (idle, copies, peaks, losses):
+        frame = frame.join(other, on="rank", how="left")
+    return frame.with_columns(pl.exclude("peak_bytes").fill_null(0)).sort("rank").collect(engine="streaming")
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Steps of ranks as a picture of bounded size: each row stands for ranks that follow each other."""
+
+    first: NDArray[np.int64]
+    """The least rank of each row, int64 ``[rows]``."""
+    last: NDArray[np.int64]
+    """The greatest."""
+    steps: NDArray[np.int64]
+    """Int64 ``[columns]``: the first step of each column."""
+    percent: NDArray[np.float64]
+    """By how much the slowest of a row's ranks took longer in a column than the median of all ranks, float64
+    ``[rows, columns]`` in percent; NaN where none has the step."""
+    slowest: NDArray[np.int64]
+    """That rank, int64 ``[rows, columns]``; -1 where there is none."""
+
+
+def heat_map(ranks: Ranks, *, most_rows: int, most_columns: int, within: tuple[int, int] | None = None) -> HeatMap:
+    """Return how long steps took on each rank, without waiting in collectives, beside the median of all ranks.
+
+    Args:
+        ranks: of one job.
+        most_rows: of more ranks, some that follow each other share a row, which shows the slowest.
+        most_columns: so do steps.
+        within: the least and the greatest rank to show; the median is that of all.
+    """
+    import polars as pl
+
+    tables = tables_of_ranks(ranks)
+    times = own_times(tables)
+    median = times.group_by("step").agg(pl.col("own_ns").median().alias("median_ns"))
+    shown = [rank for rank in tables.ranks if within is None or within[0] <= rank <= within[1]]
+    known = times.select("step").unique().collect(engine="streaming")["step"].sort().to_list()
+    ranks_a_row, steps_a_column = -(-len(shown) // most_rows) or 1, -(-len(known) // most_columns) or 1
+    rows, columns = -(-len(shown) // ranks_a_row), -(-len(known) // steps_a_column)
+    row_of = pl.DataFrame(
+        {"rank": shown, "row": [place // ranks_a_row for place in range(len(shown))]},
+        schema={"rank": pl.Int64, "row": pl.Int64},
+    )
+    column_of = pl.DataFrame(
+        {"step": known, "column": [place // steps_a_column for place in range(len(known))]},
+        schema={"step": pl.Int64, "column": pl.Int64},
+    )
+    over = 100 * (pl.col("own_ns") / pl.max_horizontal("median_ns", 1) - 1)
+    cells = (
+        times.join(median, on="step")
+        .join(row_of.lazy(), on="rank")
+        .join(column_of.lazy(), on="step")
+        .with_columns(over.alias("percent"))
+        .group_by("row", "column")
+        .agg(
+            pl.col("percent").max(),
+            pl.col("rank").filter(pl.col("percent") == pl.col("percent").max()).min().alias("slowest"),
+        )
+        .collect(engine="streaming")
+    )
+    percent = np.full((rows, columns), np.nan)
+    slowest = np.full((rows, columns), -1, np.int64)
+    at = (cells["row"].to_numpy(), cells["column"].to_numpy())
+    percent[at], slowest[at] = cells["percent"].to_numpy(), cells["slowest"].to_numpy()
+    bounds = row_of.group_by("row").agg(pl.col("rank").min().alias("first"), pl.col("rank").max().alias("last"))
+    bounds = bounds.sort("row")
+    begins = column_of.group_by("column").agg(pl.col("step").min()).sort("column")
+    return HeatMap(bounds["first"].to_numpy(), bounds["last"].to_numpy(), begins["step"].to_numpy(), percent, slowest)
+
+
+def rank_map(ranks: Ranks) -> "pl.DataFrame":
+    """Return `heat_map` of at most `MOST_ROWS` x `MOST_COLUMNS` cells, one row a cell; empty cells have none.
+
+    Columns: first_rank, last_rank, step (int64, the first of those that share the cell), over_percent (float64),
+    slowest_rank (int64).
+    """
+    import polars as pl
+
+    found = heat_map(ranks, most_rows=MOST_ROWS, most_columns=MOST_COLUMNS)
+    row, column = np.nonzero(found.slowest >= 0)
+    return pl.DataFrame(
+        {
+            "first_rank": found.first[row],
+            "last_rank": found.last[row],
+            "step": found.steps[column],
+            "over_percent": found.percent[row, column],
+            "slowest_rank": found.slowest[row, column],
+        },
+        schema={
+            "first_rank": pl.Int64,
+            "last_rank": pl.Int64,
+            "step": pl.Int64,
+            "over_percent": pl.Float64,
+            "slowest_rank": pl.Int64,
+        },
+    )
+
+
+_SLOWEST: Final = Column("slowest_rank", "number of the rank that took longest", "identity")
+_OVER: Final = Column("over_ns", "by how much that is above the median")
+RANK_OUTLIERS: Final = Analysis(
+    "rank_outliers",
+    "ranks that differ from the others",
+    rank_outliers,
+    (
+        RANK,
+        Column("figure", "what of its mean step differs", "word"),
+        Column("value_ns", "what it is on this rank"),
+        Column("median_ns", "its median over the ranks"),
+        Column("deviations", "how far from the median, in median absolute deviations times 1.4826", "number"),
+    ),
+    of="ranks",
+    title="Ranks that differ",
+    description="Figures of the mean step that are more than 3.5 deviations from the median of all ranks.",
+    empty="No rank differs from the others, or there are fewer than three.",
+    note="more than 3.5 deviations from the median",
+)
+"""Which ranks are odd."""
+RANK_STEPS: Final = Analysis(
+    "rank_steps",
+    "the slowest rank of each step",
+    rank_steps,
+    (
+        Column("step", "number of the step", "identity"),
+        Column("ranks", "ranks that have the step complete"),
+        Column("median_ns", "median duration of the step"),
+        Column("max_ns", "longest duration of the step"),
+        _SLOWEST,
+        Column("slowest_own_ns", "what it took there, without waiting in collectives"),
+        Column("median_own_ns", "median of that over the ranks"),
+    ),
+    of="ranks",
+    title="Slowest rank per step",
+    description="The rank that took longest outside of waiting for others, and the median of all ranks.",
+    empty=NO_STEPS,
+)
+"""Who was slow when."""
+RANK_MAP: Final = Analysis(
+    "rank_map",
+    "how long each step took on each rank, as a map",
+    rank_map,
+    (
+        Column("first_rank", "least of the ranks that share the cell", "identity"),
+        Column("last_rank", "greatest of them", "identity"),
+        Column("step", "number of the step, or the first of those that share the cell", "identity"),
+        Column("over_percent", "by how much it took longer than the median of all ranks, without waiting"),
+        Column("slowest_rank", "the rank of these that took longest", "identity"),
+    ),
+    of="ranks",
+    title="Steps of ranks",
+    description="By how much each step took longer on a rank than on the median rank, without waiting in collectives. "
+    "Of many ranks or steps some share a cell, which says the slowest.",
+    empty=NO_STEPS,
+    whole=True,
+)
+"""When who was slow, at once."""
+RANK_KERNELS: Final = Analysis(
+    "rank_kernels",
+    "kernels that differ between ranks",
+    rank_kernels,
+    (
+        Column("kernel", "its name", "text"),
+        Column("ranks", "ranks that have it"),
+        Column("count", "how often it ran on all of them", adds_up=True),
+        Column("median_ns", "median over the ranks of its time on a rank"),
+        Column("max_ns", "its time on the slowest rank"),
+        _SLOWEST,
+        _OVER,
+    ),
+    of="ranks",
+    title="Kernels over ranks",
+    description="Time of each kernel on its slowest rank beside the median rank: those that differ most first.",
+    empty=NO_DEVICE,
+)
+"""Which kernels are slow somewhere."""
+RANK_OPERATORS: Final = Analysis(
+    "rank_operators",
+    "operators that differ between ranks",
+    rank_operators,
+    (
+        Column("operator", "its name", "text"),
+        Column("ranks", "ranks that have it"),
+        Column("calls", "how often it was called on all of them", adds_up=True),
+        Column("median_ns", "median over the ranks of its own time on a rank's host"),
+        Column("max_ns", "its time on the slowest rank"),
+        _SLOWEST,
+        _OVER,
+    ),
+    of="ranks",
+    title="Operators over ranks",
+    description="Own time of each operator on its slowest rank beside the median rank: those that differ most first.",
+    empty=NO_OPERATORS,
+)
+"""Which operators are slow somewhere."""
+RANK_RESOURCES: Final = Analysis(
+    "rank_resources",
+    "idle time, copies and memory of each rank",
+    rank_resources,
+    (
+        RANK,
+        Column("host", "name of its machine", "label"),
+        Column("slices", "slices of its trace"),
+        Column("host_wait_ns", "idle time of its streams as launches came late", adds_up=True),
+        Column("kernel_wait_ns", "idle time between activities that follow at once", adds_up=True),
+        Column("other_idle_ns", "other idle time of its streams", adds_up=True),
+        Column("copies", "copies and memsets", adds_up=True),
+        Column("copied_bytes", "bytes of these", adds_up=True),
+        Column("copy_ns", "time of these", adds_up=True),
+        Column("peak_bytes", "most memory in use on one of its devices"),
+        Column("not_as_stored", "events that could not be shown as stored", adds_up=True),
+    ),
+    of="ranks",
+    title="Idle time, copies and memory",
+    description="Sums over the trace of each rank.",
+)
+"""What else is known of each rank."""

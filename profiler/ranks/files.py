@@ -1,0 +1,89 @@
+"""The traces of ranks as files: what is known of each without reading it, and the facts that reading it gives."""
+
+import os
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from stepscope.profiler.analysis.rank_facts import RankFacts, rank_facts
+from stepscope.profiler.traces import TraceError, load_trace
+from stepscope.summary.storage import is_address
+
+_TAGS: Final = ("ETag", "etag", "md5Hash", "crc32c", "mtime", "LastModified", "last_modified", "updated", "created")
+"""What file systems of `fsspec` say of the version of a file, the best first."""
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A trace that lies somewhere, in one version."""
+
+    address: str
+    """Its path, absolute, or its address."""
+    size: int
+    version: str
+    """Differs where the content may: the time of its last change, or what an object store says."""
+
+    @property
+    def name(self) -> str:
+        """Its file's name."""
+        return self.address.rpartition("/")[2]
+
+
+def trace_file(address: str) -> TraceFile:
+    """Return the trace at a path or an address as it is now.
+
+    Raises:
+        TraceError: it is not there, or cannot be asked about.
+    """
+    try:
+        if not is_address(address):
+            status = os.stat(address)
+            return TraceFile(os.path.abspath(address), status.st_size, f"{status.st_mtime_ns}")
+        from fsspec.core import url_to_fs
+
+        file_system, path = url_to_fs(address)
+        return remote_trace_file(address, file_system.info(path))
+    except TraceError:
+        raise
+    # File systems of fsspec raise whatever the libraries under them do.
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TraceError(f"{address} cannot be read: {reason}. Expected the file of a trace.") from error
+
+
+def remote_trace_file(address: str, information: dict[str, Any]) -> TraceFile:
+    """Return a trace by what `fsspec` says of its file."""
+    tag = next((f"{key} {information[key]}" for key in _TAGS if information.get(key)), "")
+    return TraceFile(address, int(information.get("size") or 0), tag)
+
+
+def facts_of_file(file: TraceFile) -> RankFacts:
+    """Read a trace and return its facts; runs in workers, which read the store themselves.
+
+    Raises:
+        TraceError: it cannot be read, is no trace, or has changed since it was listed.
+    """
+    facts = rank_facts(load_trace(file.address))
+    now = trace_file(file.address)
+    if now != file:
+        raise TraceError(f"{file.address} was changed while it was read. Analyze it again when it is complete.")
+    return facts
+
+
+def common_folder(files: "list[TraceFile] | tuple[TraceFile, ...]") -> str:
+    """Return the folder that files lie below, as a path or an address; "" for those that have none in common."""
+    folders = [PurePosixPath(file.address.replace("://", ":/", 1)).parent for file in files]
+    common = folders[0].parts
+    for folder in folders[1:]:
+        parts = folder.parts
+        same = next(
+            (n for n, (a, b) in enumerate(zip(common, parts, strict=False)) if a != b), min(len(common), len(parts))
+        )
+        common = common[:same]
+    return "/".join(common)
+
+
+def spread(count: int) -> list[int]:
+    """Return the numbers below ``count`` in an order of which every beginning is spread over all: by reversed bits."""
+    bits = max(1, (count - 1).bit_length())
+    return [n for n in (int(f"{each:0{bits}b}"[::-1], 2) for each in range(1 << bits)) if n < count]

@@ -1,0 +1,95 @@
+"""What recordings and dumps a log directory has, in short, for ``stepscope inspect``."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from stepscope.summary.debugger.listing import DumpSource, dump_sources
+from stepscope.summary.debugger.recordings import has_recording, read_recording
+from stepscope.summary.debugger.tfdbg import NoDumpError
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.series import Run
+from stepscope.summary.snapshot import Snapshot
+
+_WIDTH: Final = 20
+
+
+@dataclass(frozen=True)
+class DebugDigest:
+    """A recording of `stepscope.debug`, or a dump of TensorFlow's debugger."""
+
+    run: str
+    kind: Literal["recording", "tfdbg"]
+    source: str
+    """What wrote it, and in which mode."""
+    counts: Mapping[str, int]
+    """What there is of it, by name."""
+    alerts: Mapping[str, int]
+    """Of a recording, what its rules found while it recorded, by rule."""
+    problems: Sequence[str]
+    """What is missing or damaged, a sentence each."""
+
+
+def digests(snapshot: Snapshot) -> list[DebugDigest]:
+    """Return all of a log directory, in the order of its runs: recordings before dumps."""
+    recordings = [_recording(snapshot, run) for run in snapshot.runs.values() if has_recording(run)]
+    return [*recordings, *(_dump(source) for source in dump_sources(snapshot))]
+
+
+def _recording(snapshot: Snapshot, run: Run) -> DebugDigest:
+    data = read_recording(run)
+    counts = {
+        "steps": len(data.point_ends),
+        "tensors": len(data.tensors),
+        "values": data.observation_count,
+        "source_files": len(data.sources),
+    }
+    alerts = Counter(alert.rule for alert in data.alerts)
+    files = [file for file in snapshot.health if file.run == run.name and (file.damage_count or file.error)]
+    damaged = [f"{file.path} is damaged, or cannot be read: see its lines above." for file in files]
+    return DebugDigest(run.name, "recording", data.source, counts, dict(alerts), (*data.problems, *damaged))
+
+
+def _dump(source: DumpSource) -> DebugDigest:
+    try:
+        dump = source.following().update(source.sizes)
+        data = dump.data()
+        counts = {
+            "files": len(source.files),
+            "executions": dump.execution_count,
+            "traces": dump.trace_count,
+            "tensors": len(data.tensors),
+            "values": data.observation_count,
+            "not_finite": sum(int(each.bad.sum()) for each in (dump.execution_columns, *dump.trace_columns)),
+            "graphs": len(dump.graphs),
+            "source_files": len(data.sources),
+        }
+        return DebugDigest(source.run, "tfdbg", data.source, counts, {}, tuple(data.problems))
+    except (OSError, NoDumpError, PayloadError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return DebugDigest(source.run, "tfdbg", "", {"files": len(source.files)}, {}, (f"It cannot be read: {reason}",))
+
+
+def text_of_digests(found: Sequence[DebugDigest]) -> str:
+    """Return the lines on all of them; none where there is none."""
+    if not found:
+        return ""
+    lines = [line for digest in found for line in _lines(digest)]
+    return "".join(f"{line}\n" for line in lines) + "=" * 70 + "\n\n"
+
+
+def _lines(digest: DebugDigest) -> Iterator[str]:
+    what = "Recording of tensors" if digest.kind == "recording" else "Dump of TensorFlow's debugger"
+    yield f"{what} in {digest.run}:"
+    if digest.source:
+        yield f"   {'source':<{_WIDTH}} {digest.source}"
+    for name, count in digest.counts.items():
+        yield f"   {name:<{_WIDTH}} {count}"
+    if digest.kind == "recording":
+        yield f"   {'alerts':<{_WIDTH}} {sum(digest.alerts.values())}"
+        for rule, count in digest.alerts.items():
+            yield f"      {rule:<{_WIDTH - 3}} {count}"
+    yield f"   {'problems':<{_WIDTH}} {len(digest.problems) or '-'}"
+    for problem in digest.problems:
+        yield f"      {problem}"

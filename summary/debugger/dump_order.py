@@ -1,0 +1,151 @@
+"""All values of a dump in one order: that of wall times; where they are equal, executions go before traces.
+
+A dump has millions of values, so that of each are kept eight bytes besides what the dump itself keeps, and four where
+the files are in order already.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.debugger.events import ExecutionColumns, TraceColumns
+
+_BLOCK: Final = 1 << 16
+"""Values at a time, so that what is needed of all of them is never there at once."""
+
+Numbers = NDArray[np.int64]
+
+
+class DumpOrder:
+    """Where values lie, by their numbers in the order of wall times; immutable.
+
+    A row is the place of a value among the outputs of executions, and behind these among the traces of each host.
+
+    Args:
+        executions: of the first host.
+        traces: of each host.
+        names: [places], numbers from 0 that places of one tensor share.
+    """
+
+    def __init__(self, executions: ExecutionColumns, traces: Sequence[TraceColumns], names: NDArray[np.int32]) -> None:
+        self._executions: Final = executions
+        self._traces: Final = traces
+        self._names: Final = names
+        self._count: Final = len(executions.places) + sum(map(len, traces))
+        self._rows: Final = self._sorted()
+        self._steps: Final = np.empty(self._count, np.int32)
+        self._ranks: Final = np.full(int(names.max(initial=-1)) + 1, -1, np.int32)
+        """By name: how many came by before it for the first time."""
+        self.first_numbers: Final[list[int]] = []
+        """Of each tensor the number of its first value."""
+        self._rank()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def rows(self, numbers: Numbers) -> Numbers:
+        """Return where values lie."""
+        return numbers if self._rows is None else self._rows[numbers].astype(np.int64)
+
+    def output_numbers(self) -> NDArray[np.int32]:
+        """Return the number of each output of an execution."""
+        outputs = len(self._executions.places)
+        found: NDArray[np.int32] = np.empty(outputs, np.int32)
+        for numbers in _blocks(self._count):
+            rows = self.rows(numbers)
+            found[rows[rows < outputs]] = numbers[rows < outputs]
+        return found
+
+    def gather(self, numbers: Numbers, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return elements of columns: that of the executions' outputs, and behind it that of each host's traces."""
+        return _gathered(self.rows(numbers), parts)
+
+    def places_at(self, numbers: Numbers) -> NDArray[np.int32]:
+        """Return the places of `stepscope.summary.debugger.events.Places` where values came by."""
+        return self.gather(numbers, (self._executions.places, *(columns.places for columns in self._traces)))
+
+    def tensors_at(self, numbers: Numbers) -> NDArray[np.int32]:
+        """Return which tensors values are of: these are counted in the order of their first values."""
+        return self._ranks[self._names[self.places_at(numbers)]]
+
+    def steps_at(self, numbers: Numbers) -> NDArray[np.int64]:
+        """Return how often the same tensor had come by before each."""
+        return self._steps[numbers].astype(np.int64)
+
+    def wall_times_at(self, numbers: Numbers) -> NDArray[np.float64]:
+        """Return seconds since the epoch."""
+        return self._wall_times(self.rows(numbers))
+
+    def bad_at(self, numbers: Numbers) -> NDArray[np.bool_]:
+        """Return which are known to have an element that is not finite."""
+        return self.gather(numbers, (self._executions.bad, *(columns.bad for columns in self._traces)))
+
+    def _wall_times(self, rows: Numbers) -> NDArray[np.float64]:
+        outputs = len(self._executions.places)
+        found: NDArray[np.float64] = np.empty(len(rows))
+        eager = rows < outputs
+        execution = np.searchsorted(self._executions.output_ends, rows[eager], side="right")
+        found[eager] = self._executions.wall_times[execution]
+        found[~eager] = _gathered(rows[~eager] - outputs, [columns.wall_times for columns in self._traces])
+        return found
+
+    def _sorted(self) -> NDArray[np.uint32] | None:
+        """Return the rows in order; None where each is at its place."""
+        last = -np.inf
+        for rows in _blocks(self._count):
+            times = self._wall_times(rows)
+            if not (times[0] >= last and (times[1:] >= times[:-1]).all()):
+                break
+            last = times[-1]
+        else:
+            return None
+        return np.argsort(self._wall_times(np.arange(self._count)), kind="stable").astype(np.uint32)
+
+    def _rank(self) -> None:
+        seen = np.zeros(len(self._ranks), np.int64)
+        for numbers in _blocks(self._count):
+            check_cancelled()
+            names = self._names[self.places_at(numbers)]
+            distinct, firsts = np.unique(names, return_index=True)
+            new = self._ranks[distinct] < 0
+            for name, first in sorted(zip(distinct[new].tolist(), firsts[new].tolist(), strict=True), key=_second):
+                self._ranks[name] = len(self.first_numbers)
+                self.first_numbers.append(int(numbers[first]))
+            self._steps[numbers] = seen[names] + _times_before(names)
+            seen += np.bincount(names, minlength=len(seen))
+
+
+def _second(pair: tuple[int, int]) -> int:
+    return pair[1]
+
+
+def _blocks(count: int) -> Iterator[Numbers]:
+    for begin in range(0, count, _BLOCK):
+        yield np.arange(begin, min(begin + _BLOCK, count))
+
+
+def _gathered(rows: Numbers, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return elements of arrays as if they were one behind the other."""
+    if len(parts) == 1:
+        return parts[0][rows]
+    found = np.empty(len(rows), parts[0].dtype if parts else np.float64)
+    begin = 0
+    for part in parts:
+        inside = (rows >= begin) & (rows < begin + len(part))
+        found[inside] = part[rows[inside] - begin]
+        begin += len(part)
+    return found
+
+
+def _times_before(names: NDArray[np.int32]) -> Numbers:
+    """Return of each how often the same had come by before."""
+    order = np.argsort(names, kind="stable")
+    ordered = names[order]
+    begins = np.flatnonzero(np.diff(ordered, prepend=-1))
+    counts = np.diff(begins, append=len(ordered))
+    found = np.empty(len(names), np.int64)
+    found[order] = np.arange(len(ordered)) - np.repeat(begins, counts)
+    return found

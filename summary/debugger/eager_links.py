@@ -1,0 +1,75 @@
+"""Which outputs of executions of a dump other executions took, and on which device each value was.
+
+TensorFlow gives every eager tensor an identifier; an execution names those that it took and those that it made.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.debugger.events import NO_TENSOR_ID, ExecutionColumns
+
+
+@dataclass(frozen=True, eq=False)
+class EagerLinks:
+    """What was made of what, in numbers of outputs: all outputs of all executions, in the order of the file."""
+
+    columns: ExecutionColumns
+
+    @cached_property
+    def _taken(self) -> NDArray[np.int32]:
+        """Of each input the output that it is; -1 for one that no execution before made."""
+        columns: Final = self.columns
+        order = np.argsort(columns.output_ids, kind="stable").astype(np.int32)
+        ids = columns.output_ids[order]
+        places = np.searchsorted(ids, columns.input_ids, side="right") - 1
+        found = np.full(len(columns.input_ids), -1, np.int32)
+        there = np.flatnonzero((places >= 0) & (columns.input_ids != NO_TENSOR_ID))
+        there = there[ids[places[there]] == columns.input_ids[there]]
+        found[there] = order[places[there]]
+        # An execution takes what was made before it; what says otherwise is damaged.
+        counts = np.diff(columns.input_ends, prepend=0)
+        firsts = np.repeat(np.concatenate([[0], columns.output_ends[:-1]])[: len(counts)], counts)
+        found[found >= firsts] = -1
+        return found
+
+    @cached_property
+    def _takers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The outputs that were taken, in order, and the input that each of them is."""
+        inputs = np.flatnonzero(self._taken >= 0)
+        order = np.argsort(self._taken[inputs], kind="stable")
+        return self._taken[inputs[order]], inputs[order].astype(np.int32)
+
+    def made_of(self, output: int) -> list[int | None]:
+        """Return the outputs that the execution took which made one; None for what is no output of any."""
+        execution = int(np.searchsorted(self.columns.output_ends, output, side="right"))
+        inputs = self.columns.inputs(execution)
+        return [number if number >= 0 else None for number in self._taken[inputs.start : inputs.stop].tolist()]
+
+    def made_into(self, output: int, most: int) -> list[int]:
+        """Return the outputs of executions that took one, at most so many, in order."""
+        taken, inputs = self._takers
+        begin, end = np.searchsorted(taken, [output, output + 1])
+        executions = np.searchsorted(self.columns.input_ends, inputs[begin:end], side="right")
+        found: dict[int, None] = {}
+        for execution in executions.tolist():
+            found.update(dict.fromkeys(self.columns.outputs(execution)))
+            if len(found) >= most:
+                break
+        return list(found)[:most]
+
+
+def output_devices(columns: ExecutionColumns) -> NDArray[np.int64]:
+    """Return the number of the device of each output; -1 where none was written."""
+    ids = columns.device_ids
+    flat = np.array([device for each in ids for device in each] or [-1], np.int64)
+    lengths = np.array([len(each) for each in ids], np.int64)
+    begins = np.cumsum(lengths) - lengths
+    counts = np.diff(columns.output_ends, prepend=0)
+    lists = np.repeat(columns.devices, counts)
+    slots = np.arange(len(lists)) - np.repeat(columns.output_ends - counts, counts)
+    known = slots < lengths[lists]
+    return np.where(known, flat[np.where(known, begins[lists] + slots, 0)], -1)

@@ -1,0 +1,64 @@
+"""Work that can be cut on a real cluster of Dask."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import LocalCluster
+
+from stepscope.summary.engine import Engine, Outcome
+from stepscope.summary.errors import UserError
+from tests.summary import engine_work
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two workers with a process each, which are started again where they are lost."""
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
+    with LocalCluster(n_workers=2, silence_logs=50, **options) as found:
+        yield found
+
+
+def address(cluster: Any) -> str:
+    return f"dask://{cluster.scheduler_address.removeprefix('tcp://')}"
+
+
+def test_a_worker_that_is_killed_half_way_costs_nothing_but_time(cluster: Any, tmp_path: Path) -> None:
+    parts = [tmp_path / name for name in ("a", "b", "c", "waits", "d", "e", "f", "g")]
+    fatal = parts[3]
+    killed: list[int] = []
+
+    def kill() -> None:
+        while not fatal.exists():
+            time.sleep(0.01)
+        killed.append(int(fatal.read_text()))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    with Engine(address(cluster)) as engine:
+        found = list(engine.map(engine_work.waits_to_be_killed, parts))
+    killer.join()
+    assert killed != [os.getpid()]
+    assert sorted(found, key=lambda each: parts.index(each.part)) == [Outcome(path, path.name) for path in parts]
+
+
+def test_a_part_that_fails_there_is_named_and_the_others_go_on(cluster: Any) -> None:
+    with Engine(address(cluster)) as engine:
+        found = list(engine.map(engine_work.doubled_but_seven, list(range(12))))
+    assert sorted(found, key=lambda each: each.part) == [
+        Outcome(n, None, "seven is refused") if n == 7 else Outcome(n, 2 * n) for n in range(12)
+    ]
+
+
+def test_a_cluster_that_does_not_answer_is_named() -> None:
+    with (
+        Engine("dask://127.0.0.1:1") as engine,
+        pytest.raises(UserError, match=r"--engine dask://127\.0\.0\.1:1 cannot be"),
+    ):
+        list(engine.map(engine_work.doubled, [1]))
