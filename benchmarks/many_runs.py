@@ -5,6 +5,10 @@ the larger part at the first call of a kernel, the data server by the load cycle
 of neither process counts. From the cache, the time is that until
 every series and its number of points are there; its columns are read, and their CRCs checked, when they are asked for.
 Outside the time, all tags and a part of the series are compared with what was written.
+
+Then a sweep, 10,000 runs of one small file each: from the command to the page, and until the last point of the last run
+is answered, of a server that starts for the first time and of one that has an index, beside TensorBoard with its data
+server.
 """
 
 import hashlib
@@ -21,7 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks._report import Figure, print_figures
+from benchmarks.browser import write_logs
 from benchmarks.reading import seconds_of_data_server
+from benchmarks.start import TENSORBOARD, started
 from stepscope.summary.kinds.scalar_batch import POINT, encode_scalars, scalar_template
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.records import frame
@@ -33,6 +39,12 @@ ROUNDS: Final = 3
 IDLE_SECONDS: Final = 20.0
 MOST_MEGABYTES: Final = 1200.0
 MOST_IDLE_SHARE: Final = 0.01
+SWEEP_RUNS: Final = 10_000
+SWEEP_TAGS: Final = 10
+SWEEP_STEPS: Final = 100
+SWEEP_ROUNDS: Final = 3
+SWEEP_PATIENCE: Final = 120.0
+MOST_SWEEP_MEGABYTES: Final = 250.0
 
 _READ_ONCE: Final = """
 import hashlib, sys, time
@@ -125,6 +137,27 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def sweep() -> list[Figure]:
+    """Starts over many runs of one small file each: medians of rounds."""
+    with tempfile.TemporaryDirectory() as name:
+        logs = write_logs(Path(name) / "logs", SWEEP_RUNS, SWEEP_TAGS, SWEEP_STEPS)
+        first, second, theirs = [], [], []
+        for number in range(SWEEP_ROUNDS):
+            index = f"--index={name}/index_{number}"
+            first.append(started("stepscope", index, logs=logs, patience=SWEEP_PATIENCE))
+            second.append(started("stepscope", index, logs=logs, patience=SWEEP_PATIENCE))
+            theirs.append(started(*TENSORBOARD, logs=logs, patience=SWEEP_PATIENCE))
+    peer = "TensorBoard with its data server"
+    figures = []
+    for what, ours in (("first start", first), ("second start", second)):
+        for number, until in enumerate(("the page", "the points of the last run")):
+            taken, taken_there = (median(start[number] for start in starts) for starts in (ours, theirs))
+            figures.append((f"{logs.title}, {what} to {until}", taken, taken_there, peer, "s"))
+        held = median(start[2] for start in ours)
+        figures.append((f"{logs.title}, memory after the {what}", held, MOST_SWEEP_MEGABYTES, "the mark", "MB"))
+    return [Figure(*figure, higher_is_better=False) for figure in figures]
+
+
 def run() -> list[Figure]:
     """Medians of alternating rounds."""
     with tempfile.TemporaryDirectory() as name:
@@ -146,7 +179,7 @@ def run() -> list[Figure]:
         (f"{what}, peak memory", max(megabytes for _, megabytes in cold), MOST_MEGABYTES, "the mark", "MB"),
         (f"{RUNS:,} quiet runs", 100 * idle, 100 * MOST_IDLE_SHARE, "the mark", "% of a core"),
     )
-    return [Figure(*figure, higher_is_better=False) for figure in figures]
+    return [*(Figure(*figure, higher_is_better=False) for figure in figures), *sweep()]
 
 
 if __name__ == "__main__":

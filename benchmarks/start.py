@@ -55,8 +55,8 @@ def has_points(url: str, logs: Logs) -> bool:
     return bool(points) and points[-1][1] == logs.steps - 1
 
 
-def started(module: str, *options: str, logs: Logs) -> tuple[float, float, float]:
-    """Seconds to the page, seconds to the points, and megabytes."""
+def started(module: str, *options: str, logs: Logs, patience: float = MOST_SECONDS) -> tuple[float, float, float]:
+    """Seconds to the page, seconds to the points, and megabytes; raises TimeoutError after ``patience`` seconds."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -69,8 +69,8 @@ def started(module: str, *options: str, logs: Logs) -> tuple[float, float, float
             asked: tuple[Callable[[], object], ...] = (partial(answered, url), partial(has_points, url, logs))
             for done in asked:
                 while not done():
-                    if time.perf_counter() - begin > MOST_SECONDS:
-                        raise TimeoutError(f"{module} has not answered after {MOST_SECONDS:g} s")
+                    if time.perf_counter() - begin > patience:
+                        raise TimeoutError(f"{module} has not answered after {patience:g} s")
                     time.sleep(LOOK_SECONDS)
                 taken.append(time.perf_counter() - begin)
             time.sleep(REST_SECONDS)

@@ -4,12 +4,13 @@ import errno
 import hashlib
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from stepscope.summary.kinds.graph import graph_in_meta_graph
 from stepscope.summary.kinds.registry import decode, kind_of
 from stepscope.summary.kinds.scalar_batch import varint
 from stepscope.summary.names import readable_name
+from stepscope.summary.packed_points import PackedPoints, Packer
 from stepscope.summary.points import PointCounts, Rows, TagPoints, TagState
 from stepscope.summary.proto.event_pb2 import Event, SessionLog
 from stepscope.summary.proto.summary_pb2 import Summary
@@ -29,7 +31,7 @@ from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c
 from stepscope.summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
 from stepscope.summary.series import SCALARS
 from stepscope.summary.source import read_up_to
-from stepscope.summary.stored_points import StoredPoints, TagTable
+from stepscope.summary.stored_points import NO_TEXTS, StoredPoints, TagTable, TagTexts
 
 GRAPHS: Final = "graphs"
 TAGGED_RUN_METADATA: Final = "graph_tagged_run_metadata"
@@ -41,6 +43,9 @@ _HEAD_BYTES: Final = 64
 _TAGS_REMEMBERED: Final = 1 << 12
 """The runs of a sweep have the same ones."""
 _HASHED_BYTES: Final = 4096
+_MOST_SESSION_STARTS: Final = 100
+"""Of a file that is packed: each has the numbers of points of all tags."""
+_FIRST: Final = np.zeros(1, np.int64)
 _TAIL_BYTES: Final = 64
 """Enough to hold the CRC of the last record's data."""
 _LEFT_OUT: Final = -1
@@ -55,14 +60,13 @@ class SessionStart:
     points_before: dict[str, int]
 
 
-@dataclass(frozen=True)
-class FileState:
+class FileState(msgspec.Struct, array_like=True, frozen=True):
     """What is known of a file after a read, beside its points; nobody changes it."""
 
     position: int
     head: bytes
     tail_hash: bytes
-    """Of the last bytes before ``position``."""
+    """Of the last bytes before ``position``; empty where ``tail`` has to do."""
     crc: int | None
     """CRC-32C of all bytes before ``position``, where it is known."""
     waiting: bool
@@ -74,6 +78,8 @@ class FileState:
     damage_count: int
     skipped_bytes: int
     session_starts: tuple[SessionStart, ...]
+    tail: bytes = b""
+    """The very last bytes before ``position``, where they are known without reading them again."""
 
 
 class EventFile:
@@ -118,6 +124,10 @@ class EventFile:
         self._head = b""
         self._tail = b""
         """The last bytes before ``position``."""
+        self._packer: Packer | None = None
+        """Makes the points, where all of them are to be one block."""
+        self._packed: PackedPoints | None = None
+        """The points that are in no `TagPoints` yet."""
         self._crc: int | None = 0
         """CRC-32C of all bytes before ``position``; None where damage went beyond a window."""
 
@@ -136,12 +146,15 @@ class EventFile:
                 raise
             self._points = {state.tag: TagPoints.restored(state) for state in states}
             self.stored = None
+        if self._packed is not None:
+            self._points = {state.tag: TagPoints.restored(state) for state in self._packed.states()}
+            self._packed = None
         return self._points
 
     @property
     def has_points(self) -> bool:
         """Whether any tag has a point."""
-        return self.stored.count > 0 if self.stored is not None else any(map(len, self._points.values()))
+        return self.stored.count > 0 if self.stored is not None else any(map(len, self.points.values()))
 
     @property
     def _scanner(self) -> Scanner:
@@ -177,10 +190,13 @@ class EventFile:
         """Return what was read so far; raises OSError where the file's tail cannot be read again."""
         with self._open_at(0) as stream:
             tail = _bytes_before(stream, self.position)
+        return self._state(_hash(tail))
+
+    def _state(self, tail_hash: bytes = b"") -> FileState:
         return FileState(
             self.position,
             self._head,
-            _hash(tail),
+            tail_hash,
             self._crc,
             self.waiting,
             self.records,
@@ -190,23 +206,73 @@ class EventFile:
             self.damage_count,
             self._skipped_bytes,
             tuple(self.session_starts),
+            self._tail,
         )
 
+    def packed(self, packer: Packer) -> tuple[FileState, PackedPoints] | None:
+        """Return what was read so far, without a look at the file; raises OSError as `points`.
+
+        None where the file has so many session starts that this would be large.
+        """
+        if len(self.session_starts) > _MOST_SESSION_STARTS:
+            return None
+        return self._state(), packer.pack(self.tag_states())
+
+    def read_packed(self, size: int, packer: Packer) -> tuple[FileState, PackedPoints] | None:
+        """Read a file from its beginning, keep the points as one block, and let go of all that reading on needs.
+
+        A file that was read whole may never grow. Returns what is known then; None where the file has so many session
+        starts that this is of no use, and is as `read_new` leaves it. Raises as `read_new`.
+        """
+        self._packer = packer
+        try:
+            self.read_new(size)
+        finally:
+            self._packer = None
+        if len(self.session_starts) > _MOST_SESSION_STARTS:
+            return None
+        packed = self._packed or packer.pack(self.tag_states())
+        self._records_before, self._made_scanner = self.records, None
+        self._by_id, self._points, self._packed = [], {}, None
+        state = self._state()
+        self._store(state, packed.table.tags, packed.load, packed.table.places)
+        return state, packed
+
+    def _store(
+        self,
+        state: FileState,
+        table: TagTable,
+        load: Callable[[int], TagState | None],
+        places: Mapping[str, int] | None,
+    ) -> None:
+        read_again = partial(_read_again, self.path, self._open_at, state, table)
+        # What has its places at hand is packed, and quickly had again.
+        self.stored = StoredPoints(table, load, read_again, places, keep=places is None)
+
     def restore(
-        self, state: FileState, table: TagTable, load: Callable[[int], TagState | None], *, changed: bool
+        self,
+        state: FileState,
+        table: TagTable,
+        load: Callable[[int], TagState | None],
+        *,
+        changed: bool,
+        trusted: bool = False,
+        places: Mapping[str, int] | None = None,
     ) -> bool:
-        """Take over what another object read, if the file begins and goe on as it did then.
+        """Take over what another object read, if the file begins and goes on as it did then.
 
         Args:
             state: what the other object knew.
             changed: the file was changed since, without growing: all of it is compared.
+            trusted: it is known to be the same; nothing of it is read. The state must have a tail.
             table: the tags that it found.
             load: as `StoredPoints` takes it; called when somebody asks for points.
+            places: where in the table each tag is, if that is at hand.
 
         Raises:
             OSError: the file cannot be read.
         """
-        tail = self._tail_as_in(state)
+        tail = state.tail if trusted else self._tail_as_in(state)
         if tail is None:
             return False
         if changed:
@@ -218,7 +284,7 @@ class EventFile:
         self.damages, self.damage_count = list(state.damages), state.damage_count
         self._skipped_bytes = state.skipped_bytes
         self.session_starts = list(state.session_starts)
-        self.stored = StoredPoints(table, load, partial(_read_again, self.path, self._open_at, state, table))
+        self._store(state, table, load, places)
         self._head, self._tail, self._crc = state.head, tail[-_TAIL_BYTES:], state.crc
         self._records_before = state.records
         return True
@@ -230,7 +296,8 @@ class EventFile:
         """
         with self._open_at(0) as stream:
             head, tail = read_up_to(stream, len(state.head)), _bytes_before(stream, state.position)
-        return tail if head == state.head and _hash(tail) == state.tail_hash else None
+        as_then = _hash(tail) == state.tail_hash if state.tail_hash else tail.endswith(state.tail)
+        return tail if head == state.head and as_then else None
 
     def begins_as_before(self, size: int) -> bool:
         """Return whether the bytes that were read first, and those that were read last, are still there.
@@ -365,6 +432,10 @@ class EventFile:
             )
         window = _Window(rows, buffer, base)
         split = self._scanner.split_by_tag(rows)
+        if self._packer is not None and self._packed is None and not self._points:
+            self._packed = self._packed_at_once(self._packer, split, window)
+            if self._packed is not None:
+                return
         others = np.flatnonzero(rows["tag"] < 0)
         counts = PointCounts({tag: len(points) for tag, points in self.points.items()} if len(others) else {})
         begin = 0
@@ -382,6 +453,31 @@ class EventFile:
                     counts.add(self._by_id[tag_id].tag, int(count))
             counted = index
             self._take_other(index, window, counts)
+
+    def _packed_at_once(self, packer: Packer, split: RowsByTag, window: "_Window") -> PackedPoints | None:
+        """Return the points of a window as one block, if they are nothing but numbers; None where they are not."""
+        tags = self._scanner.tags
+        if not tags or split.is_blob.any():
+            return None
+        begins = np.concatenate([_FIRST, split.group_ends[:-1]])
+        if len(begins) < len(tags) or (begins == split.group_ends).any():
+            return None
+        names = [_name_of(tag) for tag in tags]
+        texts: dict[int, TagTexts] = {}
+        try:
+            for index in np.flatnonzero(window.found["tag"] < 0).tolist():
+                if window.event(index).WhichOneof("what") != "file_version":
+                    return None
+            firsts = split.numbers[begins]
+            for number in np.flatnonzero(~window.are_bare_numbers(firsts, tags)).tolist():
+                value = window.value(int(firsts[number]))
+                if kind_of(value) != SCALARS:
+                    return None
+                texts[number] = _texts_of(value)
+        except DecodeError:
+            return None
+        counts = split.group_ends - begins
+        return packer.pack_numbers(names, texts, split, counts) if len(set(names)) == len(names) else None
 
     def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
         """Take the rows of a tag; returns which of them became points, or None where all did."""
@@ -420,10 +516,7 @@ class EventFile:
                 self._add_record_damage(rows, index, f"not an Event message: {error}")
                 continue
             points.kind = kind_of(value)
-            if value.HasField("metadata"):
-                points.display_name = readable_name(value.metadata.display_name)
-                points.description = value.metadata.summary_description
-                points.plugin_content = value.metadata.plugin_data.content
+            points.display_name, points.description, points.plugin_content = _texts_of(value)
             return index
         return len(rows)
 
@@ -546,6 +639,14 @@ def value_of_event(event: Event, index: int = 0) -> Summary.Value:
     return value
 
 
+def _texts_of(value: Summary.Value) -> TagTexts:
+    """Return what the first value of a tag says beside its kind."""
+    if not value.HasField("metadata"):
+        return NO_TEXTS
+    metadata = value.metadata
+    return TagTexts(readable_name(metadata.display_name), metadata.summary_description, metadata.plugin_data.content)
+
+
 class _Window(NamedTuple):
     """A window of the file, and the rows that were found in it."""
 
@@ -562,14 +663,18 @@ class _Window(NamedTuple):
 
     def is_bare_number(self, number: int, tag: bytes) -> bool:
         """Return whether a row's value is the tag, in ASCII, and a ``simple_value``, and nothing else."""
-        if not tag.isascii():
-            return False
-        row = self.found[number]
-        head = _head_of_number(tag)
-        if int(row["value_length"]) != len(head) + 4:
-            return False
-        begin = int(row["offset"]) + int(row["value_at"]) - self.base
-        return self.buffer[begin : begin + len(head)].tobytes() == head
+        return bool(self.are_bare_numbers(np.array([number]), [tag])[0])
+
+    def are_bare_numbers(self, numbers: NDArray[np.integer], tags: Sequence[bytes]) -> NDArray[np.bool_]:
+        """Return `is_bare_number` of each of some rows, of which each has a tag of its own."""
+        rows = self.found[numbers]
+        begins = (rows["offset"] + rows["value_at"] - self.base).tolist()
+        buffer = self.buffer.data
+        found = []
+        for tag, begin, length in zip(tags, begins, rows["value_length"].tolist(), strict=True):
+            head = _head_of_number(tag)
+            found.append(length == len(head) + 4 and tag.isascii() and bytes(buffer[begin : begin + len(head)]) == head)
+        return np.array(found, np.bool_)
 
     def value(self, number: int) -> Summary.Value:
         """Return the value of a row, alone where it can be: an event may have very many. Raises DecodeError."""

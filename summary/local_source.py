@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
 
@@ -117,7 +118,7 @@ class LocalSource:
         return self._unlisted
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
-        return _opened(self.root / path, offset)
+        return _opened(self.locate(path), offset)
 
     def locate(self, path: PurePosixPath) -> str:
         return os.path.join(self.root, path)
@@ -246,15 +247,16 @@ class LocalFiles:
         return {}
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
-        return _opened(self.folder / path, offset)
+        return _opened(self.locate(path), offset)
 
     def locate(self, path: PurePosixPath) -> str:
         return os.path.join(self.folder, path)
 
 
-def _opened(path: Path, offset: int) -> BinaryIO:
-    stream = path.open("rb", buffering=0)
-    stream.seek(offset)
+def _opened(path: str, offset: int) -> BinaryIO:
+    stream = FileIO(path)
+    if offset:
+        stream.seek(offset)
     return stream
 
 

@@ -21,6 +21,8 @@ from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.contents import Companion, FileHealth
 from stepscope.summary.debugger.file_names import set_of_file, start_of_file
 from stepscope.summary.event_file import EventFile
+from stepscope.summary.kept_files import KeptFiles
+from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir_source import SeveralSources, name_of, source_of
 from stepscope.summary.recognition import Recognition, Recognizer
 from stepscope.summary.series import Run
@@ -32,11 +34,8 @@ _PROFILE_FOLDERS: Final = ("plugins", "profile")
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
 _SHARE: Final = 1 << 20
 """Bytes of small files that a thread reads at a time: to hand out each alone costs more than it gains."""
-_LEAST_CACHED: Final = 1 << 18
-"""Bytes of a file below which reading it again costs no more than a look into the cache."""
+_REQUESTS_AT_ONCE: Final = 16
 _MANY_OBJECTS: Final = 100_000
-_CACHED_GROWTH: Final = 0.25
-"""A file is cached again when it has grown by this share."""
 
 
 class Logdir:
@@ -50,7 +49,8 @@ class Logdir:
         companion_patterns: file names, with wildcards, of other files that snapshots should list.
         recognizers: tell by the content which of the others they should list too.
         keep_superseded: show points that a restart overwrote.
-        cache: keeps what was read for the next time.
+        cache: keeps what was read of large files for the next time.
+        index: keeps what was read of small ones, or of all where there is no cache.
         clock: seconds since the epoch.
     """
 
@@ -62,14 +62,14 @@ class Logdir:
         recognizers: Sequence[Recognizer] = (),
         keep_superseded: bool = False,
         cache: ColumnCache | None = None,
+        index: LogIndex | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.source: Final[Source] = source_of(source) if isinstance(source, str | os.PathLike) else source
         self._companion_patterns = tuple(companion_patterns)
         self._recognition = Recognition(self.source, recognizers)
         self._keep_superseded = keep_superseded
-        self._cache = cache
-        self._storing = ThreadPoolExecutor(1, "stepscope-cache")
+        self._kept = KeptFiles(self.source, cache, index)
         self._runs: dict[str, StagedRun] = {}
         # Pages outlive servers: what they have of one must not pass for what the next one has at the same count.
         self._versions = itertools.count(secrets.randbits(52))
@@ -89,6 +89,11 @@ class Logdir:
         """The snapshot of the last update."""
         return self._snapshot
 
+    @property
+    def taken_files(self) -> int:
+        """How many files were as an earlier start had left them, and were not read."""
+        return self._kept.taken
+
     def update(
         self,
         publish: Callable[[Snapshot], None] | None = None,
@@ -99,11 +104,14 @@ class Logdir:
         The snapshot is the one before, with the same revision, where nothing changed. While many files are still to
         be read, partial snapshots, marked as loading, go to ``publish``. ``changed`` is what `Source.list` takes.
         """
+        self._kept.begin()
+        first = self._snapshot.revision == 0 or self._snapshot.loading
         with _no_garbage_collection():
             listing = list(self.source.list(changed))
             unlisted = tuple(_health_of_folder(path, reason) for path, reason in self.source.unlisted.items())
             settled = self._clock() >= self._settles_at
             if self._is_as_before(listing) and not settled and unlisted == self._unlisted:
+                self._kept.keep((), at_once=False, listed=self._paths)
                 return self._snapshot
             # Until all of it is taken in, lest an error leave something out for good.
             self._listing = []
@@ -112,17 +120,22 @@ class Logdir:
                 run.dirty |= any(health.growing for health in run.health)
             event_files, companions = self._sorted_out(listing)
             to_read = self._stage(event_files)
-            self._read(to_read, publish, companions)
+            self._read(to_read, publish, companions, first=first)
             snapshot = self._commit(companions, loading=False)
             self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
             self._listing = listing
             self._settles_at = min((run.settles_at for run in self._runs.values()), default=math.inf)
-        self._keep(to_read)
+        self._kept.keep(to_read, at_once=first, listed=self._paths)
+        if first:
+            self._kept.forget_others()
         return snapshot
 
     def wait_until_stored(self) -> None:
         """Return when the cache holds what it should of all updates so far."""
-        self._storing.submit(lambda: None).result()
+        self._kept.wait_until_stored()
+
+    def _paths(self) -> set[PurePosixPath]:
+        return {path for run in self._runs.values() for path in run.files}
 
     def _is_as_before(self, listing: Sequence[FoundFile]) -> bool:
         """Return whether there is nothing to do: the very same listing as last time, of which all could be read."""
@@ -176,7 +189,7 @@ class Logdir:
             run = self._runs.get(name)
             known = None if run is None else run.files.get(found.path)
             if known is None or self._was_replaced(known, found):
-                known = StagedFile(found, self._event_file(found.path))
+                known = StagedFile(found, self._event_file(found.path), name)
                 to_read.append(known)
             elif known.found != found or known.error:
                 known.found = found
@@ -218,6 +231,8 @@ class Logdir:
         files: Sequence[StagedFile],
         publish: Callable[[Snapshot], None] | None,
         companions: tuple[Companion, ...],
+        *,
+        first: bool,
     ) -> None:
         published = time.monotonic()
 
@@ -230,7 +245,7 @@ class Logdir:
         to_read: list[StagedFile] = []
         for file in files:
             # What the cache has of a local file takes Python alone, of which threads would only wait for each other.
-            if self.source.watchable_folders and self._from_cache(file):
+            if self._kept.take(file, cheaply=not self.source.watchable_folders):
                 self._mark_read(file)
                 publish_now_and_then()
             else:
@@ -240,26 +255,18 @@ class Logdir:
             self._mark_read(to_read[0])
         elif to_read:
             # Each answer of an address takes long, however small: threads wait for several at once.
-            share = _SHARE if self.source.watchable_folders else 0
-            with ThreadPoolExecutor(min(len(to_read), os.cpu_count() or 1)) as pool:
+            local = bool(self.source.watchable_folders)
+            share = _SHARE if local else 0
+            threads = (os.cpu_count() or 1) if local else _REQUESTS_AT_ONCE
+            with ThreadPoolExecutor(min(len(to_read), threads)) as pool:
                 # A commit looks only at files that no thread reads, so partial snapshots come between batches.
                 for batch in _batches(to_read):
                     for done in as_completed([pool.submit(self._read_files, part) for part in _batches(batch, share)]):
                         done.result()
                     for file in batch:
                         self._mark_read(file)
+                    self._kept.keep(batch, at_once=first)
                     publish_now_and_then()
-
-    def _from_cache(self, file: StagedFile) -> bool:
-        """Take a file that was not read yet from the cache, and return whether that is all of it."""
-        if self._cache is None or file.events.position > 0:
-            return False
-        try:
-            self._restore(file, self._cache)
-        except OSError:
-            return False
-        file.error = ""
-        return file.events.position == file.found.size
 
     def _read_files(self, files: Iterable[StagedFile]) -> None:
         for file in files:
@@ -267,37 +274,14 @@ class Logdir:
 
     def _read_file(self, file: StagedFile) -> None:
         try:
-            if not self._from_cache(file):
-                file.events.read_new(file.found.size)
+            if not self._kept.take(file):
+                self._kept.read(file)
             file.error = ""
         except OSError as error:
             file.error = error.strerror or str(error)
 
-    def _restore(self, file: StagedFile, cache: ColumnCache) -> None:
-        """Take from the cache what it has of a file that is the same, or has grown since."""
-        cached = cache.load(self.source.locate(file.found.path))
-        if cached is None:
-            return
-        found = file.found
-        same = (cached.size, cached.modified_ns, cached.changed_ns) == (found.size, found.modified_ns, found.changed_ns)
-        changed = not same and cached.size == found.size
-        if cached.size <= found.size and file.events.restore(cached.state, cached.table, cached.load, changed=changed):
-            file.cached_bytes = file.events.position
-
-    def _keep(self, files: Sequence[StagedFile]) -> None:
-        """Let the cache have files that have much that it has not."""
-        if self._cache is None:
-            return
-        for file in files:
-            if file.events.position - file.cached_bytes < max(_LEAST_CACHED, file.cached_bytes * _CACHED_GROWTH):
-                continue
-            with contextlib.suppress(OSError):
-                state, tags = file.events.state(), file.events.tag_states()
-                self._storing.submit(self._cache.store, self.source.locate(file.found.path), file.found, state, tags)
-                file.cached_bytes = file.events.position
-
     def _mark_read(self, file: StagedFile) -> None:
-        self._runs[readable(file.found.path.parent)].dirty = True
+        self._runs[file.run].dirty = True
 
     def _commit(self, companions: tuple[Companion, ...], *, loading: bool) -> Snapshot:
         changed = [run.commit() for run in self._runs.values() if run.dirty]

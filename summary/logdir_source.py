@@ -24,6 +24,11 @@ class SeveralSources:
         self._sources: Final = dict(sources)
 
     @property
+    def names(self) -> Sequence[str]:
+        """What each is called."""
+        return tuple(self._sources)
+
+    @property
     def address(self) -> str:
         return ", ".join(source.address for source in self._sources.values())
 

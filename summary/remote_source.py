@@ -31,6 +31,8 @@ class RemoteSource:
 
         self._file_system, self._root = url_to_fs(address.rstrip("/"), use_listings_cache=False)
         self.address: Final = address
+        self._sizes: dict[PurePosixPath, int] = {}
+        """Of all files, as they were listed last: to ask again would be half of the requests."""
 
     @property
     def watchable_folders(self) -> Sequence[Path]:
@@ -41,21 +43,26 @@ class RemoteSource:
         try:
             found: dict[str, dict[str, Any]] = self._file_system.find(self._root, detail=True)
         except FileNotFoundError:
+            self._sizes = {}
             return
         untold = [name for name, info in found.items() if info.get("size") is None]
         sizes = dict(zip(untold, self._file_system.sizes(untold), strict=True)) if untold else {}
+        files: list[FoundFile] = []
         for name, info in found.items():
             relative = PurePosixPath(name.removeprefix(self._root).lstrip("/"))
             size = sizes.get(name, info.get("size"))
             if relative.parts and ".." not in relative.parts and size is not None:
-                yield FoundFile(relative, int(size), _modified_ns(info), (0, 0))
+                etag = info.get("ETag") or info.get("etag")
+                files.append(FoundFile(relative, int(size), _modified_ns(info), (0, 0), etag=str(etag or "")))
+        self._sizes = {file.path: file.size for file in files}
+        yield from files
 
     @property
     def unlisted(self) -> Mapping[PurePosixPath, str]:
         return {}
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
-        reader = _RangeReader(self._file_system, f"{self._root}/{path}")
+        reader = _RangeReader(self._file_system, f"{self._root}/{path}", self._sizes.get(path))
         reader.seek(offset)
         return cast(BinaryIO, reader)
 
@@ -64,13 +71,16 @@ class RemoteSource:
 
 
 class _RangeReader(io.RawIOBase):
-    """A remote file of which each `read` asks for one range; errors of any library are OSError."""
+    """A remote file of which each `read` asks for one range; errors of any library are OSError.
 
-    def __init__(self, file_system: Any, path: str) -> None:
+    Without a size it is asked for, as it is whenever the end is looked for.
+    """
+
+    def __init__(self, file_system: Any, path: str, size: int | None = None) -> None:
         self._file_system = file_system
         self._path = path
         self._position = 0
-        self._size = self._current_size()
+        self._size = self._current_size() if size is None else size
 
     def readable(self) -> bool:
         return True

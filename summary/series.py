@@ -151,6 +151,17 @@ class LazySeries(Mapping[str, Series]):
     def kinds(self) -> frozenset[str]:
         """Their kinds, without a look at any of them."""
 
+    @abstractmethod
+    def of_kind(self, kind: str) -> list[Series]:
+        """Return those of one kind, in order of first appearance; no other is made."""
+
+    @property
+    @abstractmethod
+    def described_by(self) -> object | None:
+        """What their tags, kinds and texts come from, the same object for runs that are alike; None where there is none
+        such.
+        """
+
 
 @dataclass(frozen=True)
 class Run:
@@ -186,4 +197,6 @@ class Run:
 
     def of_kind(self, kind: str) -> list[Series]:
         """Return the series of one kind, in order of first appearance."""
+        if isinstance(self.series, LazySeries):
+            return self.series.of_kind(kind)
         return [s for s in self.series.values() if s.kind == kind]

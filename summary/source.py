@@ -21,6 +21,8 @@ class FoundFile:
     """Differs when a file of the same path is another file."""
     changed_ns: int = 0
     """When its content, its rights or its name changed last, as no program can set it; 0 where that is not known."""
+    etag: str = ""
+    """What a store calls this content, and never another of the same path; empty where nobody says."""
 
 
 class Source(Protocol):

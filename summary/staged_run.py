@@ -13,7 +13,8 @@ import numpy as np
 
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.contents import Damage, FileHealth
-from stepscope.summary.event_file import EventFile, SessionStart
+from stepscope.summary.event_file import EventFile, FileState, SessionStart
+from stepscope.summary.packed_points import PackedPoints
 from stepscope.summary.payload_locations import Content
 from stepscope.summary.points import Part, TagPoints
 from stepscope.summary.restarts import Restart, Turn, Written, shown_order, standing, turns, writers_at_once
@@ -35,9 +36,12 @@ class StagedFile:
 
     found: FoundFile
     events: EventFile
+    run: str
     error: str = ""
     cached_bytes: int = 0
-    """How much of the file the cache has."""
+    """How much of the file the next start has."""
+    packed: tuple[FileState, PackedPoints] | None = None
+    """What the index is to have of it, where that is at hand."""
 
     def need_points(self) -> None:
         """See to it that the points are there; a file of which they are lost says why, and is read again next time."""

@@ -63,6 +63,11 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
         )
 
 
+def places_of(tags: Sequence[str]) -> Mapping[str, int]:
+    """Return where in a table each tag is."""
+    return {tag: place for place, tag in enumerate(tags)}
+
+
 class StoredPoints:
     """The points of a file at the moment when they were stored; any thread may ask for them.
 
@@ -71,16 +76,24 @@ class StoredPoints:
         load: gives the columns of the tag at a place of the table, from where they are stored; None where that is
             damaged or gone.
         read_again: gives those of all tags from the event file itself; raises OSError.
+        places: where in the table each tag is; worked out where that is not given.
+        keep: hold what was loaded, as to load it again is dear.
     """
+
+    __slots__ = ("_keep", "_load", "_lock", "_read_again", "_states", "places", "table")
 
     def __init__(
         self,
         table: TagTable,
         load: Callable[[int], TagState | None],
         read_again: Callable[[], Sequence[TagState]],
+        places: Mapping[str, int] | None = None,
+        *,
+        keep: bool = True,
     ) -> None:
+        self._keep = keep
         self.table = table
-        self.places: Mapping[str, int] = {tag: place for place, tag in enumerate(table.tags)}
+        self.places: Mapping[str, int] = places_of(table.tags) if places is None else places
         """Where in the table each tag is."""
         self._load = load
         self._read_again = read_again
@@ -103,7 +116,8 @@ class StoredPoints:
                     if state is None:
                         self._states = dict(enumerate(self._read_again()))
                         state = self._states[place]
-                    self._states[place] = state
+                    if self._keep:
+                        self._states[place] = state
         return state
 
     def states(self) -> list[TagState]:

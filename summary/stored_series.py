@@ -1,8 +1,10 @@
 """The series of a run whose files were all read at an earlier start, each made when it is first asked for."""
 
-from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.kinds.base import Payload, PayloadError
@@ -12,6 +14,8 @@ from stepscope.summary.restarts import Turn
 from stepscope.summary.series import Columns, LazySeries, Series
 from stepscope.summary.source import Source
 from stepscope.summary.stored_points import NO_TEXTS, StoredPoints
+
+_MAKING: Final = threading.Lock()
 
 
 class StoredFile(NamedTuple):
@@ -45,13 +49,18 @@ class StoredSeries(LazySeries):
             self._tags: Mapping[str, object] = files[0].points.places
         else:
             self._tags = dict.fromkeys(tag for file in files for tag in file.points.places)
-        self._made: dict[str, Series] = {}
-        self._whole: dict[str, Series] | None = None
+        self._made: WeakValueDictionary[str, Series] | None = None
+        """Those that somebody holds, once somebody asked for any."""
 
     def __getitem__(self, tag: str) -> Series:
-        made = self._made.get(tag)
-        # Of two threads that make the same series, both get the one that is kept.
-        return self._made.setdefault(tag, self._make(tag)) if made is None else made
+        # Of two threads that ask for the same series, both get one.
+        with _MAKING:
+            if self._made is None:
+                self._made = WeakValueDictionary()
+            series = self._made.get(tag)
+            if series is None:
+                series = self._made[tag] = self._make(tag)
+            return series
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tags)
@@ -66,16 +75,15 @@ class StoredSeries(LazySeries):
     def kinds(self) -> frozenset[str]:
         return frozenset[str]().union(*(file.points.table.kinds for file in self.files))
 
-    def values(self) -> ValuesView[Series]:
-        return self._all().values()
+    def of_kind(self, kind: str) -> list[Series]:
+        if len(self.files) > 1:
+            return [series for series in self.values() if series.kind == kind]
+        table = self.files[0].points.table
+        return [self[tag] for tag, found in zip(table.tags, table.kinds, strict=True) if found == kind]
 
-    def items(self) -> ItemsView[str, Series]:
-        return self._all().items()
-
-    def _all(self) -> dict[str, Series]:
-        if self._whole is None:
-            self._whole = {tag: self[tag] for tag in self._tags}
-        return self._whole
+    @property
+    def described_by(self) -> object | None:
+        return self.files[0].points.table if len(self.files) == 1 else None
 
     def _make(self, tag: str) -> Series:
         holding = self.files if len(self.files) == 1 else self._holding(tag)

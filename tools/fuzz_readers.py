@@ -138,7 +138,7 @@ def fuzz_runs(random: Random) -> None:
 def fuzz_cache(random: Random) -> None:
     """Check that what was kept of files that changed since shows what a first look shows."""
     source = MemorySource()
-    with tempfile.TemporaryDirectory() as folder, patch("stepscope.summary.logdir._LEAST_CACHED", 1):
+    with tempfile.TemporaryDirectory() as folder, patch("stepscope.summary.kept_files.LEAST_CACHED", 1):
         for _ in range(random.randint(2, 4)):
             _change(source, random)
             if random.random() < 0.3:

@@ -21,6 +21,7 @@ from stepscope.summary.storage import is_address
 if TYPE_CHECKING:
     from argparse import _ActionsContainer
 
+    from stepscope.summary.log_index import LogIndex
     from stepscope.summary.snapshot import Snapshot
 
 
@@ -64,6 +65,26 @@ def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Sourc
         ) from error
     except ValueError as error:
         raise UserError(f"--logdir: {error}; expected a directory, or an address such as s3://bucket/logs") from error
+
+
+def index_at(address: str, option: str) -> "LogIndex":
+    """Return the index at a path or an address, which need not be there.
+
+    Raises:
+        UserError: nobody knows the address; ``option`` is where it was given.
+    """
+    from stepscope.summary.log_index import LogIndex
+
+    place = address if is_address(address) else str(Path(address).expanduser().absolute())
+    try:
+        return LogIndex(place)
+    except ImportError as error:
+        raise UserError(
+            f"{option} needs a package that is not installed: {error}\n"
+            "Install the one it names; those for s3, gs and http come with pip install 'stepscope[remote]'."
+        ) from error
+    except (ValueError, RuntimeError) as error:
+        raise UserError(f"{option}: {error}; expected a folder, or an address such as s3://bucket/index") from error
 
 
 def _check_folder(given: str, waiting: Console | None) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from rich.console import Console
 from rich.markup import escape
 
-from stepscope.dashboard.cli.reading import add_logdir, check_logdirs
+from stepscope.dashboard.cli.reading import add_logdir, check_logdirs, index_at
 from stepscope.dashboard.cli.start import Served, Start
 from stepscope.dashboard.server.access import (
     Access,
@@ -91,6 +91,12 @@ class ServeVerb:
             help="do not write the cache of what was read, which speeds up the next start",
         )
         parser.add_argument(
+            "--index",
+            metavar="ADDRESS",
+            help="take what was read of the log directory from the index at a path or an address, as stepscope index "
+            "writes it, and keep it current (an index in the user's cache)",
+        )
+        parser.add_argument(
             "--allow-frame",
             action="append",
             default=[],
@@ -135,14 +141,23 @@ class ServeVerb:
         access = Access(arguments.host, token, hosts, frames, arguments.path_prefix)
         listener = listen(arguments.host, arguments.port, console, shared=arguments.reuse_port)
         path, title = source.address, arguments.window_title or ""
+        shared = None if arguments.index is None else index_at(arguments.index, "--index")
 
         def make() -> "Live":
             from stepscope.dashboard.cli import serving
             from stepscope.dashboard.embeddings.results import result_folder
             from stepscope.summary.column_cache import ColumnCache
+            from stepscope.summary.index_places import index_in_cache
 
-            cache = None if arguments.no_cache else ColumnCache(cache_folder("columns"))
-            live = serving.make_live(source, arguments.keep_superseded, arguments.reload_interval, cache, title)
+            in_cache = not arguments.no_cache and shared is None
+            live = serving.make_live(
+                source,
+                arguments.keep_superseded,
+                arguments.reload_interval,
+                ColumnCache(cache_folder("columns")) if in_cache else None,
+                index_in_cache(source) if in_cache else shared,
+                title,
+            )
             serving.keep_results(live, None if arguments.no_cache else result_folder())
             return live
 

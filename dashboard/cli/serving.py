@@ -24,6 +24,7 @@ from stepscope.dashboard.traces.sources import has_traces, trace_sources
 from stepscope.profiler.client import Address
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.follow import Follower
+from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.snapshot import Snapshot
 from stepscope.summary.source import Source
@@ -35,7 +36,12 @@ def keep_results(live: Live, folder: Path | None) -> None:
 
 
 def make_live(
-    source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None, title: str = ""
+    source: Source,
+    keep_superseded: bool,
+    poll_seconds: float,
+    cache: ColumnCache | None = None,
+    index: LogIndex | None = None,
+    title: str = "",
 ) -> Live:
     """Return the log directory, ready to be followed."""
     logdir = Logdir(
@@ -44,6 +50,7 @@ def make_live(
         recognizers=recognizers(),
         keep_superseded=keep_superseded,
         cache=cache,
+        index=index,
     )
     return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds), title)
 

@@ -32,6 +32,11 @@ VERBS: Final = (
         "stepscope.dashboard.cli.inspect:InspectVerb",
     ),
     ListedVerb(
+        "index",
+        "read a log directory ahead of the first start, or into an index that several servers share",
+        "stepscope.dashboard.cli.index:IndexVerb",
+    ),
+    ListedVerb(
         "export",
         "write what a log directory holds as CSV, JSON or Parquet, or its images and audio as files",
         "stepscope.dashboard.cli.export:ExportVerb",

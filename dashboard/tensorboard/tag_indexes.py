@@ -8,7 +8,7 @@ from stepscope.dashboard.page.safe_html import markdown_html
 from stepscope.dashboard.server.json_bytes import json_bytes
 from stepscope.dashboard.server.pieces import json_answer, named
 from stepscope.dashboard.server.work import Pieces
-from stepscope.summary.series import Run, Series
+from stepscope.summary.series import LazySeries, Run, Series
 from stepscope.summary.snapshot import Snapshot
 
 
@@ -35,16 +35,26 @@ class TagIndexes:
 
     def _members(self, snapshot: Snapshot) -> Iterator[tuple[str, tuple[bytes]]]:
         known, now = self._known, {}
+        alike: dict[int, bytes] = {}
         for name, run in snapshot.runs.items():
             before = known.get(name)
             # A name may come to stand for another run: the object tells.
-            found = before if before is not None and before[0]() is run else (weakref.ref(run), self._index(run))
+            found = before if before is not None and before[0]() is run else (weakref.ref(run), self._index(run, alike))
             now[name] = found
             if found[1]:
                 yield name, (found[1],)
         self._known = now
 
-    def _index(self, run: Run) -> bytes:
-        """Return the tags of a run as JSON; nothing where it has none of the kind."""
+    def _index(self, run: Run, alike: dict[int, bytes]) -> bytes:
+        """Return the tags of a run as JSON; nothing where it has none of the kind.
+
+        ``alike`` has the answers for runs that the same object describes, each of which a run holds.
+        """
+        described_by = run.series.described_by if isinstance(run.series, LazySeries) else None
+        if described_by is not None and id(described_by) in alike:
+            return alike[id(described_by)]
         found = run.of_kind(self._kind)
-        return json_bytes(tag_index(found)) if found else b""
+        index = json_bytes(tag_index(found)) if found else b""
+        if described_by is not None:
+            alike[id(described_by)] = index
+        return index

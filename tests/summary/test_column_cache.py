@@ -22,7 +22,7 @@ from stepscope.summary.snapshot import Snapshot
 
 @pytest.fixture(autouse=True)
 def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stepscope.summary.logdir._LEAST_CACHED", 1)
+    monkeypatch.setattr("stepscope.summary.kept_files.LEAST_CACHED", 1)
 
 
 @pytest.fixture

@@ -401,7 +401,7 @@ def test_a_file_of_the_same_size_and_time_is_noticed(tmp_path: Path, in_place: b
 def test_what_the_cache_has_of_a_file_that_was_copied_over_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stepscope.summary.logdir._LEAST_CACHED", 1)
+    monkeypatch.setattr("stepscope.summary.kept_files.LEAST_CACHED", 1)
 
     def look() -> tuple[float, int]:
         logdir = Logdir(tmp_path / "logs", cache=ColumnCache(tmp_path / "cache"))

@@ -199,7 +199,7 @@ def ranks(folder: Path, count: int, steps: int) -> None:
 
 def test_writers_at_once_are_told_from_restarts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Four processes of a distributed training were shown as three restarts, with 150 of 200 points superseded.
-    monkeypatch.setattr("stepscope.summary.logdir._LEAST_CACHED", 1)
+    monkeypatch.setattr("stepscope.summary.kept_files.LEAST_CACHED", 1)
     ranks(tmp_path / "logs", 4, 50)
     everything = [(step, float(10 * rank + step)) for step in range(50) for rank in range(4)]
     for _ in range(2):

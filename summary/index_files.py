@@ -1,0 +1,169 @@
+"""The files of an index: segments, which never change, and a manifest, which is replaced as a whole."""
+
+import contextlib
+import itertools
+import os
+import re
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final
+
+from stepscope.summary.blob_cache import BlobCache, BlobKey
+from stepscope.summary.logdir_source import source_of
+from stepscope.summary.packed_points import PackedTable
+from stepscope.summary.records import crc32c
+from stepscope.summary.source import read_up_to
+from stepscope.summary.storage import LocalFolder, RemoteFolder, folder_at
+
+_NAME: Final = re.compile(r"[0-9a-f]{16}\.segment")
+_MANIFEST: Final = "manifest"
+_ABANDONED_SECONDS: Final = 3600.0
+"""A segment that no manifest has for so long is nobody's: who writes one replaces the manifest at once."""
+_RECENT_BYTES: Final = 32 << 20
+_LARGEST_PART: Final = 1 << 31
+"""Bytes; more are not read at once, whatever a manifest says."""
+
+
+class IndexFolder:
+    """A folder of this machine or at an address; it need not be there.
+
+    Args:
+        address: a path or an address that `fsspec` knows.
+
+    Raises:
+        ValueError: nobody knows the address's protocol.
+        ImportError: the protocol needs a package that is not installed; the message names it.
+    """
+
+    def __init__(self, address: str | os.PathLike[str]) -> None:
+        self._folder: Final = folder_at(address)
+        self.recent: Final = BlobCache(_RECENT_BYTES)
+        """Blocks that were read lately: charts ask for tag after tag of the same runs."""
+        self.numbers: Final = itertools.count()
+        self.address: Final = self._folder.address
+        self._source: Final = source_of(self._folder.address)
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file; raises OSError."""
+        return self._source.open(PurePosixPath(name), 0)
+
+    def read_manifest(self) -> bytes:
+        """Return the manifest as it is now; raises OSError."""
+        return self._folder.read(_MANIFEST)
+
+    def write_segment(self, content: bytes) -> str:
+        """Write a new segment and return its name; raises OSError."""
+        name = f"{secrets.token_hex(8)}.segment"
+        self._replace(name, content)
+        return name
+
+    def write_manifest(self, content: bytes) -> None:
+        """Replace the manifest; raises OSError."""
+        self._replace(_MANIFEST, content)
+
+    def sweep(self, in_use: Sequence[str]) -> None:
+        """Delete segments that no manifest has any more, but not those that may be on their way into one."""
+        with contextlib.suppress(OSError):
+            for found in list(self._source.list()):
+                name = str(found.path)
+                is_ours = is_segment_name(name) or name.startswith(_UNFINISHED)
+                age = time.time() - found.modified_ns / 1e9
+                if is_ours and name not in in_use and found.modified_ns and age > _ABANDONED_SECONDS:
+                    self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        if isinstance(self._folder, LocalFolder):
+            (self._folder.path / name).unlink(missing_ok=True)
+        elif isinstance(self._folder, RemoteFolder):
+            self._folder.remove(name)
+
+    def _replace(self, name: str, content: bytes) -> None:
+        if not isinstance(self._folder, LocalFolder):
+            self._folder.replace(name, content)
+            return
+        folder: Path = self._folder.path
+        # What programs log may be secret, and so is what is kept of it.
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=_UNFINISHED, delete=False) as stream:
+            try:
+                stream.write(content)
+                stream.close()
+                os.replace(stream.name, folder / name)
+            except BaseException:
+                os.unlink(stream.name)
+                raise
+
+
+_UNFINISHED: Final = "unfinished-"
+
+
+def is_segment_name(name: str) -> bool:
+    """Return whether a segment may have that name: a manifest from elsewhere may have any."""
+    return _NAME.fullmatch(name) is not None
+
+
+class Segment:
+    """A file of blocks that never changes; any thread may read it.
+
+    It is kept open, so that it can be read when another program has replaced it.
+    """
+
+    def __init__(self, folder: IndexFolder, name: str) -> None:
+        self.name: Final = name
+        self.recent: Final = folder.recent
+        self.number: Final = next(folder.numbers)
+        self._folder: Final = folder
+        self._lock: Final = threading.Lock()
+        self._stream: BinaryIO | None = None
+
+    def read(self, at: int, length: int, crc: int) -> bytes | None:
+        """Return bytes of it; None where they are damaged or gone."""
+        if not 0 <= length <= _LARGEST_PART:
+            return None
+        try:
+            with self._lock:
+                if self._stream is None:
+                    self._stream = self._folder.open(self.name)
+                if length > _EASILY_READ and self._stream.seek(0, os.SEEK_END) < at + length:
+                    return None
+                self._stream.seek(at)
+                content = read_up_to(self._stream, length)
+        except OSError:
+            return None
+        return content if len(content) == length and crc32c(content) == crc else None
+
+
+_EASILY_READ: Final = 1 << 20
+"""Bytes for which memory is taken before it is known that they are there."""
+
+
+class StoredBlock:
+    """A block in a segment."""
+
+    __slots__ = ("_at", "_crc", "_length", "segment")
+
+    def __init__(self, segment: Segment, at: int, length: int, crc: int) -> None:
+        self.segment = segment
+        self._at, self._length, self._crc = at, length, crc
+
+    @property
+    def length(self) -> int:
+        """Its bytes."""
+        return self._length
+
+    def fits(self, table: PackedTable) -> bool:
+        """Return whether it has as many bytes as a table says."""
+        return self._length == table.length
+
+    def read(self) -> bytes | None:
+        key = BlobKey(self.segment.number, self._at)
+        content = self.segment.recent.get(key)
+        if content is None:
+            content = self.segment.read(self._at, self._length, self._crc)
+            if content is not None:
+                self.segment.recent.put(key, content)
+        return content

@@ -1,0 +1,46 @@
+"""Where the index of a log directory is unless somebody says: in the user's cache, one folder for each."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Final
+
+from stepscope.summary.cache_folder import cache_folder
+from stepscope.summary.log_index import LogIndex
+from stepscope.summary.logdir_source import SeveralSources
+from stepscope.summary.source import Source
+
+_DAY: Final = 86400
+_UNUSED_SECONDS: Final = 30 * _DAY
+_MOST_BYTES: Final = 4 << 30
+"""Beyond which the indexes that were used longest ago are deleted."""
+
+
+def index_in_cache(source: Source) -> LogIndex:
+    """Return the index of a log directory in the user's cache; those that nobody used for long are deleted."""
+    names = ",".join(source.names) if isinstance(source, SeveralSources) else ""
+    key = hashlib.blake2b(os.fsencode(f"{names}\0{source.address}"), digest_size=16).hexdigest()
+    folder = cache_folder("index")
+    with contextlib.suppress(OSError):
+        os.utime(folder / key)
+    with contextlib.suppress(OSError):
+        prune(folder, key)
+    return LogIndex(str(folder / key))
+
+
+def prune(folder: Path, kept: str) -> None:
+    """Delete the indexes in a folder that were not used for long, and the oldest beyond a size; but not ``kept``."""
+    indexes = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False) and entry.name != kept:
+                size = sum(file.stat().st_size for file in os.scandir(entry.path))
+                indexes.append((entry.stat().st_mtime, size, entry.path))
+    total = 0
+    for used, size, path in sorted(indexes, reverse=True):
+        total += size
+        if total > _MOST_BYTES or time.time() - used > _UNUSED_SECONDS:
+            shutil.rmtree(path, ignore_errors=True)

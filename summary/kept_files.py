@@ -1,0 +1,180 @@
+"""What is kept of event files for the next start: large ones in a cache file each, all others in one index."""
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import PurePosixPath
+from typing import Final
+
+from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.log_index import IndexedFile, LogIndex
+from stepscope.summary.packed_points import Packer
+from stepscope.summary.source import FoundFile, Source
+from stepscope.summary.staged_run import StagedFile
+
+LEAST_CACHED: Final = 1 << 18
+"""Bytes of a file from which on it has a cache file of its own."""
+_CACHED_GROWTH: Final = 0.25
+"""A file is kept again when it has grown by this share."""
+_SECONDS_BETWEEN_SEGMENTS: Final = 30.0
+"""While files grow; each time is a file more in the index."""
+
+
+class KeptFiles:
+    """Takes event files from where an earlier start left them, and leaves them to the next.
+
+    Args:
+        source: where the event files are.
+        cache: has a file for each large event file.
+        index: has the others, or all of them where there is no cache.
+    """
+
+    def __init__(self, source: Source, cache: ColumnCache | None, index: LogIndex | None) -> None:
+        self._source: Final = source
+        self._cache: Final = cache
+        self._index: Final = index
+        self._packer: Final = Packer()
+        self.taken = 0
+        """How many files were taken that had not changed."""
+        self._indexed: dict[PurePosixPath, IndexedFile] = {}
+        """What the index had at the beginning, and was not taken yet."""
+        self._seen_ns: int | None = None
+        """When the files were listed last, in nanoseconds since the epoch."""
+        self._storing: Final = ThreadPoolExecutor(1, "stepscope-cache")
+        self._waiting: dict[PurePosixPath, tuple[StagedFile, int]] = {}
+        """Files that the index should have, and when they were listed for that."""
+        self._stored_at = -_SECONDS_BETWEEN_SEGMENTS
+
+    def begin(self) -> None:
+        """Note that the files are about to be listed; the first time, read what the index has of them."""
+        if self._index is not None and self._seen_ns is None:
+            self._indexed = dict(self._index.load())
+        self._seen_ns = time.time_ns()
+
+    def forget_others(self) -> None:
+        """Let go of what the index has of files that nobody asked for in the first pass."""
+        self._indexed = {}
+
+    def take(self, file: StagedFile, *, cheaply: bool = False) -> bool:
+        """Take what there is of a file that was not read yet, and return whether that is all of it.
+
+        With ``cheaply``, only where no file has to be opened for it.
+        """
+        if file.events.position > 0:
+            return False
+        try:
+            if not self._from_index(file, cheaply=cheaply) and not cheaply:
+                self._from_cache(file)
+        except OSError:
+            return False
+        if file.events.position == 0:
+            return False
+        file.error = ""
+        complete = file.events.position == file.found.size
+        self.taken += complete
+        return complete
+
+    def _from_index(self, file: StagedFile, *, cheaply: bool) -> bool:
+        indexed = self._indexed.get(file.found.path)
+        if indexed is None:
+            return False
+        found, then, points = file.found, indexed.found, indexed.points
+        certain = indexed.is_certainly(found)
+        if cheaply and not certain:
+            return False
+        del self._indexed[file.found.path]
+        if found.etag and not certain and found.size < LEAST_CACHED:
+            # To compare takes more requests than to read all of it.
+            return False
+        if found.size < then.size or not file.events.restore(
+            indexed.state,
+            points.table.tags,
+            points.load,
+            changed=not certain and then.size == found.size,
+            trusted=certain,
+            places=points.table.places,
+        ):
+            return False
+        file.cached_bytes = file.events.position
+        if not certain:
+            # The next start need not open it.
+            file.packed = indexed.state, points
+            self._wait(file)
+        return True
+
+    def _from_cache(self, file: StagedFile) -> None:
+        cached = None if self._cache is None else self._cache.load(self._source.locate(file.found.path))
+        if cached is None:
+            return
+        found = file.found
+        same = (cached.size, cached.modified_ns, cached.changed_ns) == (found.size, found.modified_ns, found.changed_ns)
+        changed = not same and cached.size == found.size
+        if cached.size <= found.size and file.events.restore(cached.state, cached.table, cached.load, changed=changed):
+            file.cached_bytes = file.events.position
+
+    def read(self, file: StagedFile) -> None:
+        """Read what is new in a file; any thread may, one for each file. Raises OSError."""
+        if file.events.position == 0 and self._is_indexed(file.found):
+            file.packed = file.events.read_packed(file.found.size, self._packer)
+        else:
+            file.events.read_new(file.found.size)
+
+    def _is_indexed(self, found: FoundFile) -> bool:
+        return found.size < LEAST_CACHED or (self._index is not None and self._cache is None)
+
+    def keep(
+        self,
+        files: Iterable[StagedFile],
+        *,
+        at_once: bool,
+        listed: Callable[[], Collection[PurePosixPath]] | None = None,
+    ) -> None:
+        """Leave to the next start what it has not of files that were read.
+
+        Args:
+            files: that were read.
+            at_once: there may be more of them than what running programs append.
+            listed: gives all files that there are; None where more are to be read.
+        """
+        for file in files:
+            kept = file.cached_bytes
+            more = file.events.position - kept
+            if self._is_indexed(file.found):
+                if more > kept * _CACHED_GROWTH:
+                    self._wait(file)
+            elif self._cache is not None and more >= max(LEAST_CACHED, kept * _CACHED_GROWTH):
+                with contextlib.suppress(OSError):
+                    state, tags = file.events.state(), file.events.tag_states()
+                    self._storing.submit(
+                        self._cache.store, self._source.locate(file.found.path), file.found, state, tags
+                    )
+                    file.cached_bytes = file.events.position
+        if self._index is None or not self._waiting:
+            return
+        if at_once or time.monotonic() - self._stored_at >= _SECONDS_BETWEEN_SEGMENTS:
+            indexed = [one for file, seen_ns in self._waiting.values() for one in self._indexed_now(file, seen_ns)]
+            self._waiting.clear()
+            self._stored_at = time.monotonic()
+            self._storing.submit(self._index.store, indexed, None if listed is None else listed())
+
+    def _wait(self, file: StagedFile) -> None:
+        if self._index is not None and self._seen_ns is not None:
+            self._waiting[file.found.path] = file, self._seen_ns
+
+    def _indexed_now(self, file: StagedFile, seen_ns: int) -> Iterator[IndexedFile]:
+        """Yield what the index is to have of a file, unless that is nothing."""
+        packed, file.packed = file.packed, None
+        if packed is None or packed[0].position != file.events.position:
+            try:
+                packed = file.events.packed(self._packer)
+            except OSError:
+                return
+            if packed is None:
+                return
+        file.cached_bytes = packed[0].position
+        yield IndexedFile(file.found, seen_ns, *packed)
+
+    def wait_until_stored(self) -> None:
+        """Return when all that was to be kept so far is."""
+        self._storing.submit(lambda: None).result()

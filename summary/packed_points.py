@@ -1,0 +1,236 @@
+"""The points of one event file as one block of bytes, and a table, shared by files that are alike, of what is where.
+
+A block has the columns of all tags one after the other: steps (int64), those of neighbors with the same steps once;
+wall times (float64); offsets and lengths of records (int64); values (float32 where that is exact, else float64);
+indices (int32). All are little endian. A tag has those columns that `stepscope.summary.points.TagPoints` keeps for its
+kind.
+"""
+
+import errno
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.points import TagState
+from stepscope.summary.scan import RowsByTag
+from stepscope.summary.series import SCALARS
+from stepscope.summary.stored_points import NO_TEXTS, TagTable, TagTexts, places_of
+
+_STEPS: Final = np.dtype("<i8")
+_TIMES: Final = np.dtype("<f8")
+_PLACES: Final = np.dtype("<i8")
+_INDICES: Final = np.dtype("<i4")
+_NUMBERS: Final = (np.dtype("<f8"), np.dtype("<f4"))
+"""Values, and values of which float32 loses nothing."""
+_NO_PLACES: Final = np.empty(0, np.int64)
+_NO_NUMBERS: Final = np.empty(0, np.float64)
+_NO_INDICES: Final = np.empty(0, np.int32)
+
+
+class _Begins(NamedTuple):
+    """Where the columns of each tag begin, in elements; behind the last one, where all end."""
+
+    rows: list[int]
+    values: list[int]
+    blobs: list[int]
+
+
+class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
+    """The tags of a file, and what is where in its block."""
+
+    tags: TagTable
+    step_begins: list[int]
+    """Where the steps of each tag begin."""
+    steps: int
+    """How many there are."""
+    narrow: bool
+    """Values are float32."""
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each tag is."""
+        return places_of(self.tags.tags)
+
+    @cached_property
+    def length(self) -> int:
+        """Return how many bytes the block has."""
+        rows, values, blobs = (begins[-1] for begins in self.begins)
+        return 8 * (self.steps + rows + 2 * blobs) + _NUMBERS[self.narrow].itemsize * values + 4 * blobs
+
+    @cached_property
+    def begins(self) -> _Begins:
+        """Where the columns of each tag begin."""
+        pairs = list(zip(self.tags.kinds, self.tags.counts, strict=True))
+        return _Begins(
+            list(accumulate(self.tags.counts, initial=0)),
+            list(accumulate([count if kind in (SCALARS, "") else 0 for kind, count in pairs], initial=0)),
+            list(accumulate([count if kind != SCALARS else 0 for kind, count in pairs], initial=0)),
+        )
+
+    @property
+    def is_sound(self) -> bool:
+        """Return whether all columns fit each other; a table from elsewhere may not."""
+        return (
+            self.tags.is_sound(len(self.step_begins))
+            and 0 <= self.steps <= sum(self.tags.counts)
+            and all(
+                0 <= begin <= self.steps - count
+                for begin, count in zip(self.step_begins, self.tags.counts, strict=True)
+            )
+        )
+
+    def state(self, block: bytes, place: int) -> TagState:
+        """Return the points of the tag at a place of the table, from the block: views of it, or copies."""
+        table = self.tags
+        kind, count = table.kinds[place], table.counts[place]
+        rows, values, blobs = (begins[place] for begins in self.begins)
+        all_rows, all_values, all_blobs = (begins[-1] for begins in self.begins)
+        at_rows = 8 * self.steps
+        at_blobs = at_rows + 8 * all_rows
+        at_values = at_blobs + 16 * all_blobs
+        number = _NUMBERS[self.narrow]
+        at_indices = at_values + number.itemsize * all_values
+        texts = table.texts.get(place, NO_TEXTS) if table.texts else NO_TEXTS
+        has_values, has_blobs = count > 0 and kind in (SCALARS, ""), count > 0 and kind != SCALARS
+        numbers: NDArray[Any] = _NO_NUMBERS
+        if has_values:
+            numbers = np.frombuffer(block, number, count, at_values + number.itemsize * values)
+            if self.narrow:
+                numbers = numbers.astype(np.float64)
+                numbers.flags.writeable = False
+        return TagState(
+            table.tags[place],
+            kind,
+            *texts,
+            place in table.going_back,
+            np.frombuffer(block, _STEPS, count, 8 * self.step_begins[place]) if count else _NO_PLACES,
+            np.frombuffer(block, _TIMES, count, at_rows + 8 * rows) if count else _NO_NUMBERS,
+            numbers,
+            np.frombuffer(block, _PLACES, count, at_blobs + 8 * blobs) if has_blobs else _NO_PLACES,
+            np.frombuffer(block, _PLACES, count, at_blobs + 8 * (all_blobs + blobs)) if has_blobs else _NO_PLACES,
+            np.frombuffer(block, _INDICES, count, at_indices + 4 * blobs) if has_blobs else _NO_INDICES,
+        )
+
+
+class Block(Protocol):
+    """Where the bytes of a block are."""
+
+    def read(self) -> bytes | None:
+        """Return them; None where they are damaged or gone."""
+        ...
+
+
+class BlockInMemory(NamedTuple):
+    """A block that is nowhere else."""
+
+    content: bytes
+
+    def read(self) -> bytes:
+        return self.content
+
+
+class PackedPoints:
+    """The points of one file, in memory or stored; any thread may ask for them."""
+
+    __slots__ = ("block", "table")
+
+    def __init__(self, table: PackedTable, block: Block) -> None:
+        self.table = table
+        self.block = block
+        """May be replaced by another that has the same."""
+
+    def load(self, place: int) -> TagState | None:
+        """Return the points of the tag at a place of the table; None where they are damaged or gone."""
+        content = self.block.read()
+        return None if content is None else self.table.state(content, place)
+
+    def states(self) -> list[TagState]:
+        """Return the points of all tags, in the table's order; raises OSError where they are damaged or gone."""
+        content = self.block.read()
+        if content is None:
+            raise OSError(errno.EIO, "packed points are damaged or gone")
+        return [self.table.state(content, place) for place in range(len(self.table.tags.tags))]
+
+
+class Packer:
+    """Packs points; tables that are equal are one object, as those of runs of a sweep often are."""
+
+    def __init__(self) -> None:
+        self._tables: dict[bytes, PackedTable] = {}
+        self._encode: Callable[[PackedTable], bytes] = msgspec.msgpack.Encoder().encode
+
+    def shared(self, table: PackedTable) -> PackedTable:
+        """Return the one object for all tables that are equal to this."""
+        return self._tables.setdefault(self._encode(table), table)
+
+    def pack(self, states: Sequence[TagState]) -> PackedPoints:
+        """Return the points of a file as one block."""
+        steps: list[NDArray[np.int64]] = []
+        step_begins: list[int] = []
+        total = 0
+        for state in states:
+            if not steps or not np.array_equal(steps[-1], state.steps):
+                steps.append(state.steps)
+                total += len(state.steps)
+            step_begins.append(total - len(state.steps))
+        values, narrow = _narrowed(_joined([state.values for state in states], _NUMBERS[0]))
+        columns = (
+            _joined(steps, _STEPS),
+            _joined([state.wall_times for state in states], _TIMES),
+            _joined([state.offsets for state in states], _PLACES),
+            _joined([state.lengths for state in states], _PLACES),
+            values,
+            _joined([state.indices for state in states], _INDICES),
+        )
+        return self._packed(PackedTable(TagTable.of(states), step_begins, total, narrow), columns)
+
+    def pack_numbers(
+        self, tags: Sequence[str], texts: Mapping[int, TagTexts], rows: RowsByTag, counts: NDArray[np.int64]
+    ) -> PackedPoints:
+        """Return scalars as one block, straight from the scan.
+
+        Args:
+            tags: by their numbers.
+            texts: what the first values of tags say beside their kind, by the tag's number, where that is anything.
+            rows: of these tags, of which each has some; all are numbers.
+            counts: int64 [tags]: how many rows each tag has.
+        """
+        begins = rows.step_begins
+        values, narrow = _narrowed(rows.values)
+        table = TagTable(
+            list(tags),
+            [SCALARS] * len(tags),
+            counts.tolist(),
+            rows.steps[begins].tolist(),
+            rows.steps[begins + counts - 1].tolist(),
+            dict(texts),
+            np.flatnonzero(rows.goes_back).tolist(),
+        )
+        return self._packed(
+            PackedTable(table, begins.tolist(), len(rows.steps), narrow), (rows.steps, rows.wall_times, values)
+        )
+
+    def _packed(self, table: PackedTable, columns: Sequence[NDArray[Any]]) -> PackedPoints:
+        return PackedPoints(self.shared(table), BlockInMemory(b"".join([column.tobytes() for column in columns])))
+
+
+def _narrowed(values: NDArray[np.float64]) -> tuple[NDArray[Any], bool]:
+    """Return values as float32 where that loses nothing, and whether it does not."""
+    with np.errstate(all="ignore"):
+        narrowed = values.astype(_NUMBERS[1])
+    # Bit by bit: a NaN is not equal to itself, and may carry a message.
+    if (narrowed.astype(np.float64).view(np.int64) == values.view(np.int64)).all():
+        return narrowed, True
+    return values, False
+
+
+def _joined(columns: Sequence[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
+    filled = [column for column in columns if len(column)]
+    if not filled:
+        return np.empty(0, dtype)
+    return np.concatenate(filled).astype(dtype, copy=False)

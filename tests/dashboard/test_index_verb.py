@@ -1,0 +1,99 @@
+"""``stepscope index`` reads a log directory ahead of the first start."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from stepscope.dashboard.cli.main import main
+from stepscope.summary import SummaryWriter
+from stepscope.summary.index_places import index_in_cache, prune
+from stepscope.summary.log_index import LogIndex
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.logdir_source import sources_of
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    for run in ("a", "b"):
+        with SummaryWriter(tmp_path / "logs" / run) as writer:
+            for step in range(3):
+                writer.add_scalar("loss", step, step)
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the user's caches are."""
+    monkeypatch.setattr("stepscope.summary.index_places.cache_folder", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr("stepscope.dashboard.cli.index.cache_folder", lambda name: tmp_path / "cache" / name)
+    return tmp_path / "cache"
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What was printed, without sizes and seconds, of which the first differ by a digit."""
+    return re.sub(r"\([\d.]+ [kM]?B\)|[\d.]+ s\.", "*", capsys.readouterr().err).strip().splitlines()
+
+
+def test_an_index_is_written_where_it_is_asked_for(
+    logs: Path, tmp_path: Path, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = tmp_path / "index"
+    for read_before in ("0 files", "2 files"):
+        assert main(["index", str(logs), "--to", str(index)]) == 0
+        assert said(capsys) == [
+            f"2 runs, 2 event files *, of which {read_before} had been read before; *",
+            f"Index: {index}",
+            f"Start from it: stepscope --logdir {logs} --index {index}",
+        ]
+    assert {path.parts[0] for path in LogIndex(str(index)).load()} == {"a", "b"}
+    assert not cache.exists()
+
+
+def test_without_a_place_it_is_the_one_in_the_users_cache(
+    logs: Path, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["index", str(logs)]) == 0
+    (folder,) = (cache / "index").iterdir()
+    assert said(capsys)[1:] == [f"Index: {folder}"]
+    assert folder.stat().st_mode & 0o077 == 0
+    # It is the one that a start takes.
+    logdir = Logdir(sources_of([str(logs)]), index=index_in_cache(sources_of([str(logs)])))
+    logdir.update()
+    assert logdir.taken_files == 2
+
+
+def test_log_directories_under_other_names_have_an_index_of_their_own(logs: Path, cache: Path) -> None:
+    given = ([str(logs)], [f"x:{logs}"], [f"y:{logs}"], [f"x:{logs / 'a'}", f"y:{logs / 'b'}"])
+    assert len({index_in_cache(sources_of(logdirs)).address for logdirs in given}) == len(given)
+
+
+def test_an_index_that_cannot_be_written_is_an_error(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["index", str(logs), "--to", str(tmp_path / "file")]) == 2
+    lines = [line for line in said(capsys) if line.startswith("stepscope")]
+    assert lines == [
+        f"stepscope: The index at {tmp_path / 'file'} cannot be written: File exists; "
+        "expected a folder that is yours to write to."
+    ]
+
+
+def test_an_address_of_no_known_protocol_is_an_error(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", str(logs), "--to", "nosuch://bucket/index"]) == 2
+    assert said(capsys)[0].startswith("stepscope: --to: ")
+
+
+def test_indexes_that_nobody_used_for_long_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, days in (("kept", 90), ("old", 31), ("new", 1), ("newest", 0)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest").write_bytes(b"12345")
+        os.utime(tmp_path / name, (time.time() - days * 86400,) * 2)
+    prune(tmp_path, "kept")
+    assert {path.name for path in tmp_path.iterdir()} == {"kept", "new", "newest"}
+    monkeypatch.setattr("stepscope.summary.index_places._MOST_BYTES", 7)
+    prune(tmp_path, "kept")
+    assert {path.name for path in tmp_path.iterdir()} == {"kept", "newest"}

@@ -1,0 +1,99 @@
+"""An index of logs in an object store: what a start asks the store for."""
+
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from moto.server import ThreadedMotoServer
+
+from stepscope.summary import SummaryWriter
+from stepscope.summary.log_index import LogIndex
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.snapshot import Snapshot
+
+RUNS = 30
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    server.start()
+    fsspec.filesystem("s3", skip_instance_cache=True).mkdir("sweeps")
+    yield "s3://sweeps"
+    server.stop()
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
+    """What was asked of the store, by the operation and the first folder of its key."""
+    asked: Counter[tuple[str, str]] = Counter()
+    file_system = fsspec.get_filesystem_class("s3")
+    call = file_system._call_s3
+
+    def counted(self: Any, method: str, *given: Any, **options: Any) -> Any:
+        key = options.get("Key") or options.get("Prefix") or ""
+        asked[method, key.split("/")[0]] += 1
+        return call(self, method, *given, **options)
+
+    monkeypatch.setattr(file_system, "_call_s3", counted)
+    return asked
+
+
+def content(folder: Path, *values: float) -> bytes:
+    with SummaryWriter(folder) as writer:
+        for step, value in enumerate(values):
+            writer.add_scalar("loss", value, step)
+    (file,) = folder.iterdir()
+    return file.read_bytes()
+
+
+def started(bucket: str) -> tuple[Snapshot, int]:
+    logdir = Logdir(f"{bucket}/logs", index=LogIndex(f"{bucket}/index"))
+    snapshot = logdir.update()
+    logdir.wait_until_stored()
+    return snapshot, logdir.taken_files
+
+
+def last_values(snapshot: Snapshot) -> dict[str, float]:
+    return {name: float(run.series["loss"].values[-1]) for name, run in snapshot.runs.items()}
+
+
+def test_a_restart_asks_for_the_listing_and_for_what_changed(
+    bucket: str, tmp_path: Path, requests: Counter[tuple[str, str]]
+) -> None:
+    store = fsspec.filesystem("s3")
+    for run in range(RUNS):
+        store.pipe(f"{bucket}/logs/run_{run:02d}/events.out.tfevents.1", content(tmp_path / str(run), 1.0, run))
+    expected = {f"run_{run:02d}": float(run) for run in range(RUNS)}
+    snapshot, taken = started(bucket)
+    assert (last_values(snapshot), taken) == (expected, 0)
+    for run in (3, 7):
+        store.pipe(
+            f"{bucket}/logs/run_{run:02d}/events.out.tfevents.1", content(tmp_path / f"new {run}", 2.0, 100 + run)
+        )
+        expected[f"run_{run:02d}"] = 100.0 + run
+    store.pipe(f"{bucket}/logs/run_99/events.out.tfevents.1", content(tmp_path / "99", 99.0))
+    expected["run_99"] = 99.0
+    requests.clear()
+    snapshot, taken = started(bucket)
+    assert (last_values(snapshot), taken) == (expected, RUNS - 2)
+    of_logs = {method: count for (method, folder), count in requests.items() if folder == "logs"}
+    assert of_logs == {"list_objects_v2": 1, "get_object": 3}
+    of_index = {method: count for (method, folder), count in requests.items() if folder == "index"}
+    # The manifest and the list of the one segment; a block for each run whose points were asked for.
+    assert of_index["get_object"] == 2 + RUNS + 1
+    assert of_index["put_object"] == 2
+    requests.clear()
+    assert last_values(started(bucket)[0]) == expected
+    assert {method for method, folder in requests if folder == "logs"} == {"list_objects_v2"}
