@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from stepscope.dashboard.debugger.graph_places import graph_for
 from stepscope.dashboard.debugger.lines import code_of, source_of
 from stepscope.dashboard.debugger.opened import Link, OpenedDebug
 from stepscope.dashboard.panels.debugger.facts import (
@@ -14,6 +13,7 @@ from stepscope.dashboard.panels.debugger.facts import (
     sent,
     tensor_facts,
 )
+from stepscope.dashboard.panels.debugger.graph_places import graph_for
 from stepscope.dashboard.panels.debugger.messages import Excerpt, ObservationDetails, Related
 from stepscope.summary.debugger.model import FIGURES, Frame
 from stepscope.summary.debugger.own_frames import is_library, own_frame

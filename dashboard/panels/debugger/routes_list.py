@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from numpy.typing import NDArray
 
 from stepscope.dashboard.debugger.filters import ObservationFilter
-from stepscope.dashboard.debugger.graph_places import graph_for, place_of
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.dashboard.debugger.values import shown_value
 from stepscope.dashboard.graphs.sources import GraphCache, GraphUnavailableError
 from stepscope.dashboard.panels.debugger.details import details_of
 from stepscope.dashboard.panels.debugger.facts import observation_row
+from stepscope.dashboard.panels.debugger.graph_places import graph_for, place_of
 from stepscope.dashboard.panels.debugger.messages import (
     MOST_ROWS,
     GraphPlace,

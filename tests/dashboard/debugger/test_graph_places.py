@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from stepscope.dashboard.debugger.graph_places import place_of
 from stepscope.dashboard.graphs.model import model_of
 from stepscope.dashboard.graphs.tree import tree_of
+from stepscope.dashboard.panels.debugger.graph_places import place_of
 from stepscope.summary.debugger.model import WatchedTensor
 from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
 
