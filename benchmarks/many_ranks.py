@@ -4,7 +4,7 @@ The ranks are made of the beginning of a real trace of an A100 (27,000 slices), 
 a straggler, which must be found. Each question is a fresh process, with its imports: the first answer is the first that
 it says, of a sample; all is its end; the second question asks other tables of the facts that the first kept.
 Memory is the peak of what all its processes hold, shared pages counted once (PSS), sampled five times a second.
-HolisticTraceAnalysis opens the same ranks and tells stragglers and idle times, in an interpreter of its own, as in
+HolisticTraceAnalysis opens the same ranks and tells busy, idle and hidden times, in an interpreter of its own, as in
 `benchmarks.analysis`. Dask's two workers are beside its one, warm, each with one thread. Others' work on the same cores
 makes all of these worse.
 """
