@@ -70,8 +70,8 @@ def write_recording(folder: Path, tensors: int, steps: int, budget: int) -> None
     with SummaryWriter(str(folder)) as writer:
         recorder = Recorder(writer, "made for a benchmark", rules=(), budget=budget)
         for number in numbers:
-            name = f"layers.{number // 4}.part{number % 4}"
-            tensor = described(name, "forward", module=name, op_type="Linear")
+            module = f"layers.{number // 4}.part{number % 4}"
+            tensor = described(module, "forward", module=module, op_type="Linear")
             recorder.number(number, partial(_first_seen, tensor))
         for step in range(steps):
             recorder.record(step, numbers, Figures(tables[step % KINDS]))
