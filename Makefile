@@ -8,6 +8,9 @@ DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 INTEGRATIONS_VENV ?= .venv-integrations
 INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
+# Tests start hundreds of Pythons, each of which would compile the modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check lint types units tests test-versions test-integrations test-engines benchmarks protos sample-logs peer-pack screenshots site clean
 
 demo: $(VENV)/.installed
