@@ -191,7 +191,7 @@ def test_plugins_lists_what_there_is_and_what_failed(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[done.stdout.splitlines().index("collectors: 9 of Stepscope") :][:5] == [
         "collectors: 9 of Stepscope",
         "  mine   stepscope-mine 1.2  that it ran",
-        "verbs: 17 of Stepscope",
+        "verbs: 18 of Stepscope",
         "  greet  stepscope-mine 1.2  greet somebody, 100% friendly",
         "  gone   stepscope-mine 1.2  failed: ModuleNotFoundError: No module named 'gone'",
     ]

@@ -21,18 +21,20 @@ class DumpCache(OpenedCache[DumpSource, TfdbgDump]):
 
     def __init__(self) -> None:
         super().__init__(self._read, DumpUnavailableError, most=MOST_OPENED, max_bytes=MOST_BYTES)
-        self._followed: Final[OrderedDict[str, tuple[float, Following]]] = OrderedDict()
-        """What reads each, by its folder, with the time of the files that were read last."""
+        self._followed: Final[OrderedDict[str, tuple[tuple[float, int], Following]]] = OrderedDict()
+        """What reads each, by its folder, with time and bytes of the files that were read last."""
         self._followed_lock: Final = Lock()
 
     def _read(self, source: DumpSource) -> TfdbgDump:
+        # A file may grow twice within what the clock of the file system tells apart.
+        asked = source.modified, sum(source.sizes.values())
         with self._followed_lock:
             known = self._followed.get(source.folder)
-            modified, following = known if known is not None else (0.0, source.following())
-            self._followed[source.folder] = max(modified, source.modified), following
+            read, following = known if known is not None else (asked, source.following())
+            self._followed[source.folder] = max(read, asked), following
             self._followed.move_to_end(source.folder)
         latest = following.latest
-        if latest is not None and source.modified < modified:
+        if latest is not None and asked < read:
             # Whoever comes late, with an older listing, gets what is read by now: files that were shorter would be
             # taken for others.
             return latest

@@ -15,7 +15,7 @@ from stepscope.dashboard.panels.hparams.table import Row, build_table
 from stepscope.dashboard.server.bodies import Body, parsed
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.server.work import LightRoute, Pieces
 from stepscope.dashboard.tensorboard.hparams.download import MEDIA_TYPES, Cell, Format, encoded
 
 FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
@@ -54,7 +54,7 @@ def make_router(live: Live) -> APIRouter:
         requested = parsed(body, AskedTable, "Expected view, columns and rows as JSON")
         file_format: Format = "latex" if extension == "tex" else extension
         content = encoded(*cells(live, requested), file_format)
-        return Response(content, media_type=MEDIA_TYPES[file_format], headers=attachment("hparams", extension))
+        return Pieces(content, media_type=MEDIA_TYPES[file_format], headers=attachment("hparams", extension))
 
     return routes
 
