@@ -54,7 +54,8 @@ export class CompareView implements SubView {
 
   show(state: State): void {
     const others = state.recordings.filter(({ id }) => id !== state.id);
-    const other = view.read(settings.other);
+    // Where there is one alone, there is nothing to choose.
+    const other = view.read(settings.other) || (others.length === 1 ? others[0].id : "");
     const tolerance = view.read(settings.tolerance);
     offer(
       this.#other,
@@ -123,7 +124,7 @@ export class CompareView implements SubView {
           ),
         ]
         : [];
-    const heads = ["Tensor", "Phase", "First at step", "Figure", "Here", "There", "Differs by", "At most", "Of values"];
+    const heads = ["Tensor", "Phase", "First at step", "Figure", "Here", "There", "Differs by", "Largest", "Of values"];
     const rows = found.differences.map((row, at) => this.#row(row, at));
     this.element.replaceChildren(
       make(
