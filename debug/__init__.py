@@ -73,8 +73,8 @@ def watch(
     """Watch a model while it is trained, until the context is left or `Watcher.close` is called.
 
     Args:
-        model: a `torch.nn.Module`; a `keras.Model`, on PyTorch or JAX; or a function that does a step, of arrays of JAX
-            or NumPy, which is then called through the watcher.
+        model: a `torch.nn.Module`; a `keras.Model`, on PyTorch, JAX or TensorFlow; or a function that does a step, of
+            arrays of JAX or NumPy, which is then called through the watcher.
         where: the run's folder, or the run's writer, which then stays open.
         every: a step in so many is recorded.
         tensors: "health" writes figures of each value, "histogram" a histogram too, "full" the value itself too.

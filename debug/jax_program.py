@@ -5,7 +5,7 @@ are measured where they are made, in the same compiled program.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -107,7 +107,7 @@ def traced(
     chosen: Callable[[str], bool],
     *,
     role: Callable[[str], tuple[str, str]] | None = None,
-    keep: Sequence[int] = (),
+    keep: Container[int] = (),
     every_file: bool = False,
 ) -> Program:
     """Return a program that does what a function does for such arguments, and measures.
@@ -138,7 +138,7 @@ def traced(
     shown = [_argument_name(paths[place], names) for place in places]
     kept = _state_of(closed, shown, len(result_leaves))
     roles = [(role or _usual_role)(name) for name in shown]
-    writer = _Interpreter(chosen, frozenset(keep), every_file=every_file)
+    writer = _Interpreter(chosen, keep, every_file=every_file)
 
     def run(arrays: Sequence[Any]) -> tuple[list[Any], Any, Any, dict[int, Any]]:
         return writer.program(closed, arrays, roles, kept)
@@ -186,7 +186,7 @@ def _state_of(closed: Any, shown: Sequence[str], results: int) -> dict[int, int]
 class _Interpreter:
     """Runs a jaxpr, and keeps what is measured."""
 
-    def __init__(self, chosen: Callable[[str], bool], keep: frozenset[int], *, every_file: bool) -> None:
+    def __init__(self, chosen: Callable[[str], bool], keep: Container[int], *, every_file: bool) -> None:
         self._chosen: Final = chosen
         self._keep: Final = keep
         self._every_file: Final = every_file

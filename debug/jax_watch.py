@@ -1,7 +1,7 @@
 """Watching a step function of JAX: every operation of it, inside of the compiled program."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, Final
 
 import jax
@@ -20,6 +20,7 @@ from stepscope.debug.watcher import Settings
 
 _MOST_PROGRAMS: Final = 16
 """Kept for arguments of different shapes."""
+_EVERY_PLACE: Final = range(1 << 31)
 
 
 @jax.jit  # type: ignore[untyped-decorator]
@@ -74,14 +75,16 @@ class JaxWatcher(FunctionWatcher):
     def _observed(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, list[int], Measured, BadValue | None]:
-        arrays, key, _ = arrays_and_rest(args, kwargs)
+        arrays, kinds, _ = arrays_and_rest(args, kwargs)
+        detailed = self._settings.tensors != "health" and self._replaying is None and self._is_recorded(self._step)
+        key = detailed, kinds
         with self._lock:
             program = self._programs.get(key)
             if program is None:
                 if len(self._programs) >= _MOST_PROGRAMS:
                     self._programs.pop(next(iter(self._programs)))
-                program = self._programs[key] = self._program(args, kwargs)
-        values, counts, measures, _ = program.run(arrays)
+                program = self._programs[key] = self._program(args, kwargs, _EVERY_PLACE if detailed else ())
+        values, counts, measures, whole = program.run(arrays)
         numbers = self._numbers(program)
         kept = [place for place, number in enumerate(numbers) if number is not None]
         if len(kept) < len(numbers):
@@ -89,6 +92,10 @@ class JaxWatcher(FunctionWatcher):
         places = [program.places[place] for place in kept]
         measured = JaxHealth(counts, measures, [place.size for place in places], [place.dtype for place in places])
         known = [number for number in numbers if number is not None]
+        for place, number in zip(kept, known, strict=True):
+            if place in whole:
+                tensor = self.recorder.catalog.tensors[number]
+                self._write_value(tensor.phase, tensor.name, _plain(whole[place]))
         bad = self._bad_value(args, kwargs, arrays, kept, known, measured) if self._replaying is not None else None
         return tree_unflatten(program.result, values), known, measured, bad
 
@@ -114,7 +121,7 @@ class JaxWatcher(FunctionWatcher):
             )
         return None
 
-    def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], keep: tuple[int, ...] = ()) -> Program:
+    def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], keep: Container[int] = ()) -> Program:
         program = traced(
             self._traced,
             args,
@@ -151,3 +158,8 @@ class JaxWatcher(FunctionWatcher):
                 )
             )
         return numbers
+
+
+def _plain(value: Any) -> Any:
+    """Return an array of NumPy, of a type that it has itself."""
+    return np.asarray(value.astype(jnp.float32) if value.dtype.kind == "V" else value)

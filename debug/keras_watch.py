@@ -32,8 +32,14 @@ def watch_keras(
             of_jax = keras_jax_watcher(model, recorder, settings, owns_writer=owns_writer)
             of_jax.repeatable = lambda _, also: FunctionTraining(of_jax, also)
             return of_jax
-        case other:
-            raise TypeError(
-                f"a model of Keras can be watched on PyTorch and JAX, got {other}. On TensorFlow its own debugger"
-                " records: tf.debugging.experimental.enable_dump_debug_info(folder, 'FULL_HEALTH')"
+        case "tensorflow":
+            from stepscope.debug.function_watch import FunctionTraining
+            from stepscope.debug.keras_tensorflow_watch import keras_tensorflow_watcher
+
+            of_tensorflow = keras_tensorflow_watcher(
+                model, recorder, settings, owns_writer=owns_writer, options=options
             )
+            of_tensorflow.repeatable = lambda _, also: FunctionTraining(of_tensorflow, also)
+            return of_tensorflow
+        case other:
+            raise TypeError(f"a model of Keras can be watched on PyTorch, JAX and TensorFlow, got {other}")

@@ -6,6 +6,7 @@ from typing import Any, Final
 import torch
 
 from stepscope.debug.showing import LIVE
+from stepscope.debug.torch_modules import named_modules
 
 
 class LiveView:
@@ -34,8 +35,7 @@ class LiveView:
         if not LIVE.active:
             self.close()
         elif not self._handles:
-            for path, module in self._model.named_modules():
-                name = (path or type(module).__name__).replace("_orig_mod.", "")
+            for _, name, module in named_modules(self._model):
                 self._handles.append(module.register_forward_hook(self._offering(name)))
 
     def end(self, step: int) -> None:
@@ -54,6 +54,8 @@ class LiveView:
 
     def _offering(self, name: str) -> Callable[..., None]:
         def offer(module: torch.nn.Module, args: tuple[Any, ...], output: Any) -> None:
+            if torch.compiler.is_compiling():
+                return
             value = output[0] if isinstance(output, tuple | list) and output else output
             if isinstance(value, torch.Tensor) and name not in self._offered:
                 self._offered.add(name)

@@ -15,13 +15,19 @@ def without_wrapper(name: str) -> str:
 
 
 def named_modules(model: torch.nn.Module) -> list[tuple[str, str, torch.nn.Module]]:
-    """Return paths, names and modules, those left out that torch.compile wraps around others."""
-    found = []
+    """Return paths, names and modules; what torch.compile wraps around one stands for it, as that is what is called."""
+    found: dict[str, tuple[str, str, torch.nn.Module]] = {}
     for path, module in model.named_modules():
-        if not _wraps(module):
-            path = _path(path)
-            found.append((path, path or type(module).__name__, module))
-    return found
+        path = _path(path)
+        found.setdefault(path, (path, path or type(unwrapped(module)).__name__, module))
+    return list(found.values())
+
+
+def unwrapped(module: torch.nn.Module) -> torch.nn.Module:
+    """Return a module without what torch.compile wraps around it."""
+    while _wraps(module):
+        module = module._orig_mod
+    return module
 
 
 def note_of_compiled(model: torch.nn.Module, *, seen: bool) -> str:

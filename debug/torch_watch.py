@@ -19,7 +19,7 @@ from stepscope.debug.recorder import Recorder
 from stepscope.debug.showing import LIVE
 from stepscope.debug.torch_health import dtype_name
 from stepscope.debug.torch_live import LiveView
-from stepscope.debug.torch_modules import named_modules, note_of_compiled, without_wrapper
+from stepscope.debug.torch_modules import named_modules, note_of_compiled, unwrapped, without_wrapper
 from stepscope.debug.torch_operations import Operation, Operations
 from stepscope.debug.torch_step import Detail, Step, TorchOptions, is_measurable, tensors_in
 from stepscope.debug.watcher import Settings, Watcher
@@ -219,7 +219,7 @@ class TorchWatcher(Watcher):
         chosen = name in self._chosen
 
         def look(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            if not self._is_watching():
+            if torch.compiler.is_compiling() or not self._is_watching():
                 return
             running = self._running
             assert running is not None
@@ -239,7 +239,7 @@ class TorchWatcher(Watcher):
         chosen = name in self._chosen
 
         def look(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-            if not self._is_watching():
+            if torch.compiler.is_compiling() or not self._is_watching():
                 return
             running = self._running
             assert running is not None
@@ -250,6 +250,7 @@ class TorchWatcher(Watcher):
             if not chosen:
                 return
             taken = [running.made.get(value) for value in tensors_in((args, kwargs))]
+            module = unwrapped(module)
             taken += [running.made.get(parameter) for parameter in module.parameters(recurse=False)]
             inputs = tuple(number for number in taken if number is not None)
             for slot, value in enumerate(tensors_in(output)):

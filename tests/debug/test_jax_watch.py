@@ -124,3 +124,34 @@ def test_loops_are_seen_as_one_operation_and_said_so(tmp_path: Path) -> None:
     data = recorded(tmp_path)
     assert [tensor.name for tensor in data.tensors] == ["x", "scan", "x"]
     assert "What scan runs is seen as one operation, by what comes out of it." in data.problems
+
+
+def test_values_themselves_and_histograms_are_written_in_recorded_steps(tmp_path: Path) -> None:
+    x, y = jnp.array([[1.0, 2, 3], [4, 5, 6]]), jnp.ones(2)
+    for detail in ("full", "histogram"):
+        with debug.watch(train_step, tmp_path / detail, every=2, tensors=detail) as step:
+            params: Any = start()
+            for _ in range(4):
+                params, _ = step(params, x, y)
+    data = recorded(tmp_path / "full")
+    observed = data.observations(0, data.observation_count)
+    assert sorted(set(observed.steps.tolist())) == [0, 2]
+    for number in range(data.observation_count):
+        value = data.value(number)
+        assert value is not None
+        np.testing.assert_allclose(health(value), observed.figures[number], rtol=2e-6, atol=1e-9)
+    (run,) = open_logdir(tmp_path / "histogram").runs.values()
+    tags = [series.tag for series in run.of_kind("histograms")]
+    assert sorted(tags) == sorted(f"{tensor.phase}/{tensor.name}" for tensor in data.tensors)
+    assert {tuple(series.steps.tolist()) for series in run.of_kind("histograms")} == {(0, 2)}
+
+
+def test_values_of_types_that_numpy_has_not_are_written_as_float32(tmp_path: Path) -> None:
+    def double(x: Any) -> Any:
+        return x * 2
+
+    with debug.watch(double, tmp_path, every=1, tensors="full", framework="jax") as step:
+        step(jnp.array([1.5, -2], jnp.bfloat16))
+    value = recorded(tmp_path).value(1)
+    assert value is not None
+    np.testing.assert_array_equal(value, np.array([3, -4], np.float32))

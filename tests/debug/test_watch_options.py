@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,11 +64,13 @@ def test_single_operations_with_what_they_took(tmp_path: Path) -> None:
     assert lines["1/aten.tanh_backward"] == "own(torch.ones(2, 3)).square().sum().backward()"
 
 
+@pytest.mark.parametrize("is_compiled_before", [False, True])
 @pytest.mark.parametrize("compiled", ["outside", "eager"])
-def test_compiled_models_are_named_as_such(tmp_path: Path, compiled: Any) -> None:
+def test_compiled_models_are_named_as_such(tmp_path: Path, compiled: Any, is_compiled_before: bool) -> None:
     own = model()
     wrapped = torch.compile(own, backend="eager")
-    train(wrapped)
+    if is_compiled_before:
+        train(wrapped)
     with debug.watch(wrapped, tmp_path, compiled=compiled, updates=False):
         train(wrapped)
     data = recorded(tmp_path)
@@ -78,7 +81,58 @@ def test_compiled_models_are_named_as_such(tmp_path: Path, compiled: Any) -> Non
         assert names(data, "forward") == ["Sequential:input", "0", "1", "2", "Sequential"]
         assert "Steps that are recorded run without it" in note
     else:
+        assert names(data, "forward") == ["Sequential:input", "Sequential"]
         assert "Of what is inside, only parameters, their gradients and updates are seen" in note
+    torch._dynamo.reset()
+
+
+def test_a_model_compiled_in_place_trains_while_it_is_watched(tmp_path: Path) -> None:
+    own = model()
+    own.compile(backend="eager")
+    with debug.watch(own, tmp_path, updates=False):
+        train(own, 2)
+    data = recorded(tmp_path)
+    assert names(data, "forward") == []
+    assert names(data, "backward") == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert data.problems[0].startswith("Compiled by torch.compile: Sequential. Of what is inside, only parameters")
+    torch._dynamo.reset()
+
+
+class Logarithm(nn.Module):  # type: ignore[misc]
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.log(x)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
+def test_what_inductor_compiled_is_seen_from_outside_and_within_when_caught(tmp_path: Path) -> None:
+    own = torch.compile(nn.Sequential(nn.Linear(3, 3, bias=False), Logarithm()), backend="inductor")
+    with torch.no_grad():
+        own.get_parameter("_orig_mod.0.weight").copy_(torch.eye(3))
+    optimizer = torch.optim.SGD(own.parameters(), 1e-6)
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad()
+        loss: torch.Tensor = own(x).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    good, bad = torch.ones(2, 3), torch.zeros(2, 3)
+    step(good)
+    assert torch._dynamo.utils.counters["inductor"]
+    with debug.watch(own, tmp_path / "watched", on_alert=None):
+        step(bad)
+    verdict = debug.first_bad(recorded(tmp_path / "watched"))
+    assert verdict is not None
+    assert verdict.sentence.startswith("Step 0: Sequential (float32) is the first with 6 -Inf of 6 elements, at ")
+    with torch.no_grad():
+        own.get_parameter("_orig_mod.0.weight").copy_(torch.eye(3))
+    with debug.watch(own, tmp_path / "caught", on_alert=None) as watcher:
+        caught = debug.catch(step, watcher)
+        caught(good)
+        with pytest.raises(debug.CaughtError, match=r"Step 1: 1/aten\.log ") as error:
+            caught(bad)
+    assert "in Logarithm.forward: return torch.log(x). It made them: its inputs were finite" in str(error.value)
     torch._dynamo.reset()
 
 
@@ -105,6 +159,24 @@ def test_what_a_model_shows_while_somebody_looks(monkeypatch: pytest.MonkeyPatch
     parameters = ["0.bias", "0.weight", "2.bias", "2.weight"]
     assert sorted(shown["parameters"]) == [f"parameters/{name}" for name in parameters]
     assert sorted(shown["gradients"]) == [f"gradients/{name}" for name in parameters]
+
+
+def test_a_compiled_model_shows_what_comes_out_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    now = [0.0]
+    live = LiveTensors(lambda: now[0])
+    for module in ("torch_live", "torch_watch"):
+        monkeypatch.setattr(f"stepscope.debug.{module}.LIVE", live)
+    own = torch.compile(model(), backend="eager")
+    looking = json.dumps({"names": "activations/*", "rate": 30, "wait_ms": 0}).encode()
+    live.answer(looking)
+    with debug.watch(own, tmp_path, every=1000):
+        now[0] = 1.0
+        train(own, 3)
+        frame = live.answer(looking)
+    assert [tensor["name"] for section in frame["sections"] for tensor in section["tensors"]] == [
+        "activations/Sequential"
+    ]
+    torch._dynamo.reset()
 
 
 def test_nobody_who_looks_costs_no_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
