@@ -10,7 +10,6 @@ import fsspec
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from moto.server import ThreadedMotoServer
 
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
@@ -20,6 +19,7 @@ from stepscope.summary.logdir import Logdir
 from stepscope.summary.logdir_source import sources_of
 from tests.dashboard.media import NoFollower
 from tests.dashboard.routes import client_with_companions
+from tests.object_store import running_object_store
 
 POINTS = np.arange(6, dtype=np.float32).reshape(3, 2)
 CONFIG = "projector_config.pbtxt"
@@ -31,7 +31,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(params=["memory", "s3", "http", "file"])
-def copied(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def copied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address at which the files of ``tmp_path`` appear when they are sent there."""
     if request.param == "file":
         yield f"file://{tmp_path}"
@@ -44,20 +44,8 @@ def copied(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
         thread.join()
         web.server_close()
     elif request.param == "s3":
-        store = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-        store.start()
-        host, port = store.get_host_and_port()
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            monkeypatch.setenv(name, "testing")
-        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        # The server's buckets outlive it in this process.
-        fsspec.filesystem("s3", skip_instance_cache=True).makedirs("all", exist_ok=True)
-        # Instances are kept by their arguments, among which the server's address is not.
-        fsspec.get_filesystem_class("s3").clear_instance_cache()
-        yield "s3://all"
-        fsspec.get_filesystem_class("s3").clear_instance_cache()
-        store.stop()
+        with running_object_store("all"):
+            yield "s3://all"
     else:
         yield "memory://all"
         fsspec.filesystem("memory").rm("/all", recursive=True)

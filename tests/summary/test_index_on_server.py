@@ -1,6 +1,5 @@
 """An index of logs in an object store: what a start asks the store for."""
 
-import socket
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,30 +7,20 @@ from typing import Any
 
 import fsspec
 import pytest
-from moto.server import ThreadedMotoServer
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.snapshot import Snapshot
+from tests.object_store import running_object_store
 
 RUNS = 30
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
-    server.start()
-    fsspec.filesystem("s3", skip_instance_cache=True).mkdir("sweeps")
-    yield "s3://sweeps"
-    server.stop()
+def bucket() -> Iterator[str]:
+    with running_object_store("sweeps"):
+        yield "s3://sweeps"
 
 
 @pytest.fixture

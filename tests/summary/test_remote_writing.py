@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,40 +11,22 @@ from pathlib import Path
 import fsspec
 import numpy as np
 import pytest
-from moto.server import ThreadedMotoServer
 
 from stepscope import profiler
 from stepscope.profiler.hooks import ProfilerHook
 from stepscope.summary import SummaryWriter, open_logdir, storage
 from stepscope.summary.errors import UserError
 from stepscope.summary.logdir import Logdir
+from tests.object_store import ObjectStore, running_object_store
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
-
-
-@pytest.fixture(scope="module")
-def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number: int = free.getsockname()[1]
-        return number
 
 
 @pytest.fixture
-def server(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadedMotoServer]:
+def server() -> Iterator[ObjectStore]:
     """Holds the bucket "logs"; may be stopped and started."""
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
-    server.start()
-    file_system = fsspec.filesystem("s3", skip_instance_cache=True)
-    if not file_system.exists("logs"):
-        file_system.mkdir("logs")
-    yield server
-    server.stop()
+    with running_object_store("logs") as store:
+        yield store
 
 
 @pytest.fixture
@@ -151,7 +132,7 @@ def test_an_address_that_became_a_path_is_refused(tmp_path: Path, monkeypatch: p
     assert os.listdir(tmp_path) == []
 
 
-def test_each_flush_is_visible(server: ThreadedMotoServer, tmp_path: Path) -> None:
+def test_each_flush_is_visible(server: ObjectStore, tmp_path: Path) -> None:
     writer = SummaryWriter("s3://logs/flushed")
     for step in range(3):
         writer.add_scalar("t", step, step)
@@ -161,7 +142,7 @@ def test_each_flush_is_visible(server: ThreadedMotoServer, tmp_path: Path) -> No
     writer.close()
 
 
-def test_a_log_directory_on_a_server_is_followed(server: ThreadedMotoServer) -> None:
+def test_a_log_directory_on_a_server_is_followed(server: ObjectStore) -> None:
     logdir = Logdir("s3://logs/followed")
     assert logdir.update().runs == {}
     with SummaryWriter("s3://logs/followed/run") as writer:
@@ -176,7 +157,7 @@ def test_a_log_directory_on_a_server_is_followed(server: ThreadedMotoServer) -> 
 
 
 def test_a_file_that_is_replaced_whole_gives_way_to_another(
-    server: ThreadedMotoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage, "_LARGEST_REPLACED", 10_000)
     with SummaryWriter("s3://logs/many") as writer:
@@ -191,7 +172,7 @@ def test_a_file_that_is_replaced_whole_gives_way_to_another(
     assert points.steps.tolist() == points.values.tolist() == list(range(2000))
 
 
-def test_a_server_that_goes_away_and_comes_back(server: ThreadedMotoServer, port: int, tmp_path: Path) -> None:
+def test_a_server_that_goes_away_and_comes_back(server: ObjectStore, tmp_path: Path) -> None:
     writer = SummaryWriter("s3://logs/lost")
     writer.add_scalar("t", 0, 0)
     writer.flush()
@@ -220,7 +201,7 @@ def test_a_growing_file_that_is_removed(memory: str, tmp_path: Path) -> None:
     assert snapshot.damage_count == 0
 
 
-def test_what_is_not_closed_is_written_at_exit(server: ThreadedMotoServer, tmp_path: Path) -> None:
+def test_what_is_not_closed_is_written_at_exit(server: ObjectStore, tmp_path: Path) -> None:
     script = (
         "from stepscope.summary import SummaryWriter\n"
         "writer = SummaryWriter('s3://logs/exit')\n"
