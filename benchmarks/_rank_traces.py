@@ -5,7 +5,6 @@ time is the template's, stretched between collectives by its speed and within th
 """
 
 import gzip
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ NOISE: Final = 0.005
 """Standard deviation of ranks' speeds."""
 SLOW: Final = 1.2
 """How much longer the straggler takes."""
+_RANKS_A_HOST: Final = 8
 _TRANSFER: Final = 0.5
 """Of a collective of the template: the part that is no waiting."""
 
@@ -55,7 +55,9 @@ class RankMaker:
         self._texts = [_text(event) for event in events]
         self._others = b",".join(orjson.dumps(event) for event in others)
         self._head = {
-            key: value for key, value in template.items() if key not in ("traceEvents", "distributedInfo", "traceName")
+            key: value
+            for key, value in template.items()
+            if key not in ("traceEvents", "distributedInfo", "traceName", "host_name")
         }
 
     def trace(self, rank: int) -> bytes:
@@ -70,14 +72,29 @@ class RankMaker:
             for text, start, duration, has in zip(self._texts, starts, durations, timed, strict=True)
         ]
         # With spaces, as Kineto writes it: HolisticTraceAnalysis looks for these letters.
-        rank_of_job = json.dumps({"backend": "nccl", "rank": rank, "world_size": self.ranks}).encode()
+        about = {"distributedInfo": self._place(rank), "host_name": f"node-{rank // _RANKS_A_HOST:04d}"}
         body = b",".join([*parts, self._others] if self._others else parts)
         # Names of processes and modules differ between ranks of real jobs too.
         body = body.replace(b'"python"', f'"python {rank}"'.encode())
         packer = zlib_ng.compressobj(1, wbits=31)
         begun = orjson.dumps(self._head)[:-1] + (b"," if self._head else b"")
-        whole = begun + b'"distributedInfo": ' + rank_of_job + b',"traceEvents":[' + body + b"]}"
+        whole = begun + orjson.dumps(about)[1:-1] + b',"traceEvents":[' + body + b"]}"
         return packer.compress(whole) + packer.flush()
+
+    def _place(self, rank: int) -> dict[str, Any]:
+        """Return what PyTorch states of a rank of a mesh of two dimensions: hosts beside each other, GPUs of a host."""
+        host, place = divmod(rank, _RANKS_A_HOST)
+        divided = {
+            "mesh_tp": [
+                other for other in range(host * _RANKS_A_HOST, (host + 1) * _RANKS_A_HOST) if other < self.ranks
+            ],
+            "mesh_dp": list(range(place, self.ranks, _RANKS_A_HOST)),
+        }
+        config = [
+            {"pg_name": f"{number}", "pg_desc": description, "pg_size": len(ranks), "ranks": ranks}
+            for number, (description, ranks) in enumerate(divided.items(), 1)
+        ]
+        return {"backend": "nccl", "rank": rank, "world_size": self.ranks, "pg_config": config}
 
     def _warped(self, rank: int, times: NDArray[np.float64]) -> NDArray[np.float64]:
         starts, ends = self._bounds

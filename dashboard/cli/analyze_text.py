@@ -103,7 +103,7 @@ def _print_findings(console: Console, frame: "pl.DataFrame") -> None:
 
 def print_table(console: Console, name: str, frame: "pl.DataFrame", top: int, about: About) -> None:
     """Print a table with its name."""
-    from stepscope.profiler.analysis.rank_outliers import RANK_MAP
+    from stepscope.profiler.analysis.rank_map import RANK_MAP
     from stepscope.profiler.analysis.report import analyses
 
     analysis = analyses()[name]

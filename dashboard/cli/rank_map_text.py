@@ -16,7 +16,7 @@ LEGEND: Final = (
 
 
 def map_lines(frame: "pl.DataFrame") -> Iterator[str]:
-    """Yield `stepscope.profiler.analysis.rank_outliers.rank_map` as lines: a row of ranks each, a letter a step."""
+    """Yield `stepscope.profiler.analysis.rank_map.rank_map` as lines: a row of ranks each, a letter a step."""
     steps = frame["step"].unique().sort().to_list()
     place = {step: number for number, step in enumerate(steps)}
     rows: dict[tuple[int, int], list[str]] = {}

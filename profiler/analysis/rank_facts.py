@@ -16,6 +16,7 @@ from stepscope.profiler.analysis.idle import idle_time
 from stepscope.profiler.analysis.memcpys import memcpys
 from stepscope.profiler.analysis.memory import memory_peaks
 from stepscope.profiler.analysis.operators import operator_calls
+from stepscope.profiler.analysis.process_groups import process_groups
 from stepscope.profiler.analysis.steps import step_breakdown
 from stepscope.profiler.lod import span_ns
 from stepscope.profiler.trace import Trace
@@ -23,9 +24,11 @@ from stepscope.profiler.trace import Trace
 if TYPE_CHECKING:
     import polars as pl
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Grows with every change of what `rank_facts` gives for a trace, or of how a trace is read."""
-FactTable = Literal["trace", "steps", "operators", "kernels", "collectives", "idle", "copies", "memory", "losses"]
+FactTable = Literal[
+    "trace", "steps", "operators", "kernels", "collectives", "idle", "copies", "memory", "losses", "groups"
+]
 FACT_TABLES: Final[tuple[FactTable, ...]] = get_args(FactTable)
 MOST_ROWS: Final[Mapping[FactTable, int]] = {
     "steps": 10_000,
@@ -36,6 +39,7 @@ MOST_ROWS: Final[Mapping[FactTable, int]] = {
     "copies": 200,
     "memory": 200,
     "losses": 100,
+    "groups": 100,
 }
 """Rows of a table that are kept: of operators and kernels those that took longest, of the others the first. How many
 were left out is a column of "trace"."""
@@ -110,7 +114,8 @@ def rank_facts(trace: Trace | Facts) -> RankFacts:
     - copies: direction, memory (text), count, bytes, total_ns (int64), of
       `stepscope.profiler.analysis.memcpys.memcpys`;
     - memory: device (text), peak_bytes (int64);
-    - losses: what (text), count (int64, null for notes of the file as a whole).
+    - losses: what (text), count (int64, null for notes of the file as a whole);
+    - groups: grouping, group (text), size (int64), as `stepscope.profiler.analysis.process_groups`.
     """
     import polars as pl
 
@@ -124,6 +129,7 @@ def rank_facts(trace: Trace | Facts) -> RankFacts:
         "copies": memcpys(facts).select("direction", "memory", "count", "bytes", "total_ns"),
         "memory": memory_peaks(facts).select("device", "peak_bytes"),
         "losses": _losses(facts.trace),
+        "groups": _groups(facts.trace),
     }
     known = schemas()
     kept = {name: _within_limits(whole[name]).head(most) for name, most in MOST_ROWS.items()}
@@ -178,6 +184,7 @@ def schemas() -> "Mapping[FactTable, dict[str, type[pl.DataType]]]":
         "copies": {**texts("direction", "memory"), **whole("count", "bytes", "total_ns")},
         "memory": {**texts("device"), **whole("peak_bytes")},
         "losses": {**texts("what"), **whole("count")},
+        "groups": {**texts("grouping", "group"), **whole("size")},
     }
 
 
@@ -307,3 +314,10 @@ def _losses(trace: Trace) -> "pl.DataFrame":
     rows: list[tuple[str, int | None]] = [(note, None) for note in trace.losses.notes]
     rows += [(reason, count) for reason, count in trace.losses.counts.items() if count]
     return pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}, orient="row")
+
+
+def _groups(trace: Trace) -> "pl.DataFrame":
+    import polars as pl
+
+    rows = [(each.grouping, each.group, each.size) for each in process_groups(trace.metadata.get("distributedInfo"))]
+    return pl.DataFrame(rows, schema={"grouping": pl.String, "group": pl.String, "size": pl.Int64}, orient="row")

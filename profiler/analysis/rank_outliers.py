@@ -1,4 +1,4 @@
-"""Which ranks differ from the others: by step, by figure, by kernel and by operator; and their steps as a map.
+"""Which ranks differ from the others: by step, by figure, by kernel and by operator.
 
 A rank differs where it is further than `MOST_DEVIATIONS` from the median of all, in units of the median absolute
 deviation times 1.4826, which for a normal distribution is the standard deviation (the modified z-score of Iglewicz and
@@ -6,7 +6,6 @@ Hoaglin, "How to Detect and Handle Outliers", 1993). Where most ranks are alike 
 `LEAST_SCALE` of the median.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,10 +25,6 @@ LEAST_SCALE: Final = 0.01
 """Of the median: the least that counts as one deviation."""
 LEAST_RANKS: Final = 3
 """Of two ranks neither is the odd one."""
-MOST_ROWS: Final = 40
-"""Of `rank_map`; of more ranks some share one."""
-MOST_COLUMNS: Final = 96
-"""Of `rank_map`; of more steps some share one."""
 _NORMAL: Final = 1.4826
 _FIGURES: Final = {
     "step": "step_ns",
@@ -205,100 +200,6 @@ def rank_resources(ranks: Ranks) -> "pl.DataFrame":
     return frame.with_columns(pl.exclude("peak_bytes").fill_null(0)).sort("rank").collect(engine="streaming")
 
 
-@dataclass(frozen=True)
-class HeatMap:
-    """Steps of ranks as a picture of bounded size: each row stands for ranks that follow each other."""
-
-    first: NDArray[np.int64]
-    """The least rank of each row, int64 ``[rows]``."""
-    last: NDArray[np.int64]
-    """The greatest."""
-    steps: NDArray[np.int64]
-    """Int64 ``[columns]``: the first step of each column."""
-    percent: NDArray[np.float64]
-    """By how much the slowest of a row's ranks took longer in a column than the median of all ranks, float64
-    ``[rows, columns]`` in percent; NaN where none has the step."""
-    slowest: NDArray[np.int64]
-    """That rank, int64 ``[rows, columns]``; -1 where there is none."""
-
-
-def heat_map(ranks: Ranks, *, most_rows: int, most_columns: int, within: tuple[int, int] | None = None) -> HeatMap:
-    """Return how long steps took on each rank, without waiting in collectives, beside the median of all ranks.
-
-    Args:
-        ranks: of one job.
-        most_rows: of more ranks, some that follow each other share a row, which shows the slowest.
-        most_columns: so do steps.
-        within: the least and the greatest rank to show; the median is that of all.
-    """
-    import polars as pl
-
-    tables = tables_of_ranks(ranks)
-    times = own_times(tables)
-    median = times.group_by("step").agg(pl.col("own_ns").median().alias("median_ns"))
-    shown = [rank for rank in tables.ranks if within is None or within[0] <= rank <= within[1]]
-    known = times.select("step").unique().collect(engine="streaming")["step"].sort().to_list()
-    ranks_a_row, steps_a_column = -(-len(shown) // most_rows) or 1, -(-len(known) // most_columns) or 1
-    rows, columns = -(-len(shown) // ranks_a_row), -(-len(known) // steps_a_column)
-    row_of = pl.DataFrame(
-        {"rank": shown, "row": [place // ranks_a_row for place in range(len(shown))]},
-        schema={"rank": pl.Int64, "row": pl.Int64},
-    )
-    column_of = pl.DataFrame(
-        {"step": known, "column": [place // steps_a_column for place in range(len(known))]},
-        schema={"step": pl.Int64, "column": pl.Int64},
-    )
-    over = 100 * (pl.col("own_ns") / pl.max_horizontal("median_ns", 1) - 1)
-    cells = (
-        times.join(median, on="step")
-        .join(row_of.lazy(), on="rank")
-        .join(column_of.lazy(), on="step")
-        .with_columns(over.alias("percent"))
-        .group_by("row", "column")
-        .agg(
-            pl.col("percent").max(),
-            pl.col("rank").filter(pl.col("percent") == pl.col("percent").max()).min().alias("slowest"),
-        )
-        .collect(engine="streaming")
-    )
-    percent = np.full((rows, columns), np.nan)
-    slowest = np.full((rows, columns), -1, np.int64)
-    at = (cells["row"].to_numpy(), cells["column"].to_numpy())
-    percent[at], slowest[at] = cells["percent"].to_numpy(), cells["slowest"].to_numpy()
-    bounds = row_of.group_by("row").agg(pl.col("rank").min().alias("first"), pl.col("rank").max().alias("last"))
-    bounds = bounds.sort("row")
-    begins = column_of.group_by("column").agg(pl.col("step").min()).sort("column")
-    return HeatMap(bounds["first"].to_numpy(), bounds["last"].to_numpy(), begins["step"].to_numpy(), percent, slowest)
-
-
-def rank_map(ranks: Ranks) -> "pl.DataFrame":
-    """Return `heat_map` of at most `MOST_ROWS` x `MOST_COLUMNS` cells, one row a cell; empty cells have none.
-
-    Columns: first_rank, last_rank, step (int64, the first of those that share the cell), over_percent (float64),
-    slowest_rank (int64).
-    """
-    import polars as pl
-
-    found = heat_map(ranks, most_rows=MOST_ROWS, most_columns=MOST_COLUMNS)
-    row, column = np.nonzero(found.slowest >= 0)
-    return pl.DataFrame(
-        {
-            "first_rank": found.first[row],
-            "last_rank": found.last[row],
-            "step": found.steps[column],
-            "over_percent": found.percent[row, column],
-            "slowest_rank": found.slowest[row, column],
-        },
-        schema={
-            "first_rank": pl.Int64,
-            "last_rank": pl.Int64,
-            "step": pl.Int64,
-            "over_percent": pl.Float64,
-            "slowest_rank": pl.Int64,
-        },
-    )
-
-
 _SLOWEST: Final = Column("slowest_rank", "number of the rank that took longest", "identity")
 _OVER: Final = Column("over_ns", "by how much that is above the median")
 RANK_OUTLIERS: Final = Analysis(
@@ -338,25 +239,6 @@ RANK_STEPS: Final = Analysis(
     empty=NO_STEPS,
 )
 """Who was slow when."""
-RANK_MAP: Final = Analysis(
-    "rank_map",
-    "how long each step took on each rank, as a map",
-    rank_map,
-    (
-        Column("first_rank", "least of the ranks that share the cell", "identity"),
-        Column("last_rank", "greatest of them", "identity"),
-        Column("step", "number of the step, or the first of those that share the cell", "identity"),
-        Column("over_percent", "by how much it took longer than the median of all ranks, without waiting"),
-        Column("slowest_rank", "the rank of these that took longest", "identity"),
-    ),
-    of="ranks",
-    title="Steps of ranks",
-    description="By how much each step took longer on a rank than on the median rank, without waiting in collectives. "
-    "Of many ranks or steps some share a cell, which says the slowest.",
-    empty=NO_STEPS,
-    whole=True,
-)
-"""When who was slow, at once."""
 RANK_KERNELS: Final = Analysis(
     "rank_kernels",
     "kernels that differ between ranks",

@@ -25,9 +25,10 @@ from stepscope.profiler.analysis.memory import (
 from stepscope.profiler.analysis.metrics import DEFINITIONS, OVERVIEW_COLUMNS, Metric, overview
 from stepscope.profiler.analysis.operators import BY_OTHER_KEYS, OPERATORS
 from stepscope.profiler.analysis.queue import LAUNCHES, QUEUE
+from stepscope.profiler.analysis.rank_groups import RANK_GROUPS
+from stepscope.profiler.analysis.rank_map import RANK_MAP
 from stepscope.profiler.analysis.rank_outliers import (
     RANK_KERNELS,
-    RANK_MAP,
     RANK_OPERATORS,
     RANK_OUTLIERS,
     RANK_RESOURCES,
@@ -103,6 +104,7 @@ ANALYSES: Final = (
     STRAGGLERS,
     RANK_OUTLIERS,
     RANK_STEPS,
+    RANK_GROUPS,
     RANK_MAP,
     RANK_KERNELS,
     RANK_OPERATORS,

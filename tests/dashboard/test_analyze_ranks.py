@@ -10,7 +10,7 @@ import pytest
 
 from stepscope.dashboard.cli.main import main
 from stepscope.dashboard.cli.rank_map_text import map_lines
-from stepscope.profiler.analysis.rank_outliers import rank_map
+from stepscope.profiler.analysis.rank_map import rank_map
 from stepscope.profiler.analysis.report import DIGEST_OF_RANKS
 from tests.profiler.analysis.test_rank_outliers import rank
 from tests.profiler.ranks.jobs import STRAGGLER, write_job

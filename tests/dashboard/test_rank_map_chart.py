@@ -1,7 +1,7 @@
 """The map of ranks and steps on the page."""
 
 from stepscope.dashboard.panels.profile.device_figures import rank_map_chart
-from stepscope.profiler.analysis.rank_outliers import rank_map
+from stepscope.profiler.analysis.rank_map import rank_map
 from tests.profiler.analysis.test_rank_outliers import rank
 
 

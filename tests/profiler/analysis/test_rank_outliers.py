@@ -1,10 +1,9 @@
-"""Which ranks differ from the others, and the picture of their steps."""
+"""Which ranks differ from the others."""
 
 import numpy as np
 
 from stepscope.profiler.analysis.rank_outliers import (
     deviations,
-    heat_map,
     rank_kernels,
     rank_operators,
     rank_outliers,
@@ -15,7 +14,7 @@ from stepscope.profiler.trace import Trace
 from tests.profiler.analysis.kineto import Event, activity, launch, operator, step, trace
 
 
-def rank(number: int, compute: float, *, steps: int = 2) -> Trace:
+def rank(number: int, compute: float, *, steps: int = 2, **about: object) -> Trace:
     """Steps of 100 us in which a kernel takes so long on a rank, of which step 2 takes half as long again."""
     events: list[Event] = []
     for place in range(steps):
@@ -27,7 +26,7 @@ def rank(number: int, compute: float, *, steps: int = 2) -> Trace:
             launch(at + 2, 1, place + 1),
             activity("gemm", at + 10, took, place + 1, device=0),
         ]
-    return trace(*events, distributedInfo={"rank": number})
+    return trace(*events, **{"distributedInfo": {"rank": number}, **about})
 
 
 def test_deviations_are_in_units_of_the_median_absolute_deviation() -> None:
@@ -52,7 +51,6 @@ def test_of_two_ranks_neither_is_odd_and_of_none_nothing_is_said() -> None:
     assert rank_steps({}).is_empty()
     assert rank_kernels({}).is_empty()
     assert rank_resources({}).is_empty()
-    assert heat_map({}, most_rows=4, most_columns=4).percent.shape == (0, 0)
 
 
 def test_the_slowest_rank_of_each_step() -> None:
@@ -67,25 +65,3 @@ def test_names_have_the_rank_that_spends_most_in_them() -> None:
     traces = {0: rank(0, 80), 1: rank(1, 90), 2: rank(2, 80)}
     assert rank_kernels(traces).rows() == [("gemm", 3, 6, 200_000.0, 225_000, 1, 25_000.0)]
     assert rank_operators(traces).rows() == [("aten::mm", 3, 6, 8_000.0, 8_000, 0, 0.0)]
-
-
-def test_a_map_shows_the_slowest_of_the_ranks_and_steps_that_share_a_cell() -> None:
-    traces = {number: rank(number, 160 if number == 5 else 80) for number in range(8)}
-    whole = heat_map(traces, most_rows=8, most_columns=8)
-    assert whole.first.tolist() == whole.last.tolist() == list(range(8))
-    assert whole.steps.tolist() == [1, 2]
-    assert whole.percent[5].round(6).tolist() == [80.0, 85.714286]
-    assert whole.percent[[0, 1, 2, 3, 4, 6, 7]].tolist() == [[0.0, 0.0]] * 7
-    folded = heat_map(traces, most_rows=2, most_columns=1)
-    assert (folded.first.tolist(), folded.last.tolist()) == ([0, 4], [3, 7])
-    assert folded.percent.round(6).tolist() == [[0.0], [85.714286]]
-    assert folded.slowest.tolist() == [[0], [5]]
-    part = heat_map(traces, most_rows=8, most_columns=8, within=(5, 6))
-    assert part.percent.round(6).tolist() == [[80.0, 85.714286], [0.0, 0.0]]
-
-
-def test_a_step_that_a_rank_lacks_is_no_number() -> None:
-    traces = {0: rank(0, 80), 1: rank(1, 80, steps=1)}
-    found = heat_map(traces, most_rows=2, most_columns=2)
-    assert np.isnan(found.percent).tolist() == [[False, False], [False, True]]
-    assert found.slowest.tolist() == [[0, 0], [1, -1]]
