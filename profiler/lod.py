@@ -239,6 +239,16 @@ def span_ns(trace: Trace) -> tuple[int, int]:
     return int(trace.start_ns.min()), int((trace.start_ns + trace.duration_ns).max())
 
 
+def extent_ns(trace: Trace) -> tuple[int, int]:
+    """When the first of a trace's slices and counters begins, and the last ends; (0, 0) without any.
+
+    The Timeline counts from there.
+    """
+    spans = [span_ns(trace)] if len(trace) else []
+    spans += [(int(np.min(c.times_ns)), int(np.max(c.times_ns))) for c in trace.counters if len(c.times_ns)]
+    return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else (0, 0)
+
+
 def coverage(trace: Trace, buckets: int, lanes: Sequence[int] | None = None) -> NDArray[np.float32]:
     """Return how busy some lanes, all if None, are over the whole trace, float32 ``[lanes, buckets]``.
 

@@ -10,9 +10,8 @@ from rich.console import Console
 
 from stepscope.dashboard.cli.analyze_text import About, Answer, print_shared
 from stepscope.dashboard.cli.reading import printable
-from stepscope.dashboard.server.numbers import counted, file_size
 from stepscope.dashboard.traces.peaks import peaks_words
-from stepscope.dashboard.traces.sources import extent
+from stepscope.dashboard.traces.rank_words import progress_words
 from stepscope.profiler.analysis.compare import Per, basis_of
 from stepscope.profiler.analysis.device_peaks import StatedPeaks
 from stepscope.profiler.analysis.facts import Facts
@@ -20,6 +19,7 @@ from stepscope.profiler.analysis.metric_sources import OF_RANKS, metrics_of_trac
 from stepscope.profiler.analysis.rank_facts import RankFacts, rank_facts
 from stepscope.profiler.analysis.records import Analysis
 from stepscope.profiler.analysis.report import OTHERS, analyses, is_of_others
+from stepscope.profiler.lod import extent_ns
 from stepscope.profiler.ranks.collection import CollectedRanks, gather
 from stepscope.profiler.ranks.files import TraceFile, trace_file
 from stepscope.profiler.ranks.store import FactStore, default_store
@@ -120,7 +120,7 @@ def _answer(path: str, facts: Facts, question: Question) -> Answer:
         len(trace.steps),
         trace.losses,
         tables_of(question.own, question, facts, None),
-        About(extent(trace)[0], device, notes),
+        About(extent_ns(trace)[0], device, notes),
         basis,
         metrics_of_trace(tuple(name for name in question.metrics if name not in OF_RANKS), facts, before),
     )
@@ -180,18 +180,6 @@ def gathered(
     if store.problem:
         print(printable(f"Nothing is kept for the next question, as {store.problem}."), file=sys.stderr)
     return ranks, False
-
-
-def progress_words(ranks: CollectedRanks, progress: Progress) -> str:
-    """Return how far it is, as a line."""
-    left = progress.seconds_left()
-    parts = [
-        f"{ranks.words} read",
-        f"{file_size(progress.done_bytes)} of {file_size(progress.bytes)}",
-        *([f"{counted(len(progress.failures), 'failure')}"] if progress.failures else []),
-        *([f"about {left:,.0f} s left"] if left is not None else []),
-    ]
-    return ", ".join(parts)
 
 
 def tables_of(

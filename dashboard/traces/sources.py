@@ -13,7 +13,7 @@ import numpy as np
 
 from stepscope.dashboard.server.opened_cache import OpenedCache
 from stepscope.dashboard.traces.folders import DroppedTrace, is_trace, same_recording
-from stepscope.profiler.lod import LevelOfDetail, span_ns
+from stepscope.profiler.lod import LevelOfDetail, extent_ns
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import KERNELS, TraceError, read_trace, trace_of_step_stats
 from stepscope.summary.contents import Companion
@@ -199,7 +199,7 @@ def open_trace(source: TraceSource) -> OpenedTrace:
     # Where another process compiles the loops, to compile them here too would take longer.
     KERNELS.wait(LONGEST_COMPILATION)
     trace = read_source(source)
-    start_ns, end_ns = extent(trace)
+    start_ns, end_ns = extent_ns(trace)
     if max(-start_ns, end_ns, end_ns - start_ns) > LATEST_NS:
         raise TraceUnavailableError(
             f"{source.label} of run {source.run!r} reaches from {start_ns:,} to {end_ns:,} ns; "
@@ -208,13 +208,6 @@ def open_trace(source: TraceSource) -> OpenedTrace:
     columns = (trace.start_ns, trace.duration_ns, trace.lane, trace.depth, trace.name_id, trace.category_id)
     held = sum(column.nbytes for column in columns) * 2 + (source.size or 0) * 4
     return OpenedTrace(source, trace, LevelOfDetail(trace), start_ns, end_ns, held)
-
-
-def extent(trace: Trace) -> tuple[int, int]:
-    """When the first of a trace's slices and counters begins, and the last ends; the Timeline counts from there."""
-    spans = [span_ns(trace)] if len(trace) else []
-    spans += [(int(np.min(c.times_ns)), int(np.max(c.times_ns))) for c in trace.counters if len(c.times_ns)]
-    return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else (0, 0)
 
 
 class TraceCache(OpenedCache[TraceSource, OpenedTrace]):

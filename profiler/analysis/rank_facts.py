@@ -18,7 +18,7 @@ from stepscope.profiler.analysis.memory import memory_peaks
 from stepscope.profiler.analysis.operators import operator_calls
 from stepscope.profiler.analysis.process_groups import process_groups
 from stepscope.profiler.analysis.steps import step_breakdown
-from stepscope.profiler.lod import span_ns
+from stepscope.profiler.lod import extent_ns, span_ns
 from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ class RanksInMemory:
 def rank_facts(trace: Trace | Facts) -> RankFacts:
     """Return what a trace says, as tables.
 
-    - trace, one row: slices, marked_steps (int64), start_ns, end_ns (int64, null without slices), epoch_ns,
-      stated_rank, world_size (int64, null where not stated), host (text, "" where not stated), on_device (bool), and
-      left_out_<table> (int64) for each of `MOST_ROWS`;
+    - trace, one row: slices, marked_steps (int64), start_ns, end_ns (int64, null without slices), origin_ns (int64,
+      where the Timeline begins), epoch_ns, stated_rank, world_size (int64, null where not stated), host (text, ""
+      where not stated), on_device (bool), and left_out_<table> (int64) for each of `MOST_ROWS`;
     - steps, those of `stepscope.profiler.analysis.steps.step_breakdown` with its columns, and computation_ns,
       communication_work_ns, overlap_ns (int64), of `work_of_rank` within the step;
     - operators: step (int64, that in which they begin; -1 for none, `OTHER_STEPS` for those that took least where
@@ -154,7 +154,9 @@ def schemas() -> "Mapping[FactTable, dict[str, type[pl.DataType]]]":
 
     return {
         "trace": {
-            **whole("slices", "marked_steps", "start_ns", "end_ns", "epoch_ns", "stated_rank", "world_size"),
+            **whole(
+                "slices", "marked_steps", "start_ns", "end_ns", "origin_ns", "epoch_ns", "stated_rank", "world_size"
+            ),
             **texts("host"),
             "on_device": pl.Boolean,
             **whole(*(f"left_out_{name}" for name in MOST_ROWS)),
@@ -205,6 +207,7 @@ def _about(facts: Facts) -> dict[str, Any]:
         "marked_steps": len(trace.steps),
         "start_ns": start,
         "end_ns": end,
+        "origin_ns": extent_ns(trace)[0],
         "epoch_ns": trace.epoch_ns,
         "stated_rank": _whole_number(information.get("rank")),
         "world_size": _whole_number(information.get("world_size")),

@@ -69,7 +69,7 @@ def heat_map(
     known = times.select("step").unique().collect(engine="streaming")["step"].sort().to_list()
     known = [step for step in known if steps is None or steps[0] <= step <= steps[1]]
     shown = [rank for rank in tables.ranks if only is None or rank in only]
-    names, rows = zip(*_rows(_groups(ranks, shown, by), most_rows), strict=True) if shown else ((), ())
+    names, rows = zip(*rows_of_ranks(ranks, shown, by, most_rows), strict=True) if shown else ((), ())
     columns = _shares(known, -(-len(known) // most_columns) or 1)
     row_of = pl.DataFrame(
         [(rank, row) for row, those in enumerate(rows) for rank in those],
@@ -102,6 +102,18 @@ def heat_map(
     return HeatMap(rows, names, bounds[:, 0], bounds[:, 1], percent, slowest)
 
 
+def rows_of_ranks(ranks: Ranks, shown: Sequence[int], by: str, most: int) -> list[tuple[str, tuple[int, ...]]]:
+    """Return some ranks in at most so many rows, each with its name: one rank, some that follow each other, or groups.
+
+    Args:
+        ranks: of one job.
+        shown: those that are wanted, in order.
+        by: a grouping of `stepscope.profiler.analysis.rank_groups`: no row has parts of two groups; "" for none.
+        most: rows, at least one.
+    """
+    return _rows(_groups(ranks, shown, by), most) if shown else []
+
+
 def _groups(ranks: Ranks, shown: Sequence[int], by: str) -> list[tuple[str, list[int]]]:
     """Return the ranks that are shown by group, the group of the least rank first; all in one that has no name."""
     import polars as pl
@@ -117,7 +129,6 @@ def _groups(ranks: Ranks, shown: Sequence[int], by: str) -> list[tuple[str, list
 
 
 def _rows(groups: list[tuple[str, list[int]]], most: int) -> list[tuple[str, tuple[int, ...]]]:
-    """Return ranks in at most so many rows, with what these are: none is of a part of two groups."""
     if len(groups) > most:
         shared = _shares(groups, -(-len(groups) // most))
         return [

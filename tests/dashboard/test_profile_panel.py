@@ -16,7 +16,7 @@ from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
 from stepscope.dashboard.page.state import View, decode
-from stepscope.dashboard.panels.profile import device_figures, figures, texts
+from stepscope.dashboard.panels.profile import figures, texts
 from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.figures import _label_places
 from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
@@ -131,7 +131,7 @@ def test_every_page_of_every_odd_trace_can_be_shown(odd: str, page: Page) -> Non
     answer = answer_of(analyzed_traces, question, one.id, [one, other])
     content = [
         page_content(question, answer.analyzed, answer.tables, "dark"),
-        options_of(page, View(), answer.analyzed, [], []),
+        options_of(page, View(), answer.analyzed, []),
         trace_line(answer.analyzed),
     ]
     assert json.loads(json.dumps(content, cls=PlotlyJSONEncoder))
@@ -652,43 +652,6 @@ def test_the_queue_and_the_delays_are_those_of_the_analyses() -> None:
     assert sum(bars["y"]) == len(launch_delays(tiny()))
     assert dict(zip(bars["x"], bars["y"], strict=True)) == {"2 µs": 1, "5 µs": 1}
     assert find(page_content(requested("idle"), analyzed_of(trace(operator("a", 0, 1))), [], "light"), Graph) == []
-
-
-def test_parts_of_a_ranks_step_add_up_to_it() -> None:
-    ranks = pl.DataFrame(
-        {
-            "rank": [0, 1],
-            "step_ns": [100.0, 90.0],
-            "computation_ns": [50.0, 40.0],
-            "communication_ns": [30.0, 20.0],
-            "overlap_ns": [10.0, 0.0],
-            "other_ns": [30.0, 30.0],
-        }
-    )
-    figure = device_figures.rank_chart(ranks, "dark")
-    assert figure is not None
-    assert {bar["name"]: bar["y"] for bar in figure["data"]} == {
-        "Computing": [40.0, 40.0],
-        "Both at once": [10.0, 0.0],
-        "Communicating": [20.0, 20.0],
-        "Neither": [30.0, 30.0],
-    }
-    waits = pl.DataFrame({"rank": [1, 0], "last": [2, 0], "caused_waiting_ns": [7, 0], "own_waiting_ns": [0, 7]})
-    waiting = device_figures.straggler_chart(waits, "light")
-    assert waiting is not None
-    assert [bar["y"] for bar in waiting["data"]] == [[0.0, 7.0], [7.0, 0.0]]
-    assert (
-        device_figures.straggler_chart(
-            waits.with_columns(
-                pl.lit(0).alias(
-                    "caused_waiting_ns",
-                ),
-                pl.lit(0).alias("own_waiting_ns"),
-            ),
-            "light",
-        )
-        is None
-    )
 
 
 def test_an_empty_table_says_why() -> None:

@@ -102,7 +102,7 @@ def shown(analyzed_traces: AnalyzedTraces, question: PageRequest, *sources: Trac
     answer = answer_of(analyzed_traces, question, sources[0].id, sources)
     parts: Sequence[Any] = [
         page_content(question, answer.analyzed, answer.tables, "light"),
-        options_of(question.page, View(), answer.analyzed, [], []),
+        options_of(question.page, View(), answer.analyzed, []),
         trace_line(answer.analyzed),
     ]
     assert json.loads(json.dumps(parts, cls=PlotlyJSONEncoder, allow_nan=False))

@@ -1,13 +1,14 @@
 """Which tables each page of the panel has, and why one may be empty."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from stepscope.dashboard.panels.profile import slices, texts
+from stepscope.dashboard.panels.profile.known_ranks import KnownRanks
 from stepscope.dashboard.panels.profile.settings import KEYS, PageRequest
-from stepscope.dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
+from stepscope.dashboard.panels.profile.table import MOST_ROWS, Groups, Places, Table, places_of, row_named
 from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.sources import TraceUnavailableError
@@ -30,18 +31,17 @@ OUTPUT_TENSORS: Final = (
 )
 
 
-def tables_of(
-    requested: PageRequest, analyzed: AnalyzedTrace, ranks: Mapping[int, AnalyzedTrace], before: AnalyzedTrace | None
-) -> list[Table]:
-    """Return the tables of a page, in order; the first that has the row that is asked for has it selected.
+def tables_of(requested: PageRequest, analyzed: AnalyzedTrace, before: AnalyzedTrace | None) -> list[Table]:
+    """Return the tables of a page of one trace or two, in order.
+
+    The first that has the row that is asked for has it selected.
 
     Args:
         requested: the page and its settings.
         analyzed: the open trace.
-        ranks: traces of one job by rank; used by "ranks" only.
         before: what the open trace is compared with; used by "diff" only.
     """
-    found = _tables_of(requested, analyzed, ranks, before)
+    found = _tables_of(requested, analyzed, before)
     for place, table in enumerate(found):
         chosen = row_of(table, requested.row)
         if chosen is not None:
@@ -64,9 +64,7 @@ def row_of(table: Table, name: str) -> int | None:
     return found
 
 
-def _tables_of(
-    requested: PageRequest, analyzed: AnalyzedTrace, ranks: Mapping[int, AnalyzedTrace], before: AnalyzedTrace | None
-) -> list[Table]:
+def _tables_of(requested: PageRequest, analyzed: AnalyzedTrace, before: AnalyzedTrace | None) -> list[Table]:
     match requested.page:
         case "overview":
             return [_plain(analyzed, "steps"), losses_table(analyzed)]
@@ -97,7 +95,8 @@ def _tables_of(
         case "roofline":
             return [roofline_table(analyzed, requested)]
         case "ranks":
-            return rank_tables(analyzed, ranks)
+            # See `rank_tables`.
+            return []
         case "diff":
             return (
                 []
@@ -397,30 +396,42 @@ def roofline_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     )
 
 
-def rank_tables(analyzed: AnalyzedTrace, ranks: Mapping[int, AnalyzedTrace]) -> list[Table]:
-    """Return what the ranks of a job tell together."""
-    if len(ranks) < 2:
+def rank_tables(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRanks) -> list[Table]:
+    """Return what the ranks of a job tell together, of those that are asked for, beside the median of all."""
+    if len(known.numbers) < 2:
         return []
-    facts = {rank: each.facts for rank, each in ranks.items()}
-    key = tuple((rank, each.source.id, each.source.version) for rank, each in ranks.items())
     made = []
+    only = known.selected(requested.only_ranks) if requested.only_ranks else None
     for name, analysis in analyses("ranks").items():
         if is_of_others(analysis):
-            made.append(_of_others(analyzed, analysis, (name, key), facts))
+            made.append(_of_others(analyzed, analysis, (name, known.version), known.ranks))
             continue
-        frame = analyzed.kept((name, key), analysis.about, partial(analysis.table, facts))
-        made.append(
-            Table(
-                name,
-                analysis.title,
-                frame,
-                analysis.empty,
-                analysis.description,
-                analysis.totals,
-                columns=analysis.by_name,
-            )
+        frame = analyzed.kept((name, known.version), analysis.about, partial(analysis.table, known.ranks))
+        if only is not None and "rank" in frame.columns:
+            frame = frame.filter(frame["rank"].is_in(only))
+        table = Table(
+            name,
+            analysis.title,
+            frame,
+            analysis.empty,
+            analysis.description,
+            analysis.totals,
+            columns=analysis.by_name,
         )
+        made.append(_with_places(table, known))
     return made
+
+
+def _with_places(table: Table, known: KnownRanks) -> Table:
+    """Return a table of ranks with the way to each rank's Timeline: to its step, where a row is of one."""
+    frame = table.frame.head(MOST_ROWS)
+    rank = "rank" if "rank" in frame.columns else "slowest_rank"
+    if rank not in frame.columns:
+        return table
+    at: Places = tuple(map(known.whole.get, frame[rank].to_list()))
+    if "step" in frame.columns:
+        at = tuple(map(known.steps.get, zip(frame[rank].to_list(), frame["step"].to_list(), strict=True)))
+    return replace(table, at=at, named_by="rank" if table.frame.columns[0] == "rank" else "")
 
 
 def _other_changes(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageRequest) -> list[Table]:

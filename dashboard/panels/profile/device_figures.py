@@ -1,17 +1,16 @@
-"""Charts of what devices and ranks did: pure functions from tables of analyses to figure dicts.
+"""Charts of what devices did: pure functions from tables of analyses to figure dicts.
 
 Points that are on the Timeline begin their ``customdata`` with their stretch and their slice there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.dashboard.page.colors import PALETTE, Scheme
-from stepscope.dashboard.page.theme import axis, chart_layout, ink
+from stepscope.dashboard.page.theme import axis, chart_layout
 from stepscope.dashboard.panels.profile import texts
 from stepscope.dashboard.panels.profile.figures import (
     axis_title,
-    category_color,
     escaped,
     held_line,
     hover_label,
@@ -26,17 +25,8 @@ if TYPE_CHECKING:
 MOST_STREAMS: Final = 8
 """Lines in one chart: the streams whose queues were longest."""
 MOST_POINTS: Final = 2_000
-_LEAST_REACH_PERCENT: Final = 5.0
-"""Of the colors of the map of ranks: of ranks that are alike none is to look slow."""
 _DELAYS: Final = (0, *(step * 10**power for power in range(3, 9) for step in (1, 2, 5)), 10**9)
 """Lower bounds of the buckets of launch delays, in nanoseconds."""
-RANK_PARTS: Final[Mapping[str, tuple[str, str]]] = {
-    "computation": ("Computing", "kernel"),
-    "overlap": ("Both at once", "dataloader"),
-    "exposed": ("Communicating", "communication"),
-    "other": ("Neither", "other"),
-}
-"""Parts of a rank's mean step, which add up to it, with the category whose color each has."""
 
 
 def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str, Any] | None:
@@ -175,118 +165,3 @@ def _where(place: Place | None) -> tuple[str, str]:
     if place is None:
         return "", ""
     return place.range, str(place.slice) if place.slice >= 0 else ""
-
-
-def rank_chart(ranks: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """Return the mean step of each rank in `RANK_PARTS`, stacked; None without ranks.
-
-    ``ranks`` is `stepscope.profiler.analysis.ranks.rank_summary`.
-    """
-    if ranks.is_empty():
-        return None
-    scale, unit = unit_of(ranks["step_ns"].max())
-    labels = [str(rank) for rank in ranks["rank"].to_list()]
-    parts = {
-        "computation": ranks["computation_ns"] - ranks["overlap_ns"],
-        "overlap": ranks["overlap_ns"],
-        "exposed": ranks["communication_ns"] - ranks["overlap_ns"],
-        "other": ranks["other_ns"],
-    }
-    steps = ranks["step_ns"].to_list()
-    bars = [
-        _bar(title, labels, parts[part].to_list(), steps, scale, category_color(category, scheme))
-        for part, (title, category) in RANK_PARTS.items()
-        if parts[part].sum()
-    ]
-    return {"data": bars, "layout": _rank_layout(scheme, unit, "stack", len(labels))}
-
-
-def straggler_chart(stragglers: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """Return what each rank waited for others, and what the others waited for it; None where nobody waited.
-
-    ``stragglers`` is `stepscope.profiler.analysis.ranks.stragglers`.
-    """
-    found = stragglers.sort("rank")
-    caused, own = found["caused_waiting_ns"].to_list(), found["own_waiting_ns"].to_list()
-    if not any(caused) and not any(own):
-        return None
-    scale, unit = unit_of(max(*caused, *own))
-    labels = [str(rank) for rank in found["rank"].to_list()]
-    bars = [
-        _bar("Others waited", labels, caused, None, scale, PALETTE[3].on(scheme)),
-        _bar("Waited for others", labels, own, None, scale, PALETTE[0].on(scheme)),
-    ]
-    return {"data": bars, "layout": _rank_layout(scheme, unit, "group", len(labels))}
-
-
-def rank_map_chart(cells: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """Return by how much each step took longer on a rank than on the median rank, as a map; None without steps.
-
-    ``cells`` is `stepscope.profiler.analysis.rank_outliers.rank_map`.
-    """
-    if cells.is_empty():
-        return None
-    steps = cells["step"].unique().sort().to_list()
-    column = {step: place for place, step in enumerate(steps)}
-    rows: dict[str, list[float | None]] = {}
-    words: dict[str, list[str]] = {}
-    for first, last, step, percent, slowest in cells.iter_rows():
-        label = f"{first}" if first == last else f"{first}–{last}"
-        place = column[step]
-        rows.setdefault(label, [None] * len(steps))[place] = percent
-        words.setdefault(label, [""] * len(steps))[place] = f"rank {slowest}, step {step}: {percent:+.3g}%"
-    drawn = {
-        "type": "heatmap",
-        "x": [str(step) for step in steps],
-        "y": list(rows),
-        "z": list(rows.values()),
-        "text": list(words.values()),
-        "hovertemplate": "%{text}<extra></extra>",
-        "hoverongaps": False,
-        "zmin": 0,
-        "zmax": max(_LEAST_REACH_PERCENT, float(cells["over_percent"].max())),  # type: ignore[arg-type]
-        "colorscale": [[0, ink(scheme)["grid"]], [1, PALETTE[3].on(scheme)]],
-        "colorbar": {"ticksuffix": "%", "thickness": 10, "outlinewidth": 0},
-        "xgap": 1,
-        "ygap": 1,
-    }
-    layout = chart_layout(scheme) | {
-        "hovermode": "closest",
-        "hoverlabel": hover_label(scheme),
-        "margin": {"l": 46, "r": 12, "t": 12, "b": 36},
-        "xaxis": axis(scheme) | {"type": "category", "title": axis_title("step"), "nticks": 20, "fixedrange": True},
-        "yaxis": axis(scheme)
-        | {"type": "category", "automargin": "left", "title": axis_title("rank"), "nticks": 12}
-        | {"autorange": "reversed", "fixedrange": True},
-        "showlegend": False,
-    }
-    return {"data": [drawn], "layout": layout}
-
-
-def _bar(
-    title: str, labels: list[str], values: list[float], whole: list[float] | None, scale: float, color: str
-) -> dict[str, Any]:
-    of = [f" of {texts.duration(each)}" for each in whole] if whole is not None else [""] * len(values)
-    return {
-        "type": "bar",
-        "name": title,
-        "x": labels,
-        "y": [value / scale for value in values],
-        "customdata": [["", "", texts.duration(value), rest] for value, rest in zip(values, of, strict=True)],
-        "marker": {"color": color, "line": {"width": 0}},
-        "hovertemplate": f"rank %{{x}}: {title}, %{{customdata[2]}}%{{customdata[3]}}<extra></extra>",
-    }
-
-
-def _rank_layout(scheme: Scheme, unit: str, mode: str, ranks: int) -> dict[str, Any]:
-    return chart_layout(scheme) | {
-        "barmode": mode,
-        "bargap": 0.25 if ranks > 3 else 0.6,
-        "hovermode": "closest",
-        "hoverlabel": hover_label(scheme),
-        "margin": {"l": 46, "r": 12, "t": 24, "b": 36},
-        "xaxis": axis(scheme) | {"type": "category", "title": axis_title("rank"), "nticks": 20, "fixedrange": True},
-        "yaxis": axis(scheme) | {"automargin": "left", "title": axis_title(unit), "rangemode": "tozero"},
-        "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
-    }

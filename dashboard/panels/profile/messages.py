@@ -12,14 +12,16 @@ RowMarks = TypedDict(
         "@at": str,
         "@slice": int,
         "@search": str,
+        "@trace": str,
         "@spread": list[float],
         "@short": str,
     },
     total=False,
 )
 """What a row has besides its columns: its id; of a group its number and how many are in it, of what is in one that
-number; where it is on the Timeline: a stretch, a slice, what to search for; and least and greatest of the durations
-behind it, with how many there are in stretches between; and a shorter form of its name."""
+number; where it is on the Timeline: a stretch, a slice, what to search for, and the trace where it is not the table's;
+least and greatest of the durations behind it, with how many there are in stretches between; and a shorter form of its
+name."""
 
 
 class NameParams(TypedDict):

@@ -1,6 +1,7 @@
 """The Profile panel: which trace and which page are open, and what they show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import dash
@@ -18,7 +19,9 @@ from stepscope.dashboard.page.controls import (
 )
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.profile.known_ranks import KnownRanks, known_ranks
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
+from stepscope.dashboard.panels.profile.rank_page import rank_options
 from stepscope.dashboard.panels.profile.request import answer_of, beside, rank_sources
 from stepscope.dashboard.panels.profile.routes import make_router
 from stepscope.dashboard.panels.profile.rows import chosen_id
@@ -26,15 +29,18 @@ from stepscope.dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, T
 from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_content, trace_line
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.work import heavy
+from stepscope.dashboard.server.work import heavy, light
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces, analyzed_traces_of
 from stepscope.dashboard.traces.choices import choices, newest, open_button, trace_select
 from stepscope.dashboard.traces.drop_route import UPLOADS
 from stepscope.dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
+from stepscope.dashboard.traces.gathered_ranks import GatheredRanks, jobs_of_ranks
+from stepscope.dashboard.traces.rank_words import progress_words
 from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from stepscope.summary.snapshot import Snapshot
 
-PARTS: Final = ("choices", "pages", "absent", "options", "facts", "body", "chosen")
+PARTS: Final = ("choices", "pages", "absent", "options", "facts", "body", "chosen", "job", "idle")
+RANKS_POLL_MS: Final = 700
 
 
 class ProfilePanel(Panel):
@@ -81,12 +87,18 @@ class ProfilePanel(Panel):
                 dcc.Store(id="profile-running", data=False),
                 dcc.Store(id="profile-chosen"),
                 dcc.Store(id="profile-selected"),
+                # While ranks are read, the page asks how far that is, and shows more when there is more.
+                html.Div(id="profile-ranks-line", className="profile-words", role="status"),
+                dcc.Store(id="profile-job", data=""),
+                dcc.Store(id="profile-ranks-version", data=""),
+                dcc.Interval(id="profile-ranks-tick", interval=RANKS_POLL_MS, disabled=True),
             ],
             className="panel profile-panel",
         )
 
     def register(self, app: Dash, live: Live) -> None:
         analyzed_traces = analyzed_traces_of(live)
+        jobs = jobs_of_ranks(live)
         for function, output, given in (
             ("profileProgress", Output("profile-progress", "title"), Input("profile-running", "data")),
             ("profileSelect", Output("profile-selected", "data"), Input("profile-chosen", "data")),
@@ -101,17 +113,25 @@ class ProfilePanel(Panel):
             Output("profile-facts", "children"),
             Output("profile-body", "children"),
             Output("profile-chosen", "data"),
+            Output("profile-job", "data"),
+            Output("profile-ranks-tick", "disabled"),
             Output("profile-keys", "data"),
             view_input(self.name),
             revision_input(self.name),
             scheme_input(self.name),
+            Input("profile-ranks-version", "data"),
             State(setting_id(TRACE.name), "value"),
             State("profile-keys", "data"),
             running=[(Output("profile-running", "data"), True, False)],
         )
         @heavy
         def update_profile(
-            query: str | None, _revision: int | None, scheme: str | None, trace: str | None, known: dict[str, str]
+            query: str | None,
+            _revision: int | None,
+            scheme: str | None,
+            _ranks_version: str | None,
+            trace: str | None,
+            known: dict[str, str],
         ) -> Any:
             """Show the page that the view asks for; what is as the page has it already is not sent again."""
             if query is None:
@@ -121,33 +141,69 @@ class ProfilePanel(Panel):
             sources = trace_sources(live.snapshot())
             chosen = TRACE.of(view) or trace or newest(sources)
             requested = PageRequest.of(view)
-            keys = _keys(requested, chosen, sources, colors)
+            ranks, job = None, None
+            if requested.page == "ranks":
+                with suppress(TraceUnavailableError):
+                    ranks, job = known_ranks(rank_sources(requested, chosen, sources), analyzed_traces, jobs)
+            keys = _keys(requested, chosen, sources, colors, ranks, job)
             if keys == known:
                 raise dash.exceptions.PreventUpdate
-            made = _parts(analyzed_traces, view, requested, chosen, sources, colors)
+            made = _parts(analyzed_traces, view, requested, chosen, sources, colors, ranks)
+            made |= {"job": job.id if job is not None else "", "idle": job is None or not job.running}
             return *(made[part] if keys[part] != known.get(part) else no_update for part in PARTS), keys
+
+        @app.callback(
+            Output("profile-ranks-version", "data"),
+            Output("profile-ranks-line", "children"),
+            Input("profile-ranks-tick", "n_intervals"),
+            Input("profile-job", "data"),
+            State("profile-ranks-version", "data"),
+            prevent_initial_call=True,
+        )
+        @light
+        def follow_ranks(_times: int | None, job_id: str, known: str) -> Any:
+            """Tell how far the reading of the page's ranks is; a version that grows has the page made again."""
+            job = jobs.known(job_id)
+            if job is None:
+                return no_update, ""
+            version = job.version
+            line = progress_words(job.now(), job.progress) if job.running else ""
+            return version if version != known else no_update, line
 
     def router(self, live: Live) -> APIRouter | None:
         return make_router(live)
 
 
-def _keys(requested: PageRequest, chosen: str | None, sources: Sequence[TraceSource], scheme: Scheme) -> dict[str, str]:
+def _keys(
+    requested: PageRequest,
+    chosen: str | None,
+    sources: Sequence[TraceSource],
+    scheme: Scheme,
+    ranks: KnownRanks | None,
+    job: GatheredRanks | None,
+) -> dict[str, str]:
     """Return what each part depends on; figures have the colors of the scheme in them."""
     versions = {source.id: source.version for source in sources}
-    involved = [chosen, requested.before, *(source.id for source in rank_sources(requested, chosen, sources))]
+    involved = [chosen, requested.before]
     state = [(each, versions.get(each or "")) for each in involved]
     listing = choices(sources, chosen)
-    body = fingerprint((requested.relevant(), state, scheme))
+    body = fingerprint((requested.relevant(), state, scheme, ranks.version if ranks is not None else ""))
     return {
         "choices": fingerprint(listing),
         "pages": fingerprint((state[0], listing, requested.page)),
         "absent": fingerprint((state[0], listing)),
         "options": fingerprint(
-            (requested.page, chosen, state[0], listing if requested.page in ("ranks", "diff") else ())
+            (
+                (requested.page, chosen, state[0], listing if requested.page in ("ranks", "diff") else ()),
+                # Choices that come while ranks are read.
+                ranks.groupings if ranks is not None else (),
+            )
         ),
         "facts": fingerprint(state[0]),
         "body": body,
         "chosen": body,
+        "job": job.id if job is not None else "",
+        "idle": str(job is None or not job.running),
     }
 
 
@@ -158,25 +214,29 @@ def _parts(
     chosen: str | None,
     sources: Sequence[TraceSource],
     scheme: Scheme,
-) -> Mapping[str, Any]:
+    ranks: KnownRanks | None,
+) -> dict[str, Any]:
     """Return what the panel shows, by part."""
     listing = choices(sources, chosen)
     parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None, "chosen": None}
     parts |= {"pages": shown_pages({}, requested.page), "absent": None}
     try:
-        answer = answer_of(analyzed_traces, requested, chosen, sources)
+        answer = answer_of(analyzed_traces, requested, chosen, sources, ranks)
     except TraceUnavailableError as error:
         return parts | {"body": notice("This trace cannot be shown", str(error))}
-    ranks = [source.id for source in rank_sources(requested, chosen, sources)]
-    body: Any = page_content(requested, answer.analyzed, answer.tables, scheme, answer.workers)
+    body: Any = page_content(requested, answer.analyzed, answer.tables, scheme, answer.workers, answer.ranks)
     if answer.missing:
         body = notice(*answer.missing)
+    options = options_of(requested.page, view, answer.analyzed, listing)
+    if answer.ranks is not None:
+        ids = [source.id for source in rank_sources(requested, chosen, sources)]
+        options = rank_options(view, answer.ranks, listing, ids)
     absent = absent_pages(answer.analyzed, len(beside(answer.analyzed.source, sources)), len(sources))
     return {
         "choices": listing,
         "pages": shown_pages(absent, requested.page),
         "absent": absent_menu(absent, answer.analyzed.source.id),
-        "options": options_of(requested.page, view, answer.analyzed, listing, ranks),
+        "options": options,
         "facts": trace_line(answer.analyzed),
         "body": body,
         "chosen": next(([each.name, chosen_id(each)] for each in answer.tables if each.chosen is not None), None),

@@ -1,19 +1,20 @@
 """From what the panel is asked for to the traces and tables that answer it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from stepscope.dashboard.panels.profile.analysis_tables import tables_of
+from stepscope.dashboard.panels.profile.analysis_tables import rank_tables, tables_of
+from stepscope.dashboard.panels.profile.known_ranks import KnownRanks, known_ranks
 from stepscope.dashboard.panels.profile.settings import PageRequest
 from stepscope.dashboard.panels.profile.table import Table
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace, AnalyzedTraces, folder_of
 from stepscope.dashboard.traces.choices import newest
 from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError
-from stepscope.profiler.analysis import report
 from stepscope.summary.contents import Companion
 
-MOST_RANKS: Final = 64
+MOST_CHOSEN: Final = 64
+"""Traces that can be chosen one by one; of a folder, all are taken."""
 
 
 @dataclass(frozen=True)
@@ -26,35 +27,58 @@ class Answer:
     """Why the page has nothing to show, as a title and what to do."""
     workers: int = 1
     """Traces in the folder of the open one."""
+    ranks: KnownRanks | None = None
+    """On the page of ranks, what is known of them."""
 
 
 def answer_of(
-    analyzed_traces: AnalyzedTraces, requested: PageRequest, chosen: str | None, sources: Sequence[TraceSource]
+    analyzed_traces: AnalyzedTraces,
+    requested: PageRequest,
+    chosen: str | None,
+    sources: Sequence[TraceSource],
+    ranks: KnownRanks | None = None,
 ) -> Answer:
     """Open the traces that a page needs, and make its tables.
+
+    Args:
+        analyzed_traces: opens traces.
+        requested: the page and its settings.
+        chosen: id of the open trace; None for the newest.
+        sources: all traces of the log directory.
+        ranks: on the page of ranks, what is known of them; None to open their traces.
 
     Raises:
         TraceUnavailableError: the open trace, or another that was chosen, cannot be shown.
     """
     analyzed = analyzed_traces.get(_listed(sources, chosen or newest(sources) or ""))
     if not len(analyzed.facts.trace) and requested.page not in ("ranks", "diff"):
-        return Answer(analyzed, tables_of(requested, analyzed, {}, None))
-    ranks: Mapping[int, AnalyzedTrace] = {}
+        return Answer(analyzed, tables_of(requested, analyzed, None))
     before: AnalyzedTrace | None = None
+    workers = len(beside(analyzed.source, sources))
     if requested.page == "ranks":
-        found = [analyzed_traces.get(source) for source in rank_sources(requested, chosen, sources)]
-        ranks = report.by_rank(found, lambda each: each.facts)
-        if len(ranks) < 2:
-            words = "Choose the traces of the other ranks above. Traces in the same folder are grouped automatically."
-            return Answer(analyzed, missing=("Only one rank", words))
+        job = rank_sources(requested, chosen, sources)
+        if ranks is None:
+            ranks, _ = known_ranks(job, analyzed_traces, None)
+        return Answer(analyzed, rank_tables(requested, analyzed, ranks), _why_not(ranks, len(job)), workers, ranks)
     if requested.page == "diff":
         if not requested.before:
             words = "Choose the earlier trace above: operators and kernels are compared by name."
             return Answer(analyzed, missing=("Choose a trace to compare with", words))
         before = analyzed_traces.get(_listed(sources, requested.before))
-    return Answer(
-        analyzed, tables_of(requested, analyzed, ranks, before), workers=len(beside(analyzed.source, sources))
-    )
+    return Answer(analyzed, tables_of(requested, analyzed, before), workers=workers)
+
+
+def _why_not(ranks: KnownRanks, traces: int) -> tuple[str, str] | None:
+    """Return why nothing can be said of ranks, as a title and what to do; None where something can."""
+    if traces < 2:
+        words = "Choose the traces of the other ranks above. Traces in the same folder are grouped automatically."
+        return "Only one rank", words
+    if len(ranks.numbers) > 1:
+        return None
+    if ranks.progress:
+        return "The ranks are being read", "The first figures come when some of them have been."
+    why = ranks.problem or next((f"{address}: {reason}" for address, reason in ranks.failures.items()), "")
+    return "No two of the traces can be read", why or "Choose other traces above."
 
 
 def _listed(sources: Sequence[TraceSource], trace_id: str) -> TraceSource:
@@ -73,9 +97,9 @@ def rank_sources(requested: PageRequest, chosen: str | None, sources: Sequence[T
         return []
     if requested.ranks:
         found = {source.id: source for source in sources}
-        return [found[each] for each in requested.ranks if each in found][:MOST_RANKS]
+        return [found[each] for each in requested.ranks if each in found][:MOST_CHOSEN]
     own = next((source for source in sources if source.id == chosen), None)
-    return beside(own, sources)[:MOST_RANKS] if own is not None else []
+    return beside(own, sources) if own is not None else []
 
 
 def beside(own: TraceSource, sources: Sequence[TraceSource]) -> list[TraceSource]:

@@ -52,10 +52,12 @@ def _written(table: Table, frame: "pl.DataFrame", at: Places, spread: Histograms
         place = at[number] if number < len(at) else None
         if place is not None:
             marks["@at"] = place.range
+            if place.trace:
+                marks["@trace"] = place.trace
             if place.slice >= 0:
                 marks["@slice"] = place.slice
             # Of most rows it is what the row says anyway.
-            if place.search != row[table.first]:
+            if place.search != row[table.first] and not place.trace:
                 marks["@search"] = place.search
         if spread is not None and number < len(spread.counts):
             counts = spread.counts[number]

@@ -103,6 +103,12 @@ RANKS: Final[Setting[tuple[str, ...]]] = Setting(
     lambda value: (",".join(map(without_comma, value)),),
 )
 """Ids of the traces of one job; empty for those beside the open one."""
+ONLY_RANKS: Final = text("profile.only_ranks", "")
+"""The ranks that are shown: numbers, ranges and names of hosts and groups, separated by commas; empty for all."""
+ONLY_STEPS: Final = text("profile.only_steps", "")
+"""The first and the last step on the map of ranks, such as "3-7"; empty for all."""
+RANKS_BY: Final = text("profile.ranks_by", "")
+"""How ranks are divided; empty for not at all."""
 BEFORE: Final = text("profile.before", "")
 """Id of the trace that is compared with."""
 CHANGED: Final = _one_of("profile.changed", "operators", get_args(What))
@@ -120,6 +126,9 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
     DEVICE,
     TFPROF,
     RANKS,
+    ONLY_RANKS,
+    ONLY_STEPS,
+    RANKS_BY,
     BEFORE,
     CHANGED,
     PER,
@@ -140,6 +149,9 @@ class PageRequest:
     device: str
     tfprof: TfprofView
     ranks: tuple[str, ...]
+    only_ranks: str
+    only_steps: str
+    ranks_by: str
     before: str
     changed: What
     per: Per
@@ -158,6 +170,9 @@ class PageRequest:
             device=DEVICE.of(view),
             tfprof=cast(TfprofView, TFPROF.of(view)),
             ranks=RANKS.of(view),
+            only_ranks=ONLY_RANKS.of(view),
+            only_steps=ONLY_STEPS.of(view),
+            ranks_by=RANKS_BY.of(view),
             before=BEFORE.of(view),
             changed=cast(What, CHANGED.of(view)),
             per=cast(Per, PER.of(view)),
@@ -174,7 +189,7 @@ class PageRequest:
             "memory": (self.device,),
             "tfprof": (self.tfprof,),
             "roofline": (self.peak_tflops, self.peak_gbps),
-            "ranks": self.ranks,
+            "ranks": (self.ranks, self.only_ranks, self.only_steps, self.ranks_by),
             "diff": (self.before, self.changed, self.per),
         }
         return (self.page, self.trace, self.row, *extra.get(self.page, ()))

@@ -28,6 +28,8 @@ class Place(NamedTuple):
     """The slice that is selected there; -1 for none."""
     search: str = ""
     """The name whose slices are all highlighted there; empty for none."""
+    trace: str = ""
+    """Id of the trace, where it is not that of the table."""
 
     @property
     def range(self) -> str:
@@ -81,6 +83,8 @@ class Table:
     spread: Histograms | None = None
     """How the durations behind each row are distributed."""
     groups: Groups | None = None
+    named_by: str = ""
+    """The column that says what a row is of, where it is not as `first` finds."""
     chosen: int | None = None
     """The row that is selected when the page opens."""
 
@@ -99,6 +103,8 @@ class Table:
         """The column that says what a row is of."""
         import polars as pl
 
+        if self.named_by:
+            return self.named_by
         texts = [name for name, dtype in self.frame.schema.items() if dtype == pl.String]
         return next((name for name in NAMES if name in texts), next(iter(texts), self.frame.columns[0]))
 

@@ -13,8 +13,10 @@ from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.profile import device_figures, figures, texts
 from stepscope.dashboard.panels.profile.analysis_tables import losses_words
 from stepscope.dashboard.panels.profile.cards import chart_card, chart_id, nothing, table_card
+from stepscope.dashboard.panels.profile.known_ranks import KnownRanks
 from stepscope.dashboard.panels.profile.links import page_address, page_link, timeline_link
 from stepscope.dashboard.panels.profile.overview import device_names, overview_page, steps_card
+from stepscope.dashboard.panels.profile.rank_page import rank_charts
 from stepscope.dashboard.panels.profile.settings import (
     BEFORE,
     BY,
@@ -29,12 +31,10 @@ from stepscope.dashboard.panels.profile.settings import (
     PEAK_TFLOPS,
     PER,
     PERS,
-    RANKS,
     TFPROF,
     TFPROF_VIEWS,
     Page,
     PageRequest,
-    without_comma,
 )
 from stepscope.dashboard.panels.profile.slices import places
 from stepscope.dashboard.panels.profile.table import Table
@@ -49,15 +49,29 @@ from stepscope.profiler.analysis.roofline import device_peaks, peaks_in_use, unk
 
 
 def page_content(
-    requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Table], scheme: Scheme, workers: int = 1
+    requested: PageRequest,
+    analyzed: AnalyzedTrace,
+    tables: list[Table],
+    scheme: Scheme,
+    workers: int = 1,
+    ranks: KnownRanks | None = None,
 ) -> Any:
-    """Return what a page shows, below its options; ``workers`` is the number of traces in the trace's folder."""
+    """Return what a page shows, below its options.
+
+    Args:
+        requested: the page and its settings.
+        analyzed: the open trace.
+        tables: of the page.
+        scheme: of the page.
+        workers: the number of traces in the trace's folder.
+        ranks: on the page of ranks, what is known of them.
+    """
     if requested.page == "overview":
         return overview_page(analyzed, scheme, workers)
     filled = [table for table in tables if not table.frame.is_empty()]
     parts = [
         *missing_row(requested, analyzed, tables),
-        *lead(requested, analyzed, tables, scheme),
+        *(lead(requested, analyzed, scheme) if ranks is None else rank_charts(requested, analyzed, ranks, scheme)),
         *(
             table_card(table, alone=len(filled) == 1 and requested.page != "code", folds=requested.page == "code")
             for table in filled
@@ -107,8 +121,8 @@ def missing_row(requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Ta
     return [html.P(words, className="profile-words missing", role="status")]
 
 
-def lead(requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Table], scheme: Scheme) -> list[Any]:
-    """Return what stands above the tables of a page: a sentence, a verdict, or charts."""
+def lead(requested: PageRequest, analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
+    """Return what stands above the tables of a page of one trace: a sentence, a verdict, or charts."""
     match requested.page:
         case "kernels":
             return _kernel_words(analyzed)
@@ -122,11 +136,9 @@ def lead(requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Table], s
             return [_verdict(analyzed), steps_card(analyzed, analyzed.table("steps"), scheme, legend=True)]
         case "roofline":
             return _roofline_chart(analyzed, requested, scheme)
-        case "ranks":
-            return _rank_charts(tables, scheme)
         case "code":
             return _flame_chart(analyzed, scheme)
-        case "overview" | "operators" | "slices" | "path" | "tfprof" | "diff" | "plugins":
+        case "overview" | "operators" | "slices" | "path" | "tfprof" | "ranks" | "diff" | "plugins":
             return []
         case _:
             assert_never(requested.page)
@@ -248,29 +260,6 @@ def _launch_charts(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
     return [html.Div(cards, className="profile-row")]
 
 
-def _rank_charts(tables: list[Table], scheme: Scheme) -> list[Any]:
-    frames = {table.name: table.frame for table in tables}
-    if "ranks" not in frames:
-        return []
-    mean = device_figures.rank_chart(frames["ranks"], scheme)
-    waits = device_figures.straggler_chart(frames["stragglers"], scheme)
-    cards = [
-        chart_card("Mean step", mean, "profile-rank-steps", "of each rank") if mean else None,
-        chart_card(
-            "Wait time between ranks",
-            waits,
-            "profile-rank-waits",
-            "in collectives that all ranks took part in, over all steps",
-        )
-        if waits
-        else None,
-    ]
-    picture = device_figures.rank_map_chart(frames["rank_map"], scheme)
-    about = "by how much a step took longer than on the median rank, without waiting for others"
-    shown = [chart_card("Steps of ranks", picture, "profile-rank-map", about)] if picture else []
-    return [html.Div([each for each in cards if each is not None], className="profile-row"), *shown]
-
-
 def _verdict(analyzed: AnalyzedTrace) -> html.Section:
     (row,) = analyzed.table("input").to_dicts()
     words = {
@@ -296,9 +285,7 @@ def _verdict(analyzed: AnalyzedTrace) -> html.Section:
     )
 
 
-def options_of(
-    page: Page, view: View, analyzed: AnalyzedTrace, traces: list[dict[str, Any]], ranks: list[str]
-) -> list[Any]:
+def options_of(page: Page, view: View, analyzed: AnalyzedTrace, traces: list[dict[str, Any]]) -> list[Any]:
     """Return the controls that one page has beside those of all."""
     match page:
         case "operators":
@@ -325,8 +312,6 @@ def options_of(
                 _peak(PEAK_TFLOPS, view, "Peak TFLOP/s", about, tflops),
                 _peak(PEAK_GBPS, view, "Peak GB/s", "The peak of the device's memory", peaks.gb_per_s if peaks else 0),
             ]
-        case "ranks":
-            return [_rank_choice(traces, ranks)]
         case "diff":
             before = _select(BEFORE, "Before", BEFORE.of(view) or None, traces, "Choose the earlier trace")
             return [
@@ -334,7 +319,7 @@ def options_of(
                 segmented(CHANGED, view, {str(each): label for each, label in CHANGES.items()}, "What is compared"),
                 segmented(PER, view, {str(each): label for each, label in PERS.items()}, "What figures are of"),
             ]
-        case "overview" | "copies" | "idle" | "path" | "input" | "code" | "plugins":
+        case "overview" | "copies" | "idle" | "path" | "input" | "code" | "ranks" | "plugins":
             return []
         case _:
             assert_never(page)
@@ -347,28 +332,6 @@ def _field(label: str, control: Any) -> html.Div:
 def _select(setting: Setting[str], label: str, value: str | None, data: list[Any], placeholder: str = "") -> html.Div:
     select = long_select(setting, value, data, label, "profile-choice", placeholder=placeholder)
     return _field(label, select)
-
-
-def _rank_choice(traces: list[dict[str, Any]], ranks: list[str]) -> html.Div:
-    # What is chosen comes back with commas between, so that the values must have none themselves.
-    data = [
-        group | {"items": [item | {"value": without_comma(item["value"])} for item in group["items"]]}
-        for group in traces
-    ]
-    select = dmc.MultiSelect(
-        id=setting_id(RANKS.name),
-        value=[without_comma(each) for each in ranks],
-        data=data,
-        placeholder="Traces of the other ranks",
-        searchable=True,
-        clearable=True,
-        size="xs",
-        maxDropdownHeight=420,
-        nothingFoundMessage="No matches",
-        className="profile-ranks",
-        **{"aria-label": "Traces of one job"},
-    )
-    return _field("Ranks", select)
 
 
 def _peak(setting: Setting[float], view: View, label: str, title: str, known: float) -> html.Div:

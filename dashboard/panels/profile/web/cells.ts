@@ -18,7 +18,7 @@ function toTimeline(data: RowData, trace: string, name: unknown, linked: boolean
   return h("a", {
     className: "profile-at",
     href: address(place),
-    "data-trace": trace,
+    "data-trace": place.trace,
     "data-range": place.range,
     "data-slice": place.slice,
     "data-search": place.search,

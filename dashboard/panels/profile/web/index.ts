@@ -11,6 +11,7 @@ import { type Grid, gridOfTable, type RowNode } from "./grid.ts";
 import { isShown, isTreeKey, order, search, searchText, setAllOpen, takeKey } from "./groups.ts";
 import type { Progress } from "./messages.generated.ts";
 import { type Place, settingsOf } from "./places.ts";
+import type { Closer } from "./rank_map.ts";
 import { showRow } from "./selection.ts";
 import { followPoints } from "./points.ts";
 import { settings } from "./settings.generated.ts";
@@ -91,7 +92,16 @@ const openTrace = () =>
 
 const showOnTimeline = (place: Place) => view.open("timeline", settingsOf(place));
 
-followPoints(showOnTimeline);
+/** Shows the ranks and the steps of a cell of the map alone. */
+function lookCloser({ ranks, steps }: Closer): void {
+  setProps(settingId(settings.onlyRanks.name), { value: ranks });
+  view.update((_params, set) => {
+    set(settings.onlyRanks, ranks);
+    set(settings.onlySteps, steps);
+  }, true);
+}
+
+followPoints(showOnTimeline, lookCloser);
 
 function openPage(page: string, row: string | undefined): void {
   setProps(settingId(settings.view.name), { value: page });
@@ -118,6 +128,7 @@ const BUTTONS: [string, (button: HTMLElement) => void][] = [
   ["profile-columns", chooseColumns],
   ["profile-save", saveTable],
   ["profile-expand", toggleAll],
+  ["profile-all-ranks", () => lookCloser({ ranks: "", steps: "" })],
 ];
 
 function followLink(link: HTMLElement): void {
@@ -130,7 +141,7 @@ function followLink(link: HTMLElement): void {
 document.addEventListener("click", (event) => {
   const found = within(
     event,
-    ".profile-panel a[data-trace], .profile-panel a[data-page], .profile-columns, .profile-save, .profile-expand, .profile-to-lost",
+    ".profile-panel a[data-trace], .profile-panel a[data-page], .profile-columns, .profile-save, .profile-expand, .profile-all-ranks, .profile-to-lost",
   );
   if (!found) return;
   const button = BUTTONS.find(([name]) => found.classList.contains(name));

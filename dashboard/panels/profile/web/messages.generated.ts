@@ -8,6 +8,7 @@ export interface RowMarks {
   "@at"?: string;
   "@slice"?: number;
   "@search"?: string;
+  "@trace"?: string;
   "@spread"?: number[];
   "@short"?: string;
 }

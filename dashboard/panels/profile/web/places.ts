@@ -33,5 +33,5 @@ export function address(place: Place): string {
 export function placeOf(data: RowData, trace: string, name: unknown): Place {
   const slice = data["@slice"] === undefined ? "" : String(data["@slice"]);
   const search = data["@search"] ?? (slice ? String(name) : "");
-  return { trace, range: data["@at"], slice, search: search.slice(0, LONGEST_SEARCH) };
+  return { trace: data["@trace"] ?? trace, range: data["@at"], slice, search: search.slice(0, LONGEST_SEARCH) };
 }

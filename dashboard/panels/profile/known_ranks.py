@@ -1,0 +1,140 @@
+"""The ranks that the Distributed page is of, as far as they are known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from stepscope.dashboard.panels.profile.table import Place
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces
+from stepscope.dashboard.traces.gathered_ranks import FIRST_SECONDS, GatheredRanks, JobsOfRanks, are_files
+from stepscope.dashboard.traces.rank_words import progress_words
+from stepscope.dashboard.traces.sources import TraceSource
+from stepscope.profiler.analysis import report
+from stepscope.profiler.analysis.rank_groups import groupings, selected_ranks
+from stepscope.profiler.analysis.ranks import Ranks, tables_of_ranks
+from stepscope.profiler.ranks.collection import CollectedRanks
+
+MOST_IN_MEMORY: Final = 64
+"""Traces that are no files, whose facts cannot be kept."""
+MOST_FAILURES: Final = 20
+"""That are told one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRanks:
+    """What is known of the ranks of a job at one time."""
+
+    ranks: Ranks
+    source_of: Mapping[int, TraceSource]
+    words: str
+    """How many ranks there are, such as "16 of 1,024 ranks"."""
+    version: str
+    """Equal for equal content."""
+    progress: str = ""
+    """How far reading is, where it goes on."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Why traces cannot be read, by address."""
+    problem: str = ""
+    """Why reading ended before its time."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The ranks, in order."""
+        return tables_of_ranks(self.ranks).ranks
+
+    @cached_property
+    def groupings(self) -> tuple[str, ...]:
+        """The ways in which they are divided, by host and by process group."""
+        return groupings(self.ranks)
+
+    def selected(self, words: str) -> tuple[int, ...]:
+        """Return the ranks that somebody asks for; see `selected_ranks`."""
+        return selected_ranks(self.ranks, words)
+
+    @cached_property
+    def whole(self) -> Mapping[int, Place]:
+        """Where each rank's trace is on its Timeline, all of it."""
+        rows = (
+            tables_of_ranks(self.ranks)
+            .scan("trace")
+            .select("rank", "start_ns", "end_ns", "origin_ns")
+            .drop_nulls()
+            .collect(engine="streaming")
+        )
+        return {
+            rank: Place(start - origin, end - origin, trace=self.source_of[rank].id)
+            for rank, start, end, origin in rows.iter_rows()
+            if rank in self.source_of
+        }
+
+    @cached_property
+    def steps(self) -> Mapping[tuple[int, int], Place]:
+        """Where each step of each rank is on its Timeline."""
+        tables = tables_of_ranks(self.ranks)
+        rows = (
+            tables.scan("steps")
+            .select("rank", "step", "start_ns", "total_ns")
+            .join(tables.scan("trace").select("rank", "origin_ns"), on="rank")
+            .collect(engine="streaming")
+        )
+        return {
+            (rank, step): Place(start - origin, start - origin + took, trace=self.source_of[rank].id)
+            for rank, step, start, took, origin in rows.iter_rows()
+            if rank in self.source_of
+        }
+
+
+def known_ranks(
+    sources: Sequence[TraceSource], analyzed_traces: AnalyzedTraces, jobs: JobsOfRanks | None
+) -> tuple[KnownRanks, GatheredRanks | None]:
+    """Return what is known of ranks by now, and what goes on reading them: nothing for traces that are no files.
+
+    Args:
+        sources: the traces of one job, in order.
+        analyzed_traces: opens those that are no files.
+        jobs: reads those that are files in the background; None to open these too.
+
+    Raises:
+        TraceUnavailableError: one that is opened cannot be shown.
+    """
+    if jobs is not None and len(sources) > 1 and are_files(sources):
+        job = jobs.get(sources)
+        found = job.now(wait=FIRST_SECONDS)
+        return (_collected(job, found) if found is not None else _unknown(job)), job
+    opened = [analyzed_traces.get(source) for source in sources[:MOST_IN_MEMORY]]
+    by_rank = report.by_rank(opened, lambda each: each.facts)
+    version = fingerprint([(rank, each.source.id, each.source.version) for rank, each in by_rank.items()])
+    left_out = {source.id: f"only {MOST_IN_MEMORY} traces are opened at once" for source in sources[MOST_IN_MEMORY:]}
+    return (
+        KnownRanks(
+            {rank: each.facts for rank, each in by_rank.items()},
+            {rank: each.source for rank, each in by_rank.items()},
+            f"{len(by_rank):,} ranks" if not left_out else f"{len(by_rank):,} of {len(sources):,} ranks",
+            version,
+            failures=left_out,
+        ),
+        None,
+    )
+
+
+def _collected(job: GatheredRanks, found: CollectedRanks) -> KnownRanks:
+    pairs = zip(found.about["rank"].to_list(), found.about["file"].to_list(), strict=True)
+    running = job.running
+    return KnownRanks(
+        found,
+        {rank: job.sources[file] for rank, file in pairs},
+        found.words,
+        fingerprint((job.id, len(found.ranks), sorted(found.failures), running, job.problem)),
+        progress_words(found, job.progress) if running else "",
+        found.failures,
+        job.problem,
+    )
+
+
+def _unknown(job: GatheredRanks) -> KnownRanks:
+    running = job.running
+    progress = progress_words(None, job.progress) if running else ""
+    version = fingerprint((job.id, running, job.problem))
+    return KnownRanks({}, {}, "no ranks", version, progress, dict(job.progress.failures), job.problem)

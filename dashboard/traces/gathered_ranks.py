@@ -1,0 +1,159 @@
+"""What the traces of a job tell together, read in the background while the page shows what is known."""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.sources import TraceSource
+from stepscope.profiler.ranks.collection import CollectedRanks, gather
+from stepscope.profiler.ranks.store import FactStore
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
+from stepscope.summary.contents import Companion
+from stepscope.summary.engine import Progress
+
+MOST_JOBS: Final = 3
+"""Jobs whose facts are kept; those of a thousand ranks are read again from the user's cache in a second."""
+FIRST_SECONDS: Final = 2.0
+"""How long a page waits for a first answer before it shows that there is none yet."""
+_log: Final = logging.getLogger(__name__)
+
+
+class GatheredRanks:
+    """The ranks of one job, more each time that somebody looks; safe to use from many threads.
+
+    Args:
+        sources: files, in the order of their ranks.
+        store: where facts are kept.
+        closed: whether the dashboard has ended.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[TraceSource],
+        store: FactStore,
+        closed: Callable[[], bool],
+    ) -> None:
+        self.id: Final = fingerprint(key_of(sources))
+        self.sources: Final = tuple(sources)
+        self.progress: Final = Progress(len(sources), 0)
+        self.problem = ""
+        """Why it ended before its time; empty where it did not."""
+        self._store: Final = store
+        self._wanted: Final = _WhileWanted(closed)
+        self._version = 0
+        self._ranks: CollectedRanks | None = None
+        self._first: Final = threading.Event()
+        self._ended: Final = threading.Event()
+        threading.Thread(target=self._gather, name="ranks", daemon=True).start()
+
+    @property
+    def version(self) -> str:
+        """Another whenever more is known."""
+        return f"{self.id} {self._version}"
+
+    @property
+    def running(self) -> bool:
+        """Whether more is on its way."""
+        return not self._ended.is_set()
+
+    def now(self, *, wait: float = 0.0) -> CollectedRanks | None:
+        """Return what is known, having waited for a first answer; None where there is none yet."""
+        self._first.wait(wait)
+        return self._ranks
+
+    def stop(self) -> None:
+        """End it; what was read stays in the store."""
+        self._wanted.cancel()
+
+    def join(self, seconds: float) -> bool:
+        """Wait until it has ended; return whether it has."""
+        return self._ended.wait(seconds)
+
+    def _gather(self) -> None:
+        try:
+            with cancellable(self._wanted):
+                for ranks in gather(_addresses(self.sources), self._store, progress=self.progress):
+                    self._ranks = ranks
+                    if ranks.ranks:
+                        self._first.set()
+                    self._version += 1
+                    self._wanted.check()
+        except Cancelled:
+            self.problem = "It was ended before all ranks were read."
+        except Exception as error:
+            # A thread of its own has nobody else to tell.
+            _log.exception("the traces of a job could not be read")
+            self.problem = f"The ranks cannot be read: {error}."
+        finally:
+            self._ended.set()
+            self._version += 1
+            self._first.set()
+
+
+class JobsOfRanks:
+    """The jobs that were looked at last; safe to use from many threads.
+
+    Args:
+        closed: whether the dashboard has ended.
+        store: makes the place where facts are kept.
+    """
+
+    def __init__(self, closed: Callable[[], bool], store: Callable[[], FactStore] = FactStore) -> None:
+        self._closed = closed
+        self._make_store = store
+        self._lock = threading.Lock()
+        self._jobs: OrderedDict[str, GatheredRanks] = OrderedDict()
+
+    def get(self, sources: Sequence[TraceSource]) -> GatheredRanks:
+        """Return the job of these files, whose reading begins now if need be."""
+        key = fingerprint(key_of(sources))
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is None:
+                job = self._jobs[key] = GatheredRanks(sources, self._make_store(), self._closed)
+            self._jobs.move_to_end(key)
+            gone = [self._jobs.popitem(last=False)[1] for _ in range(len(self._jobs) - MOST_JOBS)]
+        for each in gone:
+            each.stop()
+        return job
+
+    def known(self, job_id: str) -> GatheredRanks | None:
+        """Return a job by its id; None where it is not kept any more."""
+        with self._lock:
+            return self._jobs.get(job_id)
+
+
+class _WhileWanted(Cancellation):
+    """Ends work with the dashboard too."""
+
+    def __init__(self, closed: Callable[[], bool]) -> None:
+        super().__init__()
+        self._closed = closed
+
+    def check(self) -> None:
+        super().check()
+        if self._closed():
+            raise Cancelled("The dashboard has ended.")
+
+
+def key_of(sources: Sequence[TraceSource]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return what is equal for equal traces."""
+    return [(source.id, source.version) for source in sources]
+
+
+def are_files(sources: Sequence[TraceSource]) -> bool:
+    """Return whether all of these traces are files, whose facts can be kept."""
+    return all(isinstance(source.origin, Companion) for source in sources)
+
+
+def _addresses(sources: Sequence[TraceSource]) -> list[str]:
+    return [source.origin.path for source in sources if isinstance(source.origin, Companion)]
+
+
+def jobs_of_ranks(live: Live) -> JobsOfRanks:
+    """Return the jobs that callbacks share."""
+    return live.shared(JobsOfRanks, lambda: JobsOfRanks(lambda: live.closed))
