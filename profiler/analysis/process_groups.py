@@ -50,7 +50,7 @@ def process_groups(information: Any) -> list[ProcessGroup]:
 
 
 def ranks_in_words(ranks: list[int]) -> str:
-    """Return some ranks in words, such as "0-7", "0-56 by 8" or "0, 1, 5".
+    """Return some ranks in words, such as "0–7", "0–56 by 8" or "0, 1, 5".
 
     Sets that differ have words that differ as long as they divide the ranks between them.
     """
@@ -60,7 +60,7 @@ def ranks_in_words(ranks: list[int]) -> str:
     strides = {after - before for before, after in pairwise(found)}
     if len(strides) == 1 and (len(found) > 2 or strides == {1}):
         (stride,) = strides
-        return f"{found[0]}-{found[-1]}" + (f" by {stride}" if stride > 1 else "")
+        return f"{found[0]}–{found[-1]}" + (f" by {stride}" if stride > 1 else "")
     if len(found) <= _FEW:
         return ", ".join(map(str, found))
     return f"{found[0]}, {found[1]} … {found[-1]} ({len(found)})"

@@ -102,7 +102,9 @@ def heat_map(
     return HeatMap(rows, names, bounds[:, 0], bounds[:, 1], percent, slowest)
 
 
-def rows_of_ranks(ranks: Ranks, shown: Sequence[int], by: str, most: int) -> list[tuple[str, tuple[int, ...]]]:
+def rows_of_ranks(
+    ranks: Ranks, shown: Sequence[int], by: str, most: int, *, whole_groups: bool = False
+) -> list[tuple[str, tuple[int, ...]]]:
     """Return some ranks in at most so many rows, each with its name: one rank, some that follow each other, or groups.
 
     Args:
@@ -110,8 +112,12 @@ def rows_of_ranks(ranks: Ranks, shown: Sequence[int], by: str, most: int) -> lis
         shown: those that are wanted, in order.
         by: a grouping of `stepscope.profiler.analysis.rank_groups`: no row has parts of two groups; "" for none.
         most: rows, at least one.
+        whole_groups: whether a group is one row even where there is room for more.
     """
-    return _rows(_groups(ranks, shown, by), most) if shown else []
+    if not shown:
+        return []
+    groups = _groups(ranks, shown, by)
+    return _rows(groups, most, max(len(found) for _, found in groups) if by and whole_groups else 1)
 
 
 def _groups(ranks: Ranks, shown: Sequence[int], by: str) -> list[tuple[str, list[int]]]:
@@ -128,7 +134,7 @@ def _groups(ranks: Ranks, shown: Sequence[int], by: str) -> list[tuple[str, list
     return list(groups.items())
 
 
-def _rows(groups: list[tuple[str, list[int]]], most: int) -> list[tuple[str, tuple[int, ...]]]:
+def _rows(groups: list[tuple[str, list[int]]], most: int, ranks_a_row: int) -> list[tuple[str, tuple[int, ...]]]:
     if len(groups) > most:
         shared = _shares(groups, -(-len(groups) // most))
         return [
@@ -138,7 +144,6 @@ def _rows(groups: list[tuple[str, list[int]]], most: int) -> list[tuple[str, tup
             )
             for those in shared
         ]
-    ranks_a_row = 1
     while sum(-(-len(found) // ranks_a_row) for _, found in groups) > most:
         ranks_a_row += 1
     parts = [(name, tuple(part), found) for name, found in groups for part in _shares(found, ranks_a_row)]

@@ -79,8 +79,8 @@ def test_cells_that_stand_for_several_say_which() -> None:
     chart = rank_map_chart(heat_map(job(), most_rows=4, most_columns=1, by="tp"), {}, "dark")
     assert chart is not None
     (drawn,) = chart["data"]
-    assert (drawn["x"], drawn["y"]) == (["1–2"], ["0-1", "2-3", "4-5", "6-7"])
-    assert drawn["text"][2] == ["rank 5 of 4-5, 2 ranks, step 1–2: +85.7%"]
+    assert (drawn["x"], drawn["y"]) == (["1–2"], ["0–1", "2–3", "4–5", "6–7"])
+    assert drawn["text"][2] == ["rank 5 of 4–5, 2 ranks, step 1–2: +85.7%"]
     assert drawn["customdata"][2] == [["", "", "4-5", "1-2"]]
     alone = rank_map_chart(heat_map(job(), most_rows=8, most_columns=1), {}, "dark")
     assert alone is not None

@@ -9,7 +9,6 @@ from stepscope.dashboard.panels.profile.table import Place
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces
 from stepscope.dashboard.traces.gathered_ranks import FIRST_SECONDS, GatheredRanks, JobsOfRanks, are_files
-from stepscope.dashboard.traces.rank_words import progress_words
 from stepscope.dashboard.traces.sources import TraceSource
 from stepscope.profiler.analysis import report
 from stepscope.profiler.analysis.rank_groups import groupings, selected_ranks
@@ -32,8 +31,8 @@ class KnownRanks:
     """How many ranks there are, such as "16 of 1,024 ranks"."""
     version: str
     """Equal for equal content."""
-    progress: str = ""
-    """How far reading is, where it goes on."""
+    running: bool = False
+    """Whether more is on its way."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """Why traces cannot be read, by address."""
     problem: str = ""
@@ -101,8 +100,11 @@ def known_ranks(
     """
     if jobs is not None and len(sources) > 1 and are_files(sources):
         job = jobs.get(sources)
-        found = job.now(wait=FIRST_SECONDS)
-        return (_collected(job, found) if found is not None else _unknown(job)), job
+        job.now(wait=FIRST_SECONDS)
+        # In this order: of what has ended by now, all is known.
+        running = job.running
+        found = job.now()
+        return (_collected(job, found, running) if found is not None else _unknown(job, running)), job
     opened = [analyzed_traces.get(source) for source in sources[:MOST_IN_MEMORY]]
     by_rank = report.by_rank(opened, lambda each: each.facts)
     version = fingerprint([(rank, each.source.id, each.source.version) for rank, each in by_rank.items()])
@@ -119,22 +121,19 @@ def known_ranks(
     )
 
 
-def _collected(job: GatheredRanks, found: CollectedRanks) -> KnownRanks:
+def _collected(job: GatheredRanks, found: CollectedRanks, running: bool) -> KnownRanks:
     pairs = zip(found.about["rank"].to_list(), found.about["file"].to_list(), strict=True)
-    running = job.running
     return KnownRanks(
         found,
         {rank: job.sources[file] for rank, file in pairs},
         found.words,
         fingerprint((job.id, len(found.ranks), sorted(found.failures), running, job.problem)),
-        progress_words(found, job.progress) if running else "",
+        running,
         found.failures,
         job.problem,
     )
 
 
-def _unknown(job: GatheredRanks) -> KnownRanks:
-    running = job.running
-    progress = progress_words(None, job.progress) if running else ""
+def _unknown(job: GatheredRanks, running: bool) -> KnownRanks:
     version = fingerprint((job.id, running, job.problem))
-    return KnownRanks({}, {}, "no ranks", version, progress, dict(job.progress.failures), job.problem)
+    return KnownRanks({}, {}, "no ranks", version, running, dict(job.progress.failures), job.problem)

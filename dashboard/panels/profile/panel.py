@@ -82,13 +82,13 @@ class ProfilePanel(Panel):
                     className="toolbar profile-toolbar",
                 ),
                 html.Div(id="profile-progress", role="status"),
+                # While ranks are read, the page asks how far that is, and shows more when there is more.
+                html.Div(id="profile-ranks-line", role="status"),
                 html.Div(id="profile-body"),
                 dcc.Store(id="profile-keys", data={}),
                 dcc.Store(id="profile-running", data=False),
                 dcc.Store(id="profile-chosen"),
                 dcc.Store(id="profile-selected"),
-                # While ranks are read, the page asks how far that is, and shows more when there is more.
-                html.Div(id="profile-ranks-line", className="profile-words", role="status"),
                 dcc.Store(id="profile-job", data=""),
                 dcc.Store(id="profile-ranks-version", data=""),
                 dcc.Interval(id="profile-ranks-tick", interval=RANKS_POLL_MS, disabled=True),
@@ -149,7 +149,7 @@ class ProfilePanel(Panel):
             if keys == known:
                 raise dash.exceptions.PreventUpdate
             made = _parts(analyzed_traces, view, requested, chosen, sources, colors, ranks)
-            made |= {"job": job.id if job is not None else "", "idle": job is None or not job.running}
+            made |= {"job": job.id if job is not None else "", "idle": ranks is None or not ranks.running}
             return *(made[part] if keys[part] != known.get(part) else no_update for part in PARTS), keys
 
         @app.callback(
@@ -203,7 +203,7 @@ def _keys(
         "body": body,
         "chosen": body,
         "job": job.id if job is not None else "",
-        "idle": str(job is None or not job.running),
+        "idle": str(ranks is None or not ranks.running),
     }
 
 

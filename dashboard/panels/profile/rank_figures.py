@@ -36,7 +36,7 @@ RANK_PARTS: Final[Mapping[str, tuple[str, str]]] = {
 """Parts of a rank's mean step, which add up to it, with the category whose color each has."""
 
 
-def rank_chart(ranks: "pl.DataFrame", rows: Rows, scheme: Scheme) -> dict[str, Any] | None:
+def rank_chart(ranks: "pl.DataFrame", rows: Rows, scheme: Scheme, axis_name: str = "rank") -> dict[str, Any] | None:
     """Return the mean step of each row of ranks in `RANK_PARTS`, stacked; None without ranks.
 
     ``ranks`` is `stepscope.profiler.analysis.ranks.rank_summary`.
@@ -58,10 +58,12 @@ def rank_chart(ranks: "pl.DataFrame", rows: Rows, scheme: Scheme) -> dict[str, A
         for part, (title, category) in RANK_PARTS.items()
         if parts[part].sum()
     ]
-    return {"data": bars, "layout": _rank_layout(scheme, unit, "stack", len(names))}
+    return {"data": bars, "layout": _rank_layout(scheme, unit, "stack", len(names), axis_name)}
 
 
-def straggler_chart(stragglers: "pl.DataFrame", rows: Rows, scheme: Scheme) -> dict[str, Any] | None:
+def straggler_chart(
+    stragglers: "pl.DataFrame", rows: Rows, scheme: Scheme, axis_name: str = "rank"
+) -> dict[str, Any] | None:
     """Return what each row of ranks waited for others, and the others for it; None where nobody waited.
 
     ``stragglers`` is `stepscope.profiler.analysis.ranks.stragglers`.
@@ -78,7 +80,7 @@ def straggler_chart(stragglers: "pl.DataFrame", rows: Rows, scheme: Scheme) -> d
         _bar("Others waited", names, notes, caused, None, scale, PALETTE[3].on(scheme)),
         _bar("Waited for others", names, notes, own, None, scale, PALETTE[0].on(scheme)),
     ]
-    return {"data": bars, "layout": _rank_layout(scheme, unit, "group", len(names))}
+    return {"data": bars, "layout": _rank_layout(scheme, unit, "group", len(names), axis_name)}
 
 
 def rank_map_chart(found: HeatMap, places: Mapping[tuple[int, int], Place], scheme: Scheme) -> dict[str, Any] | None:
@@ -201,7 +203,7 @@ def _bar(
     }
 
 
-def _rank_layout(scheme: Scheme, unit: str, mode: str, bars: int) -> dict[str, Any]:
+def _rank_layout(scheme: Scheme, unit: str, mode: str, bars: int, axis_name: str) -> dict[str, Any]:
     return chart_layout(scheme) | {
         "barmode": mode,
         "bargap": 0.25 if bars > 3 else 0.6,
@@ -209,7 +211,13 @@ def _rank_layout(scheme: Scheme, unit: str, mode: str, bars: int) -> dict[str, A
         "hoverlabel": hover_label(scheme),
         "margin": {"l": 46, "r": 12, "t": 24, "b": 36},
         "xaxis": axis(scheme)
-        | {"type": "category", "title": axis_title("rank"), "nticks": 20, "fixedrange": True, "automargin": True},
+        | {
+            "type": "category",
+            "title": axis_title(escaped(axis_name)),
+            "nticks": 20,
+            "fixedrange": True,
+            "automargin": True,
+        },
         "yaxis": axis(scheme) | {"automargin": "left", "title": axis_title(unit), "rangemode": "tozero"},
         "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},

@@ -14,7 +14,6 @@ from stepscope.dashboard.panels.profile import rank_figures
 from stepscope.dashboard.panels.profile.cards import chart_card
 from stepscope.dashboard.panels.profile.known_ranks import MOST_FAILURES, KnownRanks
 from stepscope.dashboard.panels.profile.rank_figures import MOST_BARS, MOST_MAP_COLUMNS, MOST_MAP_ROWS
-from stepscope.dashboard.panels.profile.request import MOST_CHOSEN
 from stepscope.dashboard.panels.profile.settings import (
     ONLY_RANKS,
     RANKS,
@@ -28,8 +27,8 @@ from stepscope.profiler.analysis.rank_groups import HOST
 from stepscope.profiler.analysis.rank_map import heat_map, rows_of_ranks
 from stepscope.profiler.analysis.ranks import rank_summary, stragglers
 
-UNDIVIDED: Final = "rank"
-"""Stands for no way of dividing ranks, since a list has no empty choice."""
+MOST_LISTED: Final = 8
+"""Traces of a folder that are listed one by one."""
 MAP_ROOM: Final = 80
 """Height of the map beside its rows, in pixels."""
 MAP_ROW: Final = 15
@@ -38,7 +37,9 @@ MAP_ROW: Final = 15
 
 def rank_options(view: View, known: KnownRanks, traces: list[dict[str, Any]], ranks: list[str]) -> list[Any]:
     """Return what the page can be asked for; ``ranks`` are the ids of its traces."""
-    options: list[Any] = [_field("Ranks", _traces(traces, ranks))] if len(ranks) <= MOST_CHOSEN else []
+    few = len(ranks) <= MOST_LISTED or RANKS.of(view)
+    choice = _traces(traces, ranks) if few else html.Span(f"{count(len(ranks))} traces in its folder")
+    options: list[Any] = [_field("Ranks", choice)]
     options.append(_field("Show", _only(view, known)))
     if known.groupings:
         options.append(_field("Divide by", _divided(view, known)))
@@ -58,7 +59,6 @@ def _only(view: View, known: KnownRanks) -> dmc.TextInput:
         debounce=400,
         size="xs",
         w=210,
-        maxLength=500,
         **{"aria-label": "Ranks that are shown"},
     )
 
@@ -66,9 +66,9 @@ def _only(view: View, known: KnownRanks) -> dmc.TextInput:
 def _divided(view: View, known: KnownRanks) -> dmc.Select:
     return dmc.Select(
         id=setting_id(RANKS_BY.name),
-        value=RANKS_BY.of(view) or UNDIVIDED,
+        value=RANKS_BY.of(view),
         data=[
-            {"value": UNDIVIDED, "label": "Rank"},
+            {"value": RANKS_BY.default, "label": "Rank"},
             *({"value": name, "label": "Host" if name == HOST else name} for name in known.groupings),
         ],
         allowDeselect=False,
@@ -108,10 +108,11 @@ def rank_charts(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRan
     by = requested.ranks_by if requested.ranks_by in known.groupings else ""
     summary = analyzed.kept(("ranks", known.version), "ranks", lambda: rank_summary(known.ranks))
     waits = analyzed.kept(("stragglers", known.version), "stragglers", lambda: stragglers(known.ranks))
-    bars = rows_of_ranks(known.ranks, shown, by, MOST_BARS)
+    # A bar is a rank, or some where there are many; or a group, where ranks are divided.
+    bars = rows_of_ranks(known.ranks, shown, by, MOST_BARS, whole_groups=True)
     of = "of each rank" if all(len(ranks) == 1 for _, ranks in bars) else "mean of the ranks that share a bar"
-    mean = rank_figures.rank_chart(summary, bars, scheme)
-    waiting = rank_figures.straggler_chart(waits, bars, scheme)
+    mean = rank_figures.rank_chart(summary, bars, scheme, by or "rank")
+    waiting = rank_figures.straggler_chart(waits, bars, scheme, by or "rank")
     about = "in collectives that all ranks took part in, over all steps"
     cards = [
         chart_card("Mean step", mean, "profile-rank-steps", of) if mean else None,
@@ -128,9 +129,9 @@ def _words(requested: PageRequest, known: KnownRanks, shown: tuple[int, ...]) ->
     """Say what is shown of how much, and what cannot be."""
     parts = []
     if requested.only_ranks:
-        parts.append(f"Showing {count(len(shown))} of {known.words}; medians are of all.")
-    elif known.progress or known.failures:
-        parts.append(f"Of {known.words}.")
+        parts.append(f"Showing {counted(len(shown), 'rank')}; medians are of {known.words}.")
+    elif known.running or known.failures:
+        parts.append(f"{'So far of' if known.running else 'Of'} {known.words}.")
     if known.problem:
         parts.append(known.problem)
     failures = [f"{address}: {reason}" for address, reason in known.failures.items()]

@@ -75,7 +75,7 @@ def _why_not(ranks: KnownRanks, traces: int) -> tuple[str, str] | None:
         return "Only one rank", words
     if len(ranks.numbers) > 1:
         return None
-    if ranks.progress:
+    if ranks.running:
         return "The ranks are being read", "The first figures come when some of them have been."
     why = ranks.problem or next((f"{address}: {reason}" for address, reason in ranks.failures.items()), "")
     return "No two of the traces can be read", why or "Choose other traces above."

@@ -107,8 +107,8 @@ ONLY_RANKS: Final = text("profile.only_ranks", "")
 """The ranks that are shown: numbers, ranges and names of hosts and groups, separated by commas; empty for all."""
 ONLY_STEPS: Final = text("profile.only_steps", "")
 """The first and the last step on the map of ranks, such as "3-7"; empty for all."""
-RANKS_BY: Final = text("profile.ranks_by", "")
-"""How ranks are divided; empty for not at all."""
+RANKS_BY: Final = text("profile.ranks_by", "rank")
+"""How ranks are divided, by host or by process group; "rank" for not at all."""
 BEFORE: Final = text("profile.before", "")
 """Id of the trace that is compared with."""
 CHANGED: Final = _one_of("profile.changed", "operators", get_args(What))

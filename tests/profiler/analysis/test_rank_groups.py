@@ -29,7 +29,7 @@ def job() -> dict[int, Trace]:
 
 
 def test_groups_are_those_that_divide_the_ranks() -> None:
-    assert process_groups(stated(3)) == [ProcessGroup("tp", "2-3", 2), ProcessGroup("dp", "1-7 by 2", 4)]
+    assert process_groups(stated(3)) == [ProcessGroup("tp", "2–3", 2), ProcessGroup("dp", "1–7 by 2", 4)]
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_a_group_whose_ranks_are_not_stated_has_its_name() -> None:
     ("ranks", "words"),
     [
         ([3], "3"),
-        ([1, 0], "0-1"),
+        ([1, 0], "0–1"),
         ([0, 5], "0, 5"),
-        ([0, 8, 16], "0-16 by 8"),
+        ([0, 8, 16], "0–16 by 8"),
         ([0, 1, 5], "0, 1, 5"),
         ([0, 1, 2, 3, 4, 5, 9], "0, 1 … 9 (7)"),
     ],
@@ -79,12 +79,12 @@ def test_the_slowest_group_comes_first() -> None:
     assert found == [
         ("host", "node-1", 4, 145_000.0, 5),
         ("host", "node-0", 4, 120_000.0, 0),
-        ("dp", "1-7 by 2", 4, 145_000.0, 5),
-        ("dp", "0-6 by 2", 4, 120_000.0, 0),
-        ("tp", "4-5", 2, 170_000.0, 5),
-        ("tp", "0-1", 2, 120_000.0, 0),
-        ("tp", "2-3", 2, 120_000.0, 2),
-        ("tp", "6-7", 2, 120_000.0, 6),
+        ("dp", "1–7 by 2", 4, 145_000.0, 5),
+        ("dp", "0–6 by 2", 4, 120_000.0, 0),
+        ("tp", "4–5", 2, 170_000.0, 5),
+        ("tp", "0–1", 2, 120_000.0, 0),
+        ("tp", "2–3", 2, 120_000.0, 2),
+        ("tp", "6–7", 2, 120_000.0, 6),
     ]
     assert rank_groups({}).is_empty()
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stepscope.profiler.analysis.rank_map import heat_map
+from stepscope.profiler.analysis.rank_map import heat_map, rows_of_ranks
 from stepscope.profiler.trace import Trace
 from tests.profiler.analysis.test_rank_groups import job
 from tests.profiler.analysis.test_rank_outliers import rank
@@ -35,14 +35,21 @@ def test_a_part_is_beside_the_median_of_all() -> None:
 
 def test_groups_have_rows_of_their_own() -> None:
     whole = heat_map(job(), most_rows=8, most_columns=1, by="tp")
-    assert whole.names == ("0-1 · 0", "0-1 · 1", "2-3 · 2", "2-3 · 3", "4-5 · 4", "4-5 · 5", "6-7 · 6", "6-7 · 7")
+    assert whole.names == ("0–1 · 0", "0–1 · 1", "2–3 · 2", "2–3 · 3", "4–5 · 4", "4–5 · 5", "6–7 · 6", "6–7 · 7")
     crossing = heat_map(job(), most_rows=8, most_columns=1, by="dp")
     assert crossing.rows == ((0,), (2,), (4,), (6,), (1,), (3,), (5,), (7,))
     folded = heat_map(job(), most_rows=4, most_columns=1, by="tp")
-    assert (folded.names, folded.rows) == (("0-1", "2-3", "4-5", "6-7"), ((0, 1), (2, 3), (4, 5), (6, 7)))
+    assert (folded.names, folded.rows) == (("0–1", "2–3", "4–5", "6–7"), ((0, 1), (2, 3), (4, 5), (6, 7)))
     assert folded.percent.round(6).tolist() == [[0.0], [0.0], [85.714286], [0.0]]
     shared = heat_map(job(), most_rows=2, most_columns=1, by="tp")
-    assert (shared.names, shared.rows) == (("0-1 … 2-3", "4-5 … 6-7"), ((0, 1, 2, 3), (4, 5, 6, 7)))
+    assert (shared.names, shared.rows) == (("0–1 … 2–3", "4–5 … 6–7"), ((0, 1, 2, 3), (4, 5, 6, 7)))
+
+
+def test_a_group_can_be_one_row() -> None:
+    ranks = job()
+    assert rows_of_ranks(ranks, (0, 1, 4), "host", 8, whole_groups=True) == [("node-0", (0, 1)), ("node-1 · 4", (4,))]
+    assert rows_of_ranks(ranks, (0, 1), "", 8, whole_groups=True) == [("0", (0,)), ("1", (1,))]
+    assert rows_of_ranks(ranks, (), "host", 8) == []
 
 
 def test_a_step_that_a_rank_lacks_is_no_number() -> None:

@@ -12,7 +12,7 @@ export const settings = {
   ranks: text("profile.ranks", ""),
   onlyRanks: text("profile.only_ranks", ""),
   onlySteps: text("profile.only_steps", ""),
-  ranksBy: text("profile.ranks_by", ""),
+  ranksBy: text("profile.ranks_by", "rank"),
   before: text("profile.before", ""),
   changed: choice("profile.changed", "operators", ["steps", "operators", "kernels"]),
   per: choice("profile.per", "step", ["step", "call", "total"]),

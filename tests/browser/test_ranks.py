@@ -1,0 +1,91 @@
+"""The Distributed page: many ranks, divided, searched, and looked at closer."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from stepscope.dashboard.panels.profile import known_ranks, rank_page
+from stepscope.profiler.ranks import store
+from tests.browser.conftest import Dashboard
+from tests.profiler.ranks.jobs import STRAGGLER, write_job
+
+Serve = Callable[..., Dashboard]
+RANKS = 20
+
+
+@pytest.fixture(autouse=True)
+def _facts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No facts are known from before."""
+    monkeypatch.setattr(store, "default_store", lambda: str(tmp_path / "facts"))
+
+
+@pytest.fixture
+def opened(serve: Serve, page: Page, logdir: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
+    """The page of a job whose map has room for a third of its ranks."""
+    monkeypatch.setattr(rank_page, "MOST_MAP_ROWS", 7)
+    write_job(logdir / "job", RANKS)
+    page.goto(f"{serve(logdir).url}/?tab=profile&profile.view=ranks")
+    expect(chart(page, "Mean step").locator(".bars .point").first).to_be_visible()
+    expect(page.locator("[data-table=ranks] header .count")).to_have_text(f"{RANKS} rows")
+    return page
+
+
+def chart(page: Page, title: str) -> Locator:
+    return page.get_by_role("region", name=title)
+
+
+def click_row(page: Page, row: int, rows: int) -> None:
+    """Click the first cell of a row of the map."""
+    plot = chart(page, "Steps of ranks").locator(".nsewdrag")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 5, box["y"] + box["height"] * (row + 0.4) / rows)
+    page.mouse.click(box["x"] + 6, box["y"] + box["height"] * (row + 0.5) / rows)
+
+
+def test_a_page_that_has_nothing_yet_gets_it_when_it_comes(
+    serve: Serve, page: Page, logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_ranks, "FIRST_SECONDS", 0)
+    write_job(logdir / "job", RANKS)
+    page.goto(f"{serve(logdir).url}/?tab=profile&profile.view=ranks")
+    expect(page.locator("[data-table=ranks] header .count")).to_have_text(f"{RANKS} rows")
+    expect(page.locator("#profile-ranks-line")).to_be_empty()
+
+
+def test_ranks_that_are_asked_for_are_shown(opened: Page) -> None:
+    opened.get_by_label("Ranks that are shown").fill("1-3, node-0002")
+    expect(opened.locator("#profile-body")).to_contain_text("Showing 7 ranks; medians are of 20 ranks.")
+    expect(opened.locator("[data-table=ranks] header .count")).to_have_text("7 rows")
+    opened.get_by_label("Ranks that are shown").fill("nowhere")
+    expect(opened.locator("#profile-body")).to_contain_text("No rank is 'nowhere'.")
+
+
+def test_ranks_are_divided_by_host(opened: Page) -> None:
+    opened.get_by_role("textbox", name="How ranks are divided").click()
+    opened.get_by_role("option", name="Host").click()
+    expect(chart(opened, "Mean step").locator(".xtick text")).to_have_text(["node-0000", "node-0001", "node-0002"])
+    expect(opened.locator("[data-table=rank_groups] header .count")).to_have_text("14 rows")
+
+
+def test_a_cell_of_several_ranks_is_looked_at_closer_and_one_of_one_is_on_the_timeline(opened: Page) -> None:
+    expect(chart(opened, "Steps of ranks").locator(".ytick text", has_text="0–2")).to_be_visible()
+    click_row(opened, 0, 7)
+    expect(opened.get_by_label("Ranks that are shown")).to_have_value("0-2")
+    expect(chart(opened, "Steps of ranks").locator(".ytick text")).to_have_text(["2", "1", "0"])
+    click_row(opened, STRAGGLER, 3)
+    expect(opened).to_have_url(re.compile(rf"tab=timeline.*rank0000{STRAGGLER}"))
+    opened.go_back()
+    opened.get_by_role("button", name="All ranks and steps").click()
+    expect(opened.get_by_label("Ranks that are shown")).to_have_value("")
+
+
+def test_a_rank_of_a_table_leads_to_its_timeline(opened: Page) -> None:
+    row = opened.locator("[data-table=ranks] .ag-row[row-index='11']")
+    row.scroll_into_view_if_needed()
+    row.locator("a.profile-at").click()
+    expect(opened).to_have_url(re.compile("tab=timeline.*rank00011"))
