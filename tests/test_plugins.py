@@ -86,7 +86,7 @@ live = Live(sys.argv[1], lambda publish: NoFollower())
 live.publish(Logdir(sys.argv[1], companion_patterns=["*.trace.json"]).update())
 client = TestClient(build_app(live), base_url="http://localhost:6006")
 (source,) = trace_sources(live.snapshot())
-made = tables_of(PageRequest.of(decode("profile.view=plugins")), analyzed_traces_of(live).get(source), {}, None)
+made = tables_of(PageRequest.of(decode("profile.view=plugins")), analyzed_traces_of(live).get(source), None)
 csv = client.get("/api/profile/table.csv", params={"name": "letters", "view": "profile.view=plugins"}).text
 found = {
     "csv": csv.replace("\\r", ""),
