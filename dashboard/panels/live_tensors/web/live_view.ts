@@ -274,7 +274,7 @@ export class LiveView {
         { className: "live-empty" },
         make("p", {}, "Arrays of a running program, as they change. In the program:"),
         make("pre", { tabIndex: 0 }, code),
-        make("p", {}, "Then press Look. A program that nobody looks at pays nothing for it."),
+        make("p", {}, "Then press Look. While nobody looks, it costs the program nothing."),
       ),
     );
   }
