@@ -269,6 +269,11 @@ def test_the_page_of_an_empty_folder_fits_a_phone(phone: Page, serve: Callable[.
         }).map((element) => element.tagName)"""
     )
     assert outside == []
+    button = phone.get_by_role("button", name="Copy", exact=True).bounding_box()
+    code = phone.locator(".example code").bounding_box()
+    assert button is not None
+    assert code is not None
+    assert button["y"] + button["height"] <= code["y"]
 
 
 def test_long_titles_of_cards_have_two_lines_on_a_phone(
