@@ -257,7 +257,7 @@ class Client:
     def _no_server(self) -> CaptureError:
         return CaptureError(
             "answer",
-            f"what listens on {self.address} is no profiler's server. Expected a program that has called "
+            f"what listens on {self.address} is not a profiler's server. Expected a program that has called "
             f"{_start(self.address)}.",
         )
 

@@ -24,7 +24,7 @@ def own_message(kind: type[M], message: object, name: str) -> M:
     try:
         return kind.FromString(serialized)
     except DecodeError as error:
-        raise ValueError(f"{name} must be a {wanted} message, got bytes that are none: {error}") from error
+        raise ValueError(f"{name} must be a {wanted} message, got bytes that are not one: {error}") from error
 
 
 def is_message(value: object, kind: str) -> bool:

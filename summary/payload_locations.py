@@ -75,7 +75,7 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
     try:
         event = Event.FromString(data)
     except DecodeError as error:
-        raise PayloadError(f"{where} is no Event message: {error}") from error
+        raise PayloadError(f"{where} is not an Event message: {error}") from error
     # A run that was written again may have another record of the same length in the same place.
     point = np.array([event.wall_time]).tobytes(), event.step
     if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):

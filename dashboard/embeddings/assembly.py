@@ -121,7 +121,7 @@ def _remarkable(points: NDArray[np.float32]) -> list[Problem]:
     duplicates = len(points) - len(np.unique(row_hashes(points)))
     if duplicates:
         said = "1 row is" if duplicates == 1 else f"{count(duplicates)} rows are"
-        message = f"{said} equal to a row before, so that points lie on each other."
+        message = f"{said} equal to an earlier row, so that their points coincide."
         problems.append(Problem("duplicates", message, duplicates))
     return problems
 

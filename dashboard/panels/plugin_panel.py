@@ -101,7 +101,7 @@ class PluginPanel(Panel):
         try:
             routes = self._panel.router(live)
             if routes is not None and not isinstance(routes, APIRouter):
-                raise TypeError(f"{type(routes).__name__} is no APIRouter")
+                raise TypeError(f"{type(routes).__name__} is not an APIRouter")
         except Exception as error:
             self.report("router", error)
             return None
@@ -133,7 +133,7 @@ class PluginPanel(Panel):
 def _as_json(value: Any) -> Any:
     if hasattr(value, "to_plotly_json"):
         return value.to_plotly_json()
-    raise TypeError(f"layout has an object of the type {type(value).__name__}, which is no component")
+    raise TypeError(f"layout has an object of the type {type(value).__name__}, which is not a component")
 
 
 def _facts(setting: Setting[Any]) -> SettingFacts:

@@ -49,7 +49,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 def check_panel(panel: Panel) -> None:
     """Raise ValueError with a sentence where a panel of another distribution says what it must not."""
     if not isinstance(panel.name, str) or not _NAME.fullmatch(panel.name):
-        raise ValueError(f"the name {panel.name!r} is none: small letters, digits and _, such as 'spectrum'")
+        raise ValueError(f"the name {panel.name!r} is not valid: use a-z, 0-9 and _, such as 'spectrum'")
     if panel.name in ROUTES:
         raise ValueError(f"the name {panel.name!r} is that of an address of the server, /api/{panel.name}")
     if not isinstance(panel.title, str) or not panel.title.strip():

@@ -40,7 +40,7 @@ def find_blob(snapshot: Snapshot, key: str, kind: str) -> tuple[Series, int, int
         at = np.flatnonzero((series.steps == int(step)) & same_time)
         number = int(sample)
     except (ValueError, TypeError, OverflowError) as error:
-        raise HTTPException(400, f"{key[:80]!r} is no blob_key of /data/plugin/{kind}/{kind}.") from error
+        raise HTTPException(400, f"{key[:80]!r} is not a blob_key of /data/plugin/{kind}/{kind}.") from error
     if len(at) == 0:
         raise HTTPException(404, f"What {run!r}, {tag!r} had at step {step} no longer exists: the run was restarted.")
     return series, int(at[-1]), number

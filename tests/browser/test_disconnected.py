@@ -74,7 +74,7 @@ def test_a_server_that_is_gone_is_said_and_all_is_well_when_it_is_back(
     expect_curves(page)
     server.kill()
     banner = page.get_by_role("alert")
-    expect(banner).to_contain_text("Disconnected - retrying")
+    expect(banner).to_contain_text("Disconnected, retrying")
     expect(banner).to_contain_text("Is stepscope still running?")
     expect(banner.locator(".since")).to_have_text(re.compile(r"for \d+ s"))
     expect(banner.get_by_role("button", name="Retry")).to_be_visible()
@@ -118,7 +118,30 @@ def test_a_server_that_hangs_is_said_until_it_goes_on(page: Page, server: Server
     expect_curves(page)
     server.stop()
     banner = page.get_by_role("alert")
-    expect(banner).to_contain_text("Disconnected - retrying")
+    expect(banner).to_contain_text("Disconnected, retrying")
     server.go_on()
     expect(banner).to_have_count(0)
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
+
+
+def test_tabs_behind_others_leave_their_connection_to_the_one_in_front(
+    page: Page, server: Server, logdir: Path
+) -> None:
+    # A browser has six connections to a server. Headless, every page believes that it is in front.
+    behind = """hidden => {
+        Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    tabs = [page, *(page.context.new_page() for _ in range(7))]
+    for tab in tabs:
+        tab.set_default_timeout(PATIENCE_MS)
+        tab.goto(server.url)
+        expect_curves(tab)
+        tab.evaluate(behind, True)
+    page.evaluate(behind, False)
+    write_runs(logdir, "b", points=7)
+    expect(page.locator("#run-count")).to_have_text("2 of 2 shown")
+    expect(tabs[1].locator("#run-count")).to_have_text("1 of 1 shown")
+    expect(tabs[1].locator("#live")).to_have_attribute("data-state", "live")
+    tabs[1].evaluate(behind, False)
+    expect(tabs[1].locator("#run-count")).to_have_text("2 of 2 shown")

@@ -81,7 +81,7 @@ def test_pictures_change_while_the_page_looks(panel: Page, program: str) -> None
         "decoder",
     ]
     expect(picture(panel, "decoder/bias")).to_have_attribute(
-        "aria-label", "decoder/bias, 4 float64 · -1 to 1 · 1 not finite"
+        "aria-label", "decoder/bias, 4 float64 · −1 to 1 · 1 not finite"
     )
     expect(picture(panel, "encoder/kernels")).to_be_visible()
     panel.keyboard.press("Escape")

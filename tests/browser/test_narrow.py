@@ -124,6 +124,40 @@ def test_pages_of_the_profile_that_find_no_room_are_within_reach(phone: Page, se
     expect(last).to_be_in_viewport()
 
 
+def test_the_page_of_the_profile_that_is_open_is_in_sight_and_heads_of_tables_fit(
+    phone: Page, serve: Callable[..., Dashboard]
+) -> None:
+    phone.goto(serve(FOLDER).url + "?tab=profile&profile.view=slices")
+    expect(strip_of(phone).locator("label[data-active]")).to_be_in_viewport(ratio=1)
+    card = phone.locator(".profile-card.table")
+    expect(card.get_by_role("button", name="CSV")).to_be_in_viewport(ratio=1)
+    right = card.evaluate("e => e.getBoundingClientRect().right")
+    for control in card.locator("> header > *").all():
+        assert control.evaluate("e => e.getBoundingClientRect().right") <= right
+
+
+def test_names_of_clips_are_whole_on_a_phone(phone: Page, serve: Callable[..., Dashboard]) -> None:
+    phone.goto(serve(FOLDER).url + "?tab=audio")
+    phone.locator(READY["audio"]).first.wait_for()
+    names = phone.locator(".clip > header .run-label")
+    expect(names.first).to_have_text("digits/lr_0.3/seed_0")
+    assert names.first.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_the_legend_leaves_the_points_of_a_phone_alone_until_it_is_unfolded(
+    phone: Page, serve: Callable[..., Dashboard]
+) -> None:
+    phone.goto(serve(FOLDER).url + "?tab=projector")
+    entries = phone.locator(".pj-legend-entry")
+    unfold = phone.get_by_role("button", name="Unfold the legend")
+    expect(unfold).to_be_visible()
+    expect(entries.first).to_be_hidden()
+    unfold.tap()
+    expect(entries.first).to_be_visible()
+    phone.reload()
+    expect(entries.first).to_be_visible()
+
+
 def test_every_tab_is_at_a_glance_in_a_usual_window(page: Page, serve: Callable[..., Dashboard]) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     open_samples(page, serve)
@@ -235,6 +269,11 @@ def test_the_page_of_an_empty_folder_fits_a_phone(phone: Page, serve: Callable[.
         }).map((element) => element.tagName)"""
     )
     assert outside == []
+    button = phone.get_by_role("button", name="Copy", exact=True).bounding_box()
+    code = phone.locator(".example code").bounding_box()
+    assert button is not None
+    assert code is not None
+    assert button["y"] + button["height"] <= code["y"]
 
 
 def test_long_titles_of_cards_have_two_lines_on_a_phone(

@@ -294,6 +294,20 @@ def test_ranks_of_one_folder_and_changes_between_two(serve: Callable[..., Dashbo
     expect(column(page, "changed_kernels", "change_percent")).to_have_text(["+50.0%"])
 
 
+def test_the_list_of_many_ranks_leaves_room_for_what_they_tell(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    for rank in range(24):
+        kernel = activity("ncclDevKernel_AllReduce", 10, 20 + rank, 1)
+        write(logdir, "run", step(1, 0, 100), kernel, name=f"{rank}.trace.json", distributedInfo={"rank": rank})
+    open_page(page, serve(logdir), "ranks", trace=trace_id("run", "0.trace.json"))
+    expect(page.locator(".profile-ranks .mantine-Pill-root")).to_have_count(24)
+    expect(page.locator(".profile-card").first).to_be_in_viewport()
+    box = page.locator(".profile-ranks").bounding_box()
+    assert box is not None
+    assert box["height"] < 120
+
+
 def test_code_is_a_flame_graph_above_a_table_that_folds(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:

@@ -102,8 +102,8 @@ def test_colors_of_another_number_are_not_used() -> None:
     [
         (np.full((4, 3), 0.2), 51, ()),
         (np.full((4, 3), 20.4), 20, ()),
-        (np.full((4, 3), 300, np.int32), 255, ("12 numbers of the colors outside 0 to 255 moved into it",)),
-        (np.full((4, 3), np.nan), 0, ("12 numbers of the colors outside 0 to 255 moved into it",)),
+        (np.full((4, 3), 300, np.int32), 255, ("12 numbers of the colors outside 0 to 255 clamped to it",)),
+        (np.full((4, 3), np.nan), 0, ("12 numbers of the colors outside 0 to 255 clamped to it",)),
     ],
 )
 def test_colors_become_bytes(colors: NDArray[Any], shade: int, notes: tuple[str, ...]) -> None:

@@ -165,7 +165,7 @@ def test_a_route_that_fails_answers_with_the_plug_ins_name_and_the_page_hears_of
     [
         ("raise RuntimeError('no sun')", "RuntimeError: no sun"),
         (GOOD.replace("PANEL = Weather()", "PANEL = Weather"), "TypeError: weather.panel:PANEL is of the type type"),
-        (GOOD.replace('"weather"\n', '"Weather!"\n'), "the name 'Weather!' is none"),
+        (GOOD.replace('"weather"\n', '"Weather!"\n'), "the name 'Weather!' is not valid"),
         (GOOD.replace('"weather"\n', '"scalars"\n').replace("weather.rain", "scalars.rain"), "is called 'scalars'"),
         (
             GOOD.replace('"weather"\n', '"runs"\n').replace("weather.rain", "runs.rain"),
@@ -238,7 +238,7 @@ def test_each_method_of_a_panel_may_fail_alone(loaded: Callable[[Panel], Extensi
     assert (app.callback_map, app._callback_list) == ({}, [])
     assert reasons(extensions.failures()) == [
         "has_data: KeyError: 'wind'",
-        "layout: TypeError: layout has an object of the type object, which is no component",
+        "layout: TypeError: layout has an object of the type object, which is not a component",
         "router: OSError: wet",
         "register: ValueError: late",
     ]

@@ -282,11 +282,11 @@ def test_nobody_listens(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "said"),
     [
-        (http(200, "text/html", b"<html>"), "answer", "is no profiler's server. Expected a program that has called"),
-        (http(404, "text/html", b"<html>"), "answer", "is no profiler's server."),
-        (http(500, "application/json", b"[]"), "answer", "is no profiler's server."),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "answer", "is no profiler's server."),
-        (b"HTTP/1.1 200 " + b"x" * 100_000, "answer", "is no profiler's server."),
+        (http(200, "text/html", b"<html>"), "answer", "is not a profiler's server. Expected a program that has called"),
+        (http(404, "text/html", b"<html>"), "answer", "is not a profiler's server."),
+        (http(500, "application/json", b"[]"), "answer", "is not a profiler's server."),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "answer", "is not a profiler's server."),
+        (b"HTTP/1.1 200 " + b"x" * 100_000, "answer", "is not a profiler's server."),
         (b"", "answer", "ended early: Remote end closed connection without response. Has the program ended?"),
         (http(200, "application/zip", b"PK", 100), "answer", "ended early: "),
         (http(200, "application/zip", b"PK"), "answer", "cannot be used: it is damaged: File is not a zip file."),

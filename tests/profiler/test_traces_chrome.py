@@ -788,10 +788,10 @@ def test_objects_that_are_no_events_are_counted_among_events() -> None:
     trace = read(slice_("a", 0, 1), {"foo": 1}, {}, {"foo": 2, "args": {"b": 1}}, {"ts": 5})
     assert (len(trace), trace.losses.counts) == (
         1,
-        {"object that is no event": 2, "event without a phase": 1},
+        {"object that is not an event": 2, "event without a phase": 1},
     )
-    assert trace.losses.examples["object that is no event"] == "element 1 of the array"
-    assert explain("object that is no event")
+    assert trace.losses.examples["object that is not an event"] == "element 1 of the array"
+    assert explain("object that is not an event")
 
 
 def test_control_characters_in_strings_are_read() -> None:

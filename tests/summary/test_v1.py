@@ -224,7 +224,7 @@ def test_description_of_a_node() -> None:
         (lambda: v1.merge(NO_LIST), TypeError, "list of summaries"),
         (lambda: v1.merge([]), ValueError, "got none"),
         (lambda: v1.merge([ANYTHING]), TypeError, "Summary message or its bytes, got int"),
-        (lambda: v1.merge([b"\xff"]), ValueError, "bytes that are none"),
+        (lambda: v1.merge([b"\xff"]), ValueError, "bytes that are not one"),
         (lambda: v1.merge([v1.scalar("a", 1)] * 2), ValueError, "'a' more than once"),
     ],
 )
@@ -385,14 +385,14 @@ def test_a_closed_writer_goes_on_in_a_new_file(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_refused_before_anything_is_written(writer: v1.FileWriter) -> None:
     calls: list[tuple[Callable[[], None], type[Exception], str]] = [
-        (lambda: writer.add_summary(b"\xff"), ValueError, "bytes that are none"),
+        (lambda: writer.add_summary(b"\xff"), ValueError, "bytes that are not one"),
         (lambda: writer.add_summary(GRAPH), TypeError, "Summary message or its bytes, got GraphDef"),
         (lambda: writer.add_summary(v1.Summary(value=[v1.Summary.Value(simple_value=1)])), ValueError, "empty"),
         (lambda: writer.add_summary(v1.scalar("a", 1), np.nan), ValueError, "whole number"),
         (lambda: writer.add_event(v1.Event(wall_time=np.nan)), ValueError, "finite"),
         (lambda: writer.add_graph(None), TypeError, "got None"),
         (lambda: writer.add_graph(GRAPH, graph_def=GRAPH), ValueError, "got both"),
-        (lambda: writer.add_graph(b"\xff"), ValueError, "bytes that are none"),
+        (lambda: writer.add_graph(b"\xff"), ValueError, "bytes that are not one"),
         (lambda: writer.add_graph(5), TypeError, "got int"),
         (lambda: writer.add_meta_graph(GRAPH), TypeError, "MetaGraphDef"),
         (lambda: writer.add_run_metadata(GRAPH, "a"), TypeError, "RunMetadata"),

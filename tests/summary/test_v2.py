@@ -251,7 +251,7 @@ def test_graph(run: Path) -> None:
         (lambda: tf_summary.write("a", ANYTHING, 1), TypeError, "must be numbers"),
         (lambda: tf_summary.write("a", 1, 1, ANYTHING), TypeError, "SummaryMetadata"),
         (lambda: tf_summary.write("", 1, 1), ValueError, "empty"),
-        (lambda: tf_summary.experimental.write_raw_pb(b"\xff", 1), ValueError, "bytes that are none"),
+        (lambda: tf_summary.experimental.write_raw_pb(b"\xff", 1), ValueError, "bytes that are not one"),
         (lambda: tf_summary.experimental.write_raw_pb(Summary(value=[Summary.Value()]), 1), ValueError, "empty"),
         (lambda: tf_summary.graph(5), TypeError, "got int"),
         (lambda: tf_summary.flush(ANYTHING), TypeError, "SummaryWriter or None"),

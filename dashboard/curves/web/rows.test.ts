@@ -53,9 +53,9 @@ Deno.test("numbers are written with six digits and a real minus", () => {
     "0",
     "−1.5",
     "0.333333",
-    "123457",
-    "1.2346e7",
-    "−1.2340e−5",
+    "123,457",
+    "1.23457e7",
+    "−1.234e−5",
     "NaN",
     "−∞",
   ]);

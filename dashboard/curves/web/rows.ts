@@ -1,4 +1,5 @@
 // What a card has at one place of its axis, and how its numbers are written: pure functions.
+import { shortNumber } from "../../web/core/numbers.ts";
 import { isSorted } from "../../web/lines/points.ts";
 import type { NearestPoint } from "../../web/lines/chart.ts";
 import type { Values } from "../../web/lines/scene.ts";
@@ -47,13 +48,7 @@ export interface Plotted {
 const REACH = 2;
 
 /** Six significant digits, without noise. */
-export function show(value: number): string {
-  if (Number.isNaN(value)) return "NaN";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(4).replaceAll("-", "−").replace("e+", "e");
-  return String(Number(value.toPrecision(6))).replace("-", "−");
-}
+export const show = (value: number): string => shortNumber(value, 6);
 
 const LEAST_FIXED = 1e-4;
 const MOST_FIXED = 1e7;

@@ -28,7 +28,7 @@ class CustomScalarsPanel(CurvePanel):
             settings=(),
             button=edit_button,
             nothing="No layout has a chart",
-            remedy="Edit custom charts adds one.",
+            remedy="Add one with Edit custom charts.",
             closed_at_first=closed_categories,
         )
 

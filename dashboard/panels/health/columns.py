@@ -14,7 +14,7 @@ NUMBER: Final[dict[str, Any]] = {
 
 COLUMNS: Final[list[dict[str, Any]]] = [
     {
-        "field": "run", "headerName": "Run", "flex": 5, "minWidth": 140, "tooltipField": "run",
+        "field": "run", "headerName": "Run", "flex": 6, "minWidth": 156, "tooltipField": "run",
         "cellRenderer": "HealthRun",
     },
     {

@@ -57,7 +57,7 @@ def warnings(found: Analysis) -> list[str]:
     elif found.forest.r2 < POOR_FIT:
         said.append(
             f"The forest explains little (out-of-bag R\u00b2 {found.forest.r2:.2f}): do not trust the importances. "
-            "More sessions help, or the metric depends on what is no hyperparameter, such as chance."
+            "More sessions may help, or the metric depends on more than hyperparameters, such as chance."
         )
     if found.left_out:
         said.append(f"{counted(found.left_out, 'session')} without a finite value left out.")

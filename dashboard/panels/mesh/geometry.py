@@ -175,7 +175,7 @@ def _colors(colors: Rows, vertices: int, notes: _Notes) -> NDArray[np.uint8] | N
         return None
     shades, wrong = bytes_of_colors(colors)
     if wrong:
-        notes.add(f"{counted(wrong, 'number')} of the colors outside 0 to 255 moved into it")
+        notes.add(f"{counted(wrong, 'number')} of the colors outside 0 to 255 clamped to it")
     return np.column_stack([shades, np.full(vertices, 255, np.uint8)])
 
 

@@ -85,7 +85,7 @@ def toolbar(view: View) -> html.Div:
             segmented(VIEW, view, kinds, "Chart"),
             html.Span(
                 segmented(
-                    METRIC, view, {str(name): label for name, label in METRIC_NAMES.items()}, "Number over steps"
+                    METRIC, view, {str(name): label for name, label in METRIC_NAMES.items()}, "Number shown over steps"
                 ),
                 className="only-steps",
             ),

@@ -131,7 +131,7 @@ def steps_card(analyzed: AnalyzedTrace, steps: "pl.DataFrame", scheme: Scheme, *
     figure = figures.step_chart(
         shown.with_columns(pl.Series("at", at, dtype=pl.String)), scheme, numbered=numbered, legend=legend
     )
-    note = "until the last kernel that the step launched has ended; click a bar to see it on the Timeline"
+    note = "until the last kernel of the step has ended; click a bar to see it on the Timeline"
     if len(shown) < len(steps):
         note = f"the slowest {len(shown):,} of {len(steps):,} steps; " + note
     if not analyzed.facts.trace.steps:
@@ -172,7 +172,7 @@ def mean_card(analyzed: AnalyzedTrace, scheme: Scheme) -> html.Section:
         if rows[category]["percent"]
     ]
     content = html.Div(lines, className="profile-shares") if lines else nothing("No step took any time.")
-    about = "If several overlap, time counts for the first in this list."
+    about = "Where several overlap, time counts for the first in this list."
     title = "Mean step" if analyzed.facts.trace.steps else "Whole trace by category"
     return card(title, content, html.P(about, className="profile-note") if lines else None)
 
@@ -239,7 +239,9 @@ def slices_card(analyzed: AnalyzedTrace) -> html.Section:
     rows = _top_rows(
         analyzed, frame["name"], frame["count"], whole["self_ns"], places(analyzed, frame["slice"].to_list())
     )
-    return _top(analyzed, "Top slices by own time", rows, "The trace has no slices but its steps.", "slices", "Count")
+    return _top(
+        analyzed, "Top slices by own time", rows, "The trace has no slices other than its steps.", "slices", "Count"
+    )
 
 
 def kernels_card(analyzed: AnalyzedTrace) -> html.Section:

@@ -317,7 +317,12 @@ def options_of(page: Page, view: View, analyzed: AnalyzedTrace, traces: list[dic
             return [
                 before,
                 segmented(CHANGED, view, {str(each): label for each, label in CHANGES.items()}, "What is compared"),
-                segmented(PER, view, {str(each): label for each, label in PERS.items()}, "What figures are of"),
+                segmented(
+                    PER,
+                    view,
+                    {str(each): label for each, label in PERS.items()},
+                    "Per step, per call, or totals",
+                ),
             ]
         case "overview" | "copies" | "idle" | "path" | "input" | "code" | "ranks" | "plugins":
             return []

@@ -159,7 +159,7 @@ def _empty() -> html.Div:
             [
                 icon("projector", 28),
                 html.H1("No embeddings yet"),
-                html.P("Log vectors with what is known of them:"),
+                html.P("Log vectors with their metadata:"),
                 _example(EXAMPLE),
                 html.P("Or open a file (NumPy, safetensors, torch, Keras, TSV, CSV, Parquet):"),
                 _example(COMMAND),

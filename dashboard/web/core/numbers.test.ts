@@ -8,6 +8,7 @@ import {
   fileSize,
   integer,
   shortDuration,
+  shortNumber,
 } from "./numbers.ts";
 
 Deno.test("sizes have three digits and the unit that fits, as the server writes them", () => {
@@ -29,6 +30,24 @@ Deno.test("sizes have three digits and the unit that fits, as the server writes 
 
 Deno.test("a size that is less than nothing has its sign", () => {
   assert.deepEqual([-12, -1234].map(fileSize), ["-12 B", "-1.23 kB"]);
+});
+
+Deno.test("a number has the digits that count, all before the point, a real minus, and an exponent far from one", () => {
+  const values = [0, 0.1 + 0.2, -1234.56, 123_456.7, 1e-4, 1.2e-5, -1.0001e-9, 12_345_678, 1e8, NaN, -Infinity];
+  assert.deepEqual(values.map((value) => shortNumber(value)), [
+    "0",
+    "0.3",
+    "−1,235",
+    "123,457",
+    "0.0001",
+    "1.2e−5",
+    "−1e−9",
+    "1.235e7",
+    "1e8",
+    "NaN",
+    "−∞",
+  ]);
+  assert.deepEqual([shortNumber(1234.56, 5), shortNumber(1234.56, 2)], ["1,234.6", "1,235"]);
 });
 
 Deno.test("one byte is no bytes", () => {

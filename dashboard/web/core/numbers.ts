@@ -1,7 +1,23 @@
-/** Counts, bytes and durations as text. */
+/** Numbers, counts, bytes and durations as text. */
 
 /** 12345.6 as "12,346". */
 export const integer = (value: number): string => Math.round(value).toLocaleString("en-US");
+
+/**
+ * A number with so many significant digits, without noise: "−1,234", "0.03125", "1.2e−5". Very small and very large ones
+ * have an exponent; of others nothing before the point is rounded.
+ */
+export function shortNumber(value: number, digits = 4): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  const text = size !== 0 && (size < 1e-4 || size >= 1e7)
+    ? value.toExponential(digits - 1).replace(/(?:(\.\d*[1-9])|\.)0*e\+?/, "$1e")
+    : size >= 10 ** (digits - 1)
+    ? integer(value)
+    : Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 12 });
+  return text.replaceAll("-", "−");
+}
 
 /** "1 node", "2 nodes"; "1 vertex", "2 vertices" where the plural is named. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>

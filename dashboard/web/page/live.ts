@@ -7,6 +7,8 @@ const SILENCE_MS = 8000;
 const LOOK_MS = 500;
 const NO_ANSWER_MS = 10000;
 const RETRY_MS = 2000;
+/** A browser has six connections to a server for all its tabs: one that nobody looks at for so long gives its own back. */
+const REST_MS = 3000;
 const WORDS = { connecting: "connecting", live: "live", updating: "updating", paused: "paused", lost: "disconnected" };
 const HINTS = {
   connecting: "Connecting to the server",
@@ -24,6 +26,10 @@ let latest: number | null = null;
 let shown: number | null = null;
 let heard = Date.now();
 let settling = 0;
+let isStarted = false;
+/** Nobody looks at the page, and it does not listen. */
+let isResting = false;
+let falling = 0;
 let source: EventSource | null = null;
 /** When the connection was lost, in milliseconds since 1970; null while there is one. */
 let lostAt: number | null = null;
@@ -110,17 +116,41 @@ function connect() {
   };
 }
 
+function rest() {
+  isResting = true;
+  clearTimeout(retrying);
+  source?.close();
+}
+
+function looked() {
+  clearTimeout(falling);
+  if (!isStarted) return;
+  if (document.hidden) {
+    falling = window.setTimeout(rest, REST_MS);
+  } else if (isResting) {
+    isResting = false;
+    heard = Date.now();
+    // Meanwhile another server may have come, whose revisions are others.
+    restarted = shown !== null && !paused;
+    connect();
+  } else deliver();
+}
+
 export const live = {
   /** The frame shows what was asked for last: begins to listen, or goes on to what came meanwhile. */
   start() {
-    if (source) return answered();
-    connect();
-    let looked = Date.now();
+    if (isStarted) return answered();
+    isStarted = true;
+    // A tab that was opened behind others has time.
+    if (document.hidden) isResting = true;
+    else connect();
+    let lastLook = Date.now();
     setInterval(() => {
       // While the page itself was busy or asleep, what the server said has waited.
-      const late = Date.now() - looked - LOOK_MS;
-      looked = Date.now();
+      const late = Date.now() - lastLook - LOOK_MS;
+      lastLook = Date.now();
       if (late > LOOK_MS) heard += late;
+      if (isResting) return;
       if (Date.now() - heard > SILENCE_MS) {
         connected = false;
         // Also a server that has not said a word yet is silent.
@@ -143,4 +173,4 @@ export const live = {
     deliver();
   },
 };
-document.addEventListener("visibilitychange", deliver);
+document.addEventListener("visibilitychange", looked);

@@ -90,7 +90,10 @@ const sizes = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     if (!target.isConnected) sizes.unobserve(target);
     else if (target instanceof HTMLElement && target.matches(BARS)) arrange(target);
-    else markEnds(target.closest(".side-scroll")!);
+    else if (target instanceof HTMLElement) {
+      showChosen(target);
+      markEnds(target.closest(".side-scroll")!);
+    }
   }
 });
 const watched = new WeakSet<Element>();
@@ -102,6 +105,18 @@ function watch(element: Element, begin: () => void): void {
   begin();
 }
 
+const inSight = new WeakMap<Element, Element>();
+
+/** Scrolls a row to the option that is chosen, once for each that is: then the row is where the user scrolled it. */
+function showChosen(row: HTMLElement): void {
+  const chosen = row.querySelector("input:checked")?.nextElementSibling;
+  // Where all is in sight nothing has to be, until more options or less room come.
+  if (!chosen || row.scrollWidth <= row.clientWidth || inSight.get(row) === chosen) return;
+  inSight.set(row, chosen);
+  const [place, around] = [chosen.getBoundingClientRect(), row.getBoundingClientRect()];
+  row.scrollLeft += place.left + place.width / 2 - around.left - around.width / 2;
+}
+
 function follow(): void {
   const panel = document.getElementById("panel");
   if (!panel) return;
@@ -109,7 +124,8 @@ function follow(): void {
   bars.forEach((bar) => watch(bar, () => arrange(bar)));
   if (!bars.length) panel.style.removeProperty("--toolbar");
   for (const row of panel.querySelectorAll<HTMLElement>(".side-scroll-row")) {
-    watch(row, () => row.querySelector("input:checked")?.nextElementSibling?.scrollIntoView({ inline: "center" }));
+    watch(row, () => {});
+    showChosen(row);
   }
 }
 

@@ -65,7 +65,7 @@ def test_what_projections_will_not_like_is_said() -> None:
             1,
             "1 dimension has the same number in every row, by which no point differs from another.",
         ),
-        ("duplicates", 2, "2 rows are equal to a row before, so that points lie on each other."),
+        ("duplicates", 2, "2 rows are equal to an earlier row, so that their points coincide."),
     ]
     assert [p.message for p in made(all_rows(floats([[1, 2]]))).problems] == ["There is only 1 point."]
     assert made(all_rows(floats([[1], [2], [3]]))).problems == ()

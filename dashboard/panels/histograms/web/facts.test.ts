@@ -13,8 +13,8 @@ Deno.test("values have five digits, and what is none says so", () => {
   assert.deepEqual([1234.5678, -0.5, 0.00001, -2e9, 0, null, NaN, "Infinity"].map(show), [
     "1,234.6",
     "−0.5",
-    "1.000e−5",
-    "−2.000e9",
+    "1e−5",
+    "−2e9",
     "0",
     "–",
     "NaN",

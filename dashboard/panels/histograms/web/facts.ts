@@ -1,5 +1,6 @@
 /** What the charts of histograms say of themselves, and what lies under a place in them, in numbers and words. */
 import { type Numbers, numbers, stepText, when } from "../../../web/core/dom.ts";
+import { shortNumber } from "../../../web/core/numbers.ts";
 import type { BandMeta, ColumnMeta, HeatMeta, LineMeta, RunMeta, RunsMeta } from "./messages.generated.ts";
 
 /** What the layout of a chart has as `meta`. */
@@ -16,10 +17,7 @@ export interface Facts {
 /** Five significant digits, without noise. */
 export function show(value: unknown): string {
   if (typeof value !== "number") return value === null ? "–" : String(value);
-  if (!Number.isFinite(value)) return String(value);
-  const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace("-", "−").replace("e+", "e");
-  return Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 9 }).replace("-", "−");
+  return shortNumber(value, 5);
 }
 
 /** Height of a ridge at x, by the line that is drawn; null where it is not. */

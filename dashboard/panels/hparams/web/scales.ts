@@ -1,4 +1,5 @@
 /** Scales of columns: from values to places on an axis and back, and their ticks. */
+import { shortNumber } from "../../../web/core/numbers.ts";
 import { upperBound } from "../../../web/core/steps.ts";
 import type { Column } from "./messages.generated.ts";
 import type { Cell } from "./payload.ts";
@@ -29,14 +30,7 @@ interface Line {
 
 /** A number as short as it can be told from others: 5 digits. */
 export function short(value: Cell | undefined): string {
-  if (typeof value !== "number") return value ?? "";
-  if (Number.isNaN(value)) return "NaN";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
-  const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
-    return value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
-  }
-  return String(Number(value.toPrecision(5)));
+  return typeof value === "number" ? shortNumber(value, 5) : value ?? "";
 }
 
 /** The finite numbers among values, ascending. */

@@ -1,6 +1,7 @@
 /** The column of controls beside the large view: adjustments, histogram, comparison. */
 import { tip } from "../../../web/core/commands.ts";
 import { type Child, icon, make } from "../../../web/core/dom.ts";
+import { integer, shortNumber } from "../../../web/core/numbers.ts";
 import type { Choice, NumberSetting, Setting } from "../../../web/core/setting.ts";
 import { KEYS } from "./large_keys.ts";
 import * as imagesPixels from "./pixels.ts";
@@ -41,10 +42,7 @@ const MAPS: Record<Look["map"], string> = { gray: "Gray", viridis: "Viridis", ma
 const COLORS = ["#e03131", "#2f9e44", "#1c7ed6"];
 const ALPHA = "#868e96";
 
-const number = (value: number) =>
-  Number.isInteger(value)
-    ? value.toLocaleString("en-US")
-    : Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 6 });
+const number = (value: number) => shortNumber(value, 5);
 
 /** A native choice of a setting's options. */
 export function select<T extends string>(
@@ -213,7 +211,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
       ["Mean absolute", number(found.mean)],
       ["Maximum", number(found.max)],
       ["PSNR", found.psnr === Infinity ? "∞, equal" : found.psnr.toFixed(2) + " dB"],
-      ["Pixels that differ", `${number(found.differing)} of ${number(found.count)} (${number(share)}%)`],
+      ["Pixels that differ", `${integer(found.differing)} of ${integer(found.count)} (${number(share)}%)`],
     ];
     stats.replaceChildren(...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   }

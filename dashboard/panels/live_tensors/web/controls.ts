@@ -51,7 +51,7 @@ export function controls(changed: () => void): HTMLElement[] {
       "30": "30 / s",
     }, changed),
     chooser("What is shown", settings.show, { value: "Values", variance: "Changes" }, changed),
-    chooser("How many frames a change is of", settings.window, {
+    chooser("How many frames changes are measured over", settings.window, {
       "4": "Changes over 4 frames",
       "8": "Changes over 8 frames",
       "32": "Changes over 32 frames",

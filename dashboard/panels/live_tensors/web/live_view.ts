@@ -1,6 +1,6 @@
 /** What a running program shows by `stepscope.debug.show`, frame by frame while the page looks. */
 import { iconButton, make, stepText, storage } from "../../../web/core/dom.ts";
-import { counted } from "../../../web/core/numbers.ts";
+import { counted, shortNumber } from "../../../web/core/numbers.ts";
 import { isAbort, messageOf, reasonOf } from "../../../web/core/request.ts";
 import type {
   CaptureProblem,
@@ -191,7 +191,7 @@ export class LiveView {
 
   #section(section: LiveSection): HTMLElement {
     const pictures = section.tensors.map((tensor) => this.#picture(tensor));
-    const change = `changes by ${short(100 * section.change, 2)} %`;
+    const change = `changes by ${shortNumber(100 * section.change, 2)} %`;
     return make(
       "section",
       { className: "live-section", "aria-label": section.name || "Arrays" },
@@ -274,7 +274,7 @@ export class LiveView {
         { className: "live-empty" },
         make("p", {}, "Arrays of a running program, as they change. In the program:"),
         make("pre", { tabIndex: 0 }, code),
-        make("p", {}, "Then press Look. A program that nobody looks at pays nothing for it."),
+        make("p", {}, "Then press Look. While nobody looks, it costs the program nothing."),
       ),
     );
   }
@@ -282,14 +282,12 @@ export class LiveView {
 
 /** What stands under a picture. */
 export function summary({ shape, dtype, lowest, highest, not_finite, shown }: LiveTensor): string {
-  const parts = [`${shape.join(" × ") || "one number"} ${dtype}`, `${short(lowest)} to ${short(highest)}`];
+  const parts = [`${shape.join(" × ") || "one number"} ${dtype}`, `${shortNumber(lowest)} to ${shortNumber(highest)}`];
   const size = shape.reduce((product, extent) => product * extent, 1);
   if (shown < size) parts.push(`${stepText(shown)} of ${stepText(size)} shown`);
   if (not_finite) parts.push(`${stepText(not_finite)} not finite`);
   return parts.join(" · ");
 }
-
-const short = (value: number, digits = 4): string => String(Number(value.toPrecision(digits)));
 
 /** Where the pointer is, and the value there. */
 function at({ canvas, tensor, pixels }: Shown, event: PointerEvent): string | null {
@@ -301,7 +299,7 @@ function at({ canvas, tensor, pixels }: Shown, event: PointerEvent): string | nu
   if (pixel === 1) return null;
   const value = valueOf(tensor, pixel);
   const place = tensor.layout === "bars" ? `[${x}]` : `row ${y}, column ${x}`;
-  return `${place}: ${value === null ? "not finite" : `about ${short(value)}`}`;
+  return `${place}: ${value === null ? "not finite" : `about ${shortNumber(value)}`}`;
 }
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>

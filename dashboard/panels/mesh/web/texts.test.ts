@@ -5,9 +5,9 @@ Deno.test("a measured number has three digits", () => {
   assert.deepEqual([0, 3.14159, -1234.5, 0.00123, 0.0001, 12_345_678].map(short), [
     "0",
     "3.14",
-    "-1,230",
+    "−1,234",
     "0.00123",
-    "1.00e-4",
+    "0.0001",
     "1.23e7",
   ]);
 });
@@ -18,7 +18,7 @@ Deno.test("a mesh is described by its parts, its extent and how far it moved", (
   assert.equal(facts({ ...header, vertices: 4, faces: 1, ...box }), "4 vertices · 1 face · 2 × 2 × 0");
   assert.equal(
     facts({ ...header, vertices: 1, faces: 0, ...box, moved: { mean: 1.732, most: "Infinity" } }),
-    "1 point · 2 × 2 × 0 · moved 1.73 on average, Infinity at most",
+    "1 point · 2 × 2 × 0 · moved 1.73 on average, ∞ at most",
   );
   assert.equal(facts(header), "");
 });

@@ -1,14 +1,9 @@
 /** Meshes in words and numbers, and what the URL has of their cards. */
-import { counted } from "../../../web/core/numbers.ts";
+import { counted, shortNumber } from "../../../web/core/numbers.ts";
 import type { MeshHeader } from "./messages.generated.ts";
 
 /** A measured number: three digits. */
-export const short = (value: number): string =>
-  value === 0
-    ? "0"
-    : Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3
-    ? value.toExponential(2).replace("e+", "e")
-    : Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 6 });
+export const short = (value: number): string => shortNumber(value, 3);
 
 /** What a mesh consists of, its extent, and how far it moved. */
 export function facts({ vertices, faces, low, high, moved }: MeshHeader): string {

@@ -86,9 +86,9 @@ Deno.test("ratios, counts and parts are written as they are read", () => {
     "0",
     "12,345",
     "1.5",
-    "123,460",
-    "2.500e-5",
-    "1.500e+7",
+    "123,457",
+    "2.5e−5",
+    "1.5e7",
   ]);
   assert.deepEqual([share(1, 3), share(0, 0), thresholdText(0.5004)], ["33.3 %", "–", "0.5"]);
 });

@@ -1,5 +1,6 @@
 /** Curves of binary classifiers as the server tells them, what they say at a threshold, and that in words. */
 import { numbers } from "../../../web/core/dom.ts";
+import { integer, shortNumber } from "../../../web/core/numbers.ts";
 import { lowerBound } from "../../../web/core/steps.ts";
 import type { CardMeta, CurveMeta, RunMeta } from "./messages.generated.ts";
 
@@ -66,12 +67,8 @@ export const ratio = (value: number | null, digits = 4): string =>
   value === null || Number.isNaN(value) ? "–" : value.toFixed(digits).replace("-", "−");
 
 /** Counts are whole unless samples are weighted. */
-export function amount(value: number): string {
-  if (Number.isInteger(value) && value < 1e15) return value.toLocaleString("en-US");
-  return value >= 1e7 || (value && value < 1e-3)
-    ? value.toExponential(3)
-    : Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 6 });
-}
+export const amount = (value: number): string =>
+  Number.isInteger(value) && value < 1e15 ? integer(value) : shortNumber(value, 5);
 
 /** A part of all, in percent; a dash where there is nothing. */
 export const share = (value: number, all: number): string => (all > 0 ? ((value / all) * 100).toFixed(1) + " %" : "–");

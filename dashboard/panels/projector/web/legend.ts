@@ -27,7 +27,8 @@ export class Legend {
   readonly panel: ProjectorPanel;
   readonly title = make("span", { className: "pj-legend-title" });
   readonly all;
-  folded = storage.get(FOLDED) === "folded";
+  /** Where it would lie over half of the points it is folded until the user unfolds it. */
+  folded = (storage.get(FOLDED) ?? (matchMedia("(max-width: 480px)").matches ? "folded" : "")) === "folded";
   readonly folder;
   readonly list = make("div", { className: "pj-legend-list", role: "group", "aria-label": "Categories" });
   readonly element;
@@ -44,15 +45,19 @@ export class Legend {
       this.list,
     );
     arrowsIn(this.list, ".pj-legend-entry");
+    this.showFolded();
+  }
+
+  showFolded(): void {
     this.element.classList.toggle("folded", this.folded);
+    this.folder.title = this.folded ? "Unfold the legend" : "Fold the legend";
+    this.folder.setAttribute("aria-label", this.folder.title);
   }
 
   fold(folded: boolean): void {
     this.folded = folded;
-    this.element.classList.toggle("folded", folded);
-    this.folder.title = folded ? "Unfold the legend" : "Fold the legend";
-    this.folder.setAttribute("aria-label", this.folder.title);
-    storage.set(FOLDED, folded ? "folded" : "");
+    this.showFolded();
+    storage.set(FOLDED, folded ? "folded" : "unfolded");
     // Names are cut by the room that they have, which there was none of.
     this.drawn = "";
     this.show();

@@ -1,6 +1,7 @@
 /** Small parts that the Projector panel is made of, and how numbers are written in it. */
 import { bind } from "../../../web/core/commands.ts";
 import { type Child, make, storage } from "../../../web/core/dom.ts";
+import { shortNumber } from "../../../web/core/numbers.ts";
 
 export { make };
 
@@ -134,16 +135,10 @@ export const remark = (text: string, className = ""): HTMLParagraphElement =>
 export const complaint = (text: string): HTMLParagraphElement =>
   make("p", { className: "pj-note bad", role: "alert" }, text);
 
-const trimmed = (text: string) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 export const format = {
   /** Four digits that count. */
   number(value: number | null | undefined): string {
-    if (value === null || value === undefined || Number.isNaN(value)) return "–";
-    if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-    const size = Math.abs(value);
-    if (Number.isInteger(value) && size < 1e6) return value.toLocaleString("en-US").replace("-", "−");
-    if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2).replace("-", "−");
-    return trimmed(value.toPrecision(4)).replace("-", "−");
+    return value === null || value === undefined || Number.isNaN(value) ? "–" : shortNumber(value);
   },
   percent: (share: number): string => `${(share * 100).toFixed(share >= 0.0995 || share === 0 ? 1 : 2)}\u00a0%`,
   /** Seconds as "8 s", "3 min 20 s". */

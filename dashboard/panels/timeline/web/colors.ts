@@ -35,7 +35,7 @@ export const VERDICTS: Record<string, string> = {
   "only in second": "only in the second",
   longer: "longer in the second",
   shorter: "shorter in the second",
-  same: "much the same",
+  same: "about the same",
 };
 /** Shorter slices have the first color of the ramp. */
 const SHORTEST_NS = 1000;

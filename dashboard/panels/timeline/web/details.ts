@@ -301,7 +301,7 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
     rows.push(["Median", durationText(spread.median)], [
       "95 %",
       durationText(spread.p95),
-      "95 of 100 take at most this long",
+      "95% take at most this long",
     ]);
   }
   rows.push(["Max", durationText(occurrences.max)]);
