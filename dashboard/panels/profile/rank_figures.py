@@ -214,7 +214,7 @@ def _rank_layout(scheme: Scheme, unit: str, mode: str, bars: int, axis_name: str
         | {
             "type": "category",
             "title": axis_title(escaped(axis_name)),
-            "nticks": 20,
+            "nticks": 20 if axis_name == "rank" else 8,
             "fixedrange": True,
             "automargin": True,
         },
