@@ -146,14 +146,23 @@ def _blocks(count: int) -> Iterator[Numbers]:
 
 def _gathered(rows: Numbers, parts: Sequence[Column]) -> NDArray[Any]:
     """Return elements of arrays as if they were one behind the other."""
-    if len(parts) == 1:
-        return np.asarray(parts[0][rows])
     found = np.empty(len(rows), np.result_type(*(part.dtype for part in parts)) if parts else np.float64)
+    if not len(rows):
+        return found
+    first, last = int(rows[0]), int(rows[-1])
+    # As a rule they are a stretch of one file.
+    together = last - first + 1 == len(rows) and bool((np.diff(rows) == 1).all())
     begin = 0
     for part in parts:
-        inside = (rows >= begin) & (rows < begin + len(part))
-        found[inside] = part[rows[inside] - begin]
-        begin += len(part)
+        end = begin + len(part)
+        if together:
+            low, high = max(first, begin), min(last + 1, end)
+            if low < high:
+                found[low - first : high - first] = part[low - begin : high - begin]
+        else:
+            inside = (rows >= begin) & (rows < end)
+            found[inside] = part[rows[inside] - begin]
+        begin = end
     return found
 
 
