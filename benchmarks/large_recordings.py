@@ -2,10 +2,12 @@
 
 python -m benchmarks.large_recordings FOLDER --tensors 2000 --steps 100000
 python -m benchmarks.large_recordings FOLDER --traces 5000000
+python -m benchmarks.large_recordings FOLDER --full 160  # whole tensors of 64 MiB, of which most is a hole of the file
 python -m benchmarks.large_recordings FOLDER  # what is there is opened, as for the page
 """
 
 import argparse
+import os
 import tempfile
 import time
 from functools import partial
@@ -19,13 +21,17 @@ from stepscope.dashboard.cli.reading import read_logdir
 from stepscope.dashboard.debugger.filters import ObservationFilter, TensorFilter
 from stepscope.dashboard.debugger.findings import findings
 from stepscope.dashboard.debugger.sources import DebugCache, debug_sources
+from stepscope.dashboard.debugger.values import shown_value
 from stepscope.dashboard.panels.debugger.map import Steps, map_answer
 from stepscope.dashboard.panels.debugger.overview import measured, overview_of
 from stepscope.debug.catalog import Lines, described
 from stepscope.debug.recorder import DEFAULT_BUDGET, Recorder
 from stepscope.summary.debugger.model import COLUMN, FIGURES, Figure, WatchedTensor
 from stepscope.summary.debugger.tfdbg_writer import FULL_HEALTH, TfdbgWriter, debug_tensor_of_figures
+from stepscope.summary.kinds.tensor_proto import numbers_tensor
+from stepscope.summary.proto.debug_event_pb2 import FULL_TENSOR, DebugEvent
 from stepscope.summary.proto.tensor_pb2 import TensorProto
+from stepscope.summary.records import FOOTER_BYTES, frame
 from stepscope.summary.writer import SummaryWriter
 
 LOOKED_AT: Final[tuple[Figure, ...]] = ("l2", "maximum", "mean", "variance", "zeros", "negatives", "nan", "size")
@@ -37,6 +43,8 @@ NOTHING: Final[tuple[Figure, ...]] = (
     "nan", "positive_infinity", "negative_infinity", "zeros", "underflow", "overflow"
 )  # fmt: skip
 MEASURED: Final[tuple[Figure, ...]] = ("minimum", "maximum", "mean", "variance", "l2", "absolute_mean")
+LARGE_OPERATIONS: Final = 16
+LARGE_BYTES: Final = 64 << 20
 KINDS: Final = 64
 """Different steps, which come again and again: noise is compressed no better for being new."""
 OPERATIONS: Final = 2_000
@@ -107,6 +115,30 @@ def write_dump(folder: Path, traces: int) -> None:
             )
 
 
+def write_full_dump(folder: Path, traces: int) -> None:
+    """Write a dump of whole tensors, zeros but for their first elements and, in the last of them, an infinite one."""
+    random = np.random.default_rng(0)
+    with TfdbgWriter(folder) as writer:
+        writer.add_graph("graph", name="graph")
+        for number in range(LARGE_OPERATIONS):
+            writer.add_operation("graph", f"layer_{number}/MatMul", "MatMul", output_ids=[number + 1])
+    values = np.zeros((4_096, LARGE_BYTES // 4 // 4_096), np.float32)
+    with (folder / f"{writer.prefix}.graph_execution_traces").open("r+b") as file:
+        for number in range(traces):
+            values[0] = random.normal(size=values.shape[1])
+            values[0, 0] = np.inf if number == traces - 1 else 0
+            event = DebugEvent(wall_time=(10**15 + 100 * number) / 1e6)
+            trace = event.graph_execution_trace
+            trace.tfdbg_context_id, trace.op_name = "graph", f"layer_{number % LARGE_OPERATIONS}/MatMul"
+            trace.tensor_debug_mode = FULL_TENSOR
+            trace.tensor_proto.CopyFrom(numbers_tensor(values))
+            record = frame(event.SerializeToString())
+            begin = record.index(b"\0" * 4_096)
+            file.write(record[:begin])
+            file.seek(len(record) - begin - FOOTER_BYTES, os.SEEK_CUR)
+            file.write(record[-FOOTER_BYTES:])
+
+
 def _health(random: np.random.Generator, operation: int, nan: int = 0) -> TensorProto:
     size = 768 * (operation % 64 + 1)
     figures = np.zeros(len(FIGURES))
@@ -162,6 +194,12 @@ def open_all(folder: Path) -> None:
         begin = _clocks()
         findings(opened, {})
         say("alerts", begin)
+        begin = _clocks()
+        value = opened.data.value(index.observations // 2)
+        if value is not None:
+            shown_value(value)
+            del value
+            say("a value", begin)
 
 
 def _clocks() -> tuple[float, float]:
@@ -181,9 +219,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--budget", type=int, default=DEFAULT_BUDGET)
     parser.add_argument("--traces", type=int, default=0)
+    parser.add_argument("--full", type=int, default=0)
     chosen = parser.parse_args()
     begin = time.perf_counter()
-    if chosen.traces:
+    if chosen.full:
+        write_full_dump(chosen.folder, chosen.full)
+    elif chosen.traces:
         write_dump(chosen.folder, chosen.traces)
     elif chosen.steps:
         write_recording(chosen.folder, chosen.tensors, chosen.steps, chosen.budget)

@@ -218,12 +218,28 @@ def figures_of_values(values: NDArray[Any], dtype: str = "") -> NDArray[np.float
         return found
     flat = values.reshape(-1)
     if values.dtype.kind != "c":
-        return figures_of_numbers(flat.astype(np.float64), dtype if dtype in LIMITS else str(flat.dtype))
+        return figures_of_numbers(flat, dtype if dtype in LIMITS else str(flat.dtype))
     is_finite = np.isfinite(flat)
     columns = [COLUMN["nan"], COLUMN["positive_infinity"], COLUMN["negative_infinity"]]
     found[columns] = _not_finite(flat[~is_finite])
     found[COLUMN["zeros"]] = np.count_nonzero(flat[is_finite] == 0)
     return found
+
+
+def figures_of_tensor(mode: int, tensor: TensorProto | None) -> NDArray[np.float64]:
+    """Return the `FIGURES` that a dump tells of a value, by what it holds of it in a mode; NaN for the others."""
+    if tensor is None or mode == tfdbg.NO_TENSOR:
+        return np.full(len(FIGURES), np.nan)
+    if mode != tfdbg.FULL_TENSOR:
+        return figures_of_debug_tensor(mode, debug_tensor(tensor))
+    try:
+        return figures_of_values(real_or_complex_numbers(tensor), dtype_name(tensor.dtype))
+    except PayloadError:
+        found = np.full(len(FIGURES), np.nan)
+        sizes = [dim.size for dim in tensor.tensor_shape.dim]
+        if tensor.dtype == types_pb2.DT_STRING and not tensor.tensor_shape.unknown_rank and min(sizes, default=0) >= 0:
+            found[0] = float(np.prod(np.array(sizes, np.float64)))
+        return found
 
 
 def _not_finite(values: NDArray[Any]) -> tuple[int, int, int]:

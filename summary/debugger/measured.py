@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.debugger.columns import GrowingColumn
 from stepscope.summary.debugger.figures import (
     COUNTED,
     COUNTS_ALONE,
@@ -13,9 +14,10 @@ from stepscope.summary.debugger.figures import (
     counted_figures,
     debug_tensor,
     figures_of_debug_tensor,
+    figures_of_tensor,
     numbers_in_mode,
 )
-from stepscope.summary.debugger.model import COLUMN
+from stepscope.summary.debugger.model import COLUMN, FIGURES
 from stepscope.summary.debugger.packed_column import PackedColumn, PackedView
 from stepscope.summary.messages import Layout, Mask, Numbers, Ranges, doubles, split
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
@@ -28,6 +30,9 @@ _SHAPE: Final = Layout({2: "bytes"})
 """TensorShapeProto: one dimension."""
 _DIMENSION: Final = Layout({1: "number"})
 _COLUMNS: Final = [COLUMN[figure] for figure in COUNTED]
+LARGE: Final = 1 << 16
+"""Bytes of a value from which on its figures are kept, as to read it again takes long."""
+_MOST_LARGE: Final = 100_000
 _NONE: Final = np.full(len(COUNTED), np.nan)
 
 
@@ -88,11 +93,23 @@ class MeasuredView:
     """Whether figures are to be read from the record."""
     figures: tuple[PackedView, ...]
     """Each of `COUNTED`; NaN where it was not measured, or is to be read."""
+    large_rows: NDArray[np.int64]
+    """Values so large that all of their figures are kept; ascending."""
+    large_figures: NDArray[np.float64]
+    """[n, len(FIGURES)], of these."""
 
     @property
     def nbytes(self) -> int:
         """The memory that it takes."""
-        return sum(column.nbytes for column in (self.bad, self.by_record, *self.figures))
+        kept = self.large_rows.nbytes + self.large_figures.nbytes
+        return kept + sum(column.nbytes for column in (self.bad, self.by_record, *self.figures))
+
+    def put_large(self, rows: NDArray[np.int64], figures: NDArray[np.float64]) -> None:
+        """Set the figures of those rows that are of large values."""
+        if len(self.large_rows):
+            places = np.minimum(np.searchsorted(self.large_rows, rows), len(self.large_rows) - 1)
+            hits = self.large_rows[places] == rows
+            figures[hits] = self.large_figures[places[hits]]
 
 
 class MeasuredColumns:
@@ -108,14 +125,23 @@ class MeasuredColumns:
         # Many tensors have the same size in every step.
         self._figures: Final = [PackedColumn(np.float64, places if figure == "size" else None) for figure in COUNTED]
 
+        self._large_rows: Final = GrowingColumn(np.int64)
+        self._large_figures: Final = GrowingColumn(np.float64)
+
     def append(self, mode: int, tensor: TensorProto | None, *, bad: bool) -> None:
         """Append what a debug tensor tells."""
         counts = mode in COUNTS_ALONE
         figures = _NONE
+        large = not counts and tensor is not None and tensor.ByteSize() >= LARGE
+        if large and len(self._large_rows) < _MOST_LARGE:
+            self._large_rows.append(len(self._bad))
+            self._large_figures.extend(figures_of_tensor(mode, tensor))
+        else:
+            large = False
         if counts and tensor is not None and mode != tfdbg.NO_TENSOR:
             figures = figures_of_debug_tensor(mode, debug_tensor(tensor))[_COLUMNS]
         self._bad.append(bad)
-        self._by_record.append(not counts and tensor is not None)
+        self._by_record.append(not counts and tensor is not None and not large)
         for column, number in zip(self._figures, figures.tolist(), strict=True):
             column.append(number)
 
@@ -128,4 +154,10 @@ class MeasuredColumns:
 
     def view(self) -> MeasuredView:
         """Return what is there so far."""
-        return MeasuredView(self._bad.view(), self._by_record.view(), tuple(column.view() for column in self._figures))
+        return MeasuredView(
+            self._bad.view(),
+            self._by_record.view(),
+            tuple(column.view() for column in self._figures),
+            self._large_rows.view(),
+            self._large_figures.view().reshape(-1, len(FIGURES)),
+        )

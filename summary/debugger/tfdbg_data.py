@@ -15,13 +15,7 @@ from stepscope.summary.debugger.dump_contents import DumpContents
 from stepscope.summary.debugger.dump_order import DumpOrder
 from stepscope.summary.debugger.eager_links import EagerLinks, output_devices
 from stepscope.summary.debugger.events import EagerPlace, GraphPlace
-from stepscope.summary.debugger.figures import (
-    COUNTED,
-    debug_tensor,
-    dtype_name,
-    figures_of_debug_tensor,
-    figures_of_values,
-)
+from stepscope.summary.debugger.figures import COUNTED, figures_of_tensor
 from stepscope.summary.debugger.graphs import operation_and_slot
 from stepscope.summary.debugger.model import COLUMN, FIGURES, Alert, Frame, Observations, SourceFile, WatchedTensor
 from stepscope.summary.debugger.packed_column import PackedView
@@ -226,10 +220,14 @@ class TfdbgData:
         measured = [each.measured for each in self._dump.columns]
         for place, figure in enumerate(COUNTED):
             figures[:, COLUMN[figure]] = order.gather(numbers, [each.figures[place] for each in measured])
+        begin = 0
+        for each in measured:
+            each.put_large(order.rows(numbers) - begin, figures)
+            begin += len(each.bad)
         by_record = np.flatnonzero(order.gather(numbers, [each.by_record for each in measured]))
         try:
             for at, mode, tensor in self._tensors_of(order.rows(numbers[by_record])):
-                figures[by_record[at]] = _figures(mode, tensor)
+                figures[by_record[at]] = figures_of_tensor(mode, tensor)
         except PayloadError as error:
             raise OSError(str(error)) from error
         return Observations(
@@ -386,18 +384,3 @@ def _parts(places: NDArray[np.intp], numbers: NDArray[Any]) -> Iterator[tuple[ND
     for begin in range(0, len(order), _READ_AT_ONCE):
         part = order[begin : begin + _READ_AT_ONCE]
         yield places[part], numbers[part]
-
-
-def _figures(mode: int, tensor: TensorProto | None) -> NDArray[np.float64]:
-    if tensor is None or mode == tfdbg.NO_TENSOR:
-        return np.full(len(FIGURES), np.nan)
-    if mode != tfdbg.FULL_TENSOR:
-        return figures_of_debug_tensor(mode, debug_tensor(tensor))
-    try:
-        return figures_of_values(real_or_complex_numbers(tensor), dtype_name(tensor.dtype))
-    except PayloadError:
-        found = np.full(len(FIGURES), np.nan)
-        sizes = [dim.size for dim in tensor.tensor_shape.dim]
-        if tensor.dtype == types_pb2.DT_STRING and not tensor.tensor_shape.unknown_rank and min(sizes, default=0) >= 0:
-            found[0] = float(np.prod(np.array(sizes, np.float64)))
-        return found
