@@ -16,14 +16,11 @@ from stepscope.summary.debugger.columns import GrowingColumn, Numbered
 from stepscope.summary.debugger.event_rows import ExecutionRows, TraceRows, execution_rows, trace_rows
 from stepscope.summary.debugger.figures import (
     BadElements,
-    bad_in_debug_tensor,
-    bad_in_value,
-    debug_tensor,
     dtype_name,
     type_and_shape,
 )
 from stepscope.summary.debugger.keyed_rows import KeyedRows, take_rows
-from stepscope.summary.debugger.measured import MeasuredColumns, MeasuredView
+from stepscope.summary.debugger.measured import NO_VALUE, MeasuredColumns, MeasuredView, value_of
 from stepscope.summary.debugger.packed_column import PackedColumn, PackedView
 from stepscope.summary.debugger.record_file import EnoughError, Take, TakeAll, Taken, one_by_one
 from stepscope.summary.messages import KeyTable
@@ -216,15 +213,15 @@ class TraceFile:
         if not known or not self._places.have_room_for([place]):
             return _TOO_MANY_PLACES
         mode = trace.tensor_debug_mode
-        measured, bad = _measured(mode, trace.tensor_proto)
-        self._numbers.append(self._places.number(place, mode, trace.tensor_proto, measured))
+        value = value_of(mode, trace.tensor_proto, length)
+        self._numbers.append(self._places.number(place, mode, trace.tensor_proto, value.measured))
         self._lengths.append(length)
         self._offsets.append(offset)
         self._wall_times.append(wall_time)
-        self._measured.append(mode, trace.tensor_proto, bad=bad is not None)
+        self._measured.append(mode, value)
         self._devices.append(self._device_names.number(device))
-        if bad is not None and len(self._first_bad) < BAD_KEPT:
-            self._first_bad.append(BadValue(len(self._offsets) - 1, trace.output_slot, bad))
+        if value.bad is not None and len(self._first_bad) < BAD_KEPT:
+            self._first_bad.append(BadValue(len(self._offsets) - 1, trace.output_slot, value.bad))
         return None
 
     def columns(self) -> TraceColumns:
@@ -417,13 +414,13 @@ class ExecutionFile:
         self._devices.append(self._device_ids.number(devices))
         for slot, place in enumerate(places):
             tensor = execution.tensor_protos[slot] if slot < len(execution.tensor_protos) else None
-            measured, bad = _measured(mode, tensor) if tensor is not None else (None, None)
-            self._output_places.append(self._places.number(place, mode, tensor, measured))
-            self._measured.append(mode, tensor, bad=bad is not None)
+            value = NO_VALUE if tensor is None else value_of(mode, tensor, length)
+            self._output_places.append(self._places.number(place, mode, tensor, value.measured))
+            self._measured.append(mode, value)
             known_id = slot < len(execution.output_tensor_ids)
             self._output_ids.append(execution.output_tensor_ids[slot] if known_id else NO_TENSOR_ID)
-            if bad is not None and len(self._first_bad) < BAD_KEPT:
-                self._first_bad.append(BadValue(len(self._offsets) - 1, slot, bad))
+            if value.bad is not None and len(self._first_bad) < BAD_KEPT:
+                self._first_bad.append(BadValue(len(self._offsets) - 1, slot, value.bad))
         self._output_ends.append(len(self._output_ids))
         for tensor_id in execution.input_tensor_ids:
             self._input_ids.append(tensor_id)
@@ -461,13 +458,3 @@ def _before(ends: NDArray[np.int64], begin: int, end: int) -> NDArray[np.int64]:
     """Return how much belongs to the rows from ``begin`` on that come before each."""
     first, _ = _stretch(ends, begin, end)
     return np.concatenate([[0], ends[begin : end - 1] - first])
-
-
-def _measured(mode: int, tensor: TensorProto) -> tuple[list[Any] | None, BadElements | None]:
-    """Return what a debug tensor holds, and what of the value was not finite."""
-    if mode == tfdbg.FULL_TENSOR:
-        return None, bad_in_value(tensor)
-    if mode == tfdbg.NO_TENSOR:
-        return None, None
-    measured = debug_tensor(tensor)
-    return measured, bad_in_debug_tensor(mode, measured)

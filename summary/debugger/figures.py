@@ -129,6 +129,13 @@ def bad_in_value(tensor: TensorProto) -> BadElements | None:
     return BadElements(values.size, negative, positive, nan)
 
 
+def bad_in_figures(figures: NDArray[np.float64]) -> BadElements | None:
+    """Return what `bad_in_value` tells of a value, of its figures."""
+    columns = [COLUMN["size"], COLUMN["negative_infinity"], COLUMN["positive_infinity"], COLUMN["nan"]]
+    found = figures[columns]
+    return BadElements(*(int(count) for count in found.tolist())) if (found[1:] > 0).any() else None
+
+
 def numbers_in_mode(modes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many numbers debug tensors of modes have, which are of `COUNTS_ALONE`; -1 for other modes."""
     lengths = np.full(max(tfdbg.TensorDebugMode.values()) + 2, -1, np.int64)

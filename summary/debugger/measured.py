@@ -1,7 +1,7 @@
 """What TensorFlow's debugger had measured of values, in columns: so much of it as is the same in most dumps."""
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from stepscope.summary.debugger.figures import (
     COUNTED,
     COUNTS_ALONE,
     BadElements,
+    bad_in_debug_tensor,
+    bad_in_figures,
+    bad_in_value,
     counted_figures,
     debug_tensor,
     figures_of_debug_tensor,
@@ -31,7 +34,7 @@ _SHAPE: Final = Layout({2: "bytes"})
 _DIMENSION: Final = Layout({1: "number"})
 _COLUMNS: Final = [COLUMN[figure] for figure in COUNTED]
 LARGE: Final = 1 << 16
-"""Bytes of a value from which on its figures are kept, as to read it again takes long."""
+"""Bytes of a record from which on the figures of its values are kept, as to read it again takes long."""
 _MOST_LARGE: Final = 100_000
 _NONE: Final = np.full(len(COUNTED), np.nan)
 
@@ -83,6 +86,35 @@ def measured_in(buffer: NDArray[np.uint8], tensors: Ranges, modes: Numbers, plai
     return Measured(*counted_figures(np.where(plain, modes, -1), numbers))
 
 
+class Value(NamedTuple):
+    """What a record tells of one value."""
+
+    there: bool
+    """Whether it tells anything."""
+    measured: list[Any] | None
+    """The numbers of a debug tensor."""
+    bad: BadElements | None
+    figures: NDArray[np.float64] | None
+    """Of `stepscope.summary.debugger.model.FIGURES`; None where they are to be read again."""
+
+
+NO_VALUE: Final = Value(there=False, measured=None, bad=None, figures=None)
+
+
+def value_of(mode: int, tensor: TensorProto, length: int) -> Value:
+    """Return what a tensor tells, of a record of so many bytes."""
+    if mode == tfdbg.NO_TENSOR:
+        return Value(there=True, measured=None, bad=None, figures=None)
+    if mode != tfdbg.FULL_TENSOR:
+        measured = debug_tensor(tensor)
+        figures = figures_of_debug_tensor(mode, measured) if mode in COUNTS_ALONE else None
+        return Value(there=True, measured=measured, bad=bad_in_debug_tensor(mode, measured), figures=figures)
+    if length < LARGE:
+        return Value(there=True, measured=None, bad=bad_in_value(tensor), figures=None)
+    figures = figures_of_tensor(mode, tensor)
+    return Value(there=True, measured=None, bad=bad_in_figures(figures), figures=figures)
+
+
 @dataclass(frozen=True)
 class MeasuredView:
     """What was measured of values, one after the other."""
@@ -124,24 +156,20 @@ class MeasuredColumns:
         self._by_record: Final = PackedColumn(np.bool_)
         # Many tensors have the same size in every step.
         self._figures: Final = [PackedColumn(np.float64, places if figure == "size" else None) for figure in COUNTED]
-
         self._large_rows: Final = GrowingColumn(np.int64)
         self._large_figures: Final = GrowingColumn(np.float64)
 
-    def append(self, mode: int, tensor: TensorProto | None, *, bad: bool) -> None:
-        """Append what a debug tensor tells."""
+    def append(self, mode: int, value: "Value") -> None:
+        """Append what a record tells of one value."""
         counts = mode in COUNTS_ALONE
         figures = _NONE
-        large = not counts and tensor is not None and tensor.ByteSize() >= LARGE
-        if large and len(self._large_rows) < _MOST_LARGE:
-            self._large_rows.append(len(self._bad))
-            self._large_figures.extend(figures_of_tensor(mode, tensor))
-        else:
-            large = False
-        if counts and tensor is not None and mode != tfdbg.NO_TENSOR:
-            figures = figures_of_debug_tensor(mode, debug_tensor(tensor))[_COLUMNS]
-        self._bad.append(bad)
-        self._by_record.append(not counts and tensor is not None and not large)
+        if value.figures is not None and (counts or len(self._large_rows) < _MOST_LARGE):
+            figures = value.figures[_COLUMNS]
+            if not counts:
+                self._large_rows.append(len(self._bad))
+                self._large_figures.extend(value.figures)
+        self._by_record.append(not counts and value.there and figures is _NONE)
+        self._bad.append(value.bad is not None)
         for column, number in zip(self._figures, figures.tolist(), strict=True):
             column.append(number)
 

@@ -161,6 +161,8 @@ class RecordFile:
         while position < size:
             check_cancelled()
             stream.seek(position)
+            # The one before is let go first.
+            buffer = b""
             buffer = read_up_to(stream, min(window, size - position))
             if position == 0:
                 self._head = buffer[:_COMPARED_BYTES]

@@ -90,10 +90,10 @@ def test_dumps_of_real_trainings(peer: Callable[[str], Path], mode: tfdbg.Tensor
 def test_what_a_real_training_writes_is_decoded_by_loops(peer: Callable[[str], Path], mode: str) -> None:
     folder = peer(f"debugger/{mode}")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with patch.object(events, "_measured", wraps=events._measured) as measured:
+    with patch.object(events, "value_of", wraps=events.value_of) as values:
         dump = told(files, [])
     # The first value of each place, and one whose tensor TensorFlow leaves empty.
-    assert measured.call_count <= len(dump["where"]) + 1
+    assert values.call_count <= len(dump["where"]) + 1
 
 
 def test_small_dumps_of_every_mode(tmp_path: Path) -> None:
