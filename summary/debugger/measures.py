@@ -83,7 +83,9 @@ def _together(pieces: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(pieces):
         weights = finite / finite.sum()
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = (weights * column("mean")).sum()
+            # As differences, which are none where all is the same.
+            first = column("mean")[0]
+            mean = first + (weights * (column("mean") - first)).sum()
             figures[COLUMN["minimum"]] = column("minimum").min()
             figures[COLUMN["maximum"]] = column("maximum").max()
             figures[COLUMN["mean"]] = mean

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.summary import messages, scan
-from stepscope.summary.debugger import events, packed_column, record_file
+from stepscope.summary.debugger import events, measured, measures, packed_column, record_file
 from stepscope.summary.debugger.packed_column import PackedColumn, PackedView
 from stepscope.summary.debugger.tfdbg import Following, TfdbgDump
 from stepscope.summary.kernels import Group
@@ -348,3 +348,30 @@ def test_a_record_that_has_changed_since_is_told_by_columns_but_not_read(tmp_pat
     files[TRACES] = bytes(len(files[TRACES]))
     with pytest.raises(PayloadError, match="has changed"):
         data.value(1)
+
+
+def test_figures_of_large_values_are_kept_and_the_same(tmp_path: Path) -> None:
+    write_dump(tmp_path, tfdbg.FULL_TENSOR)
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    expected = told(files, [])
+    with patch.object(measured, "LARGE", 1):
+        found = told(files, [])
+    assert expected["1 by record"] == repr([True] * 4)
+    assert found["1 by record"] == repr([False] * 4)
+    same = ("figures", "1 first_bad", "1 bad", "0 first_bad", "tensors", "health")
+    assert {name: found[name] for name in same} == {name: expected[name] for name in same}
+
+
+elements = st.sampled_from([0.0, 1.0, -2.5, 1e300, 3e38, 1e-40, float("nan"), float("inf"), float("-inf")])
+
+
+@given(st.lists(elements, min_size=1, max_size=20), st.sampled_from(["float32", "float64", "int32"]))
+def test_figures_are_the_same_in_pieces(values: list[float], dtype: str) -> None:
+    numbers = np.array(values)
+    expected = measures.figures_of_numbers(numbers, dtype)
+    with patch.object(measures, "PIECE", 3):
+        found = measures.figures_of_numbers(numbers, dtype)
+    # A variance is as exact as the squares that it is the mean of.
+    with np.errstate(over="ignore"):
+        scale = np.square(np.abs(numbers[np.isfinite(numbers)]).max(initial=0))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * min(scale, 1e90))
