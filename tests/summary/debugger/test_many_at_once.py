@@ -58,10 +58,10 @@ def told(files: Files, sizes: list[int], *, by_loops: bool = True) -> dict[str, 
 def columns_of(dump: TfdbgDump) -> dict[str, Any]:
     found: dict[str, Any] = {"health": dump.health, "places": dump.places.first}
     found["where"] = [dump.places[number] for number in range(len(dump.places))]
-    for place, columns in enumerate((dump.execution_columns, *dump.trace_columns)):
-        measured = columns.measured
-        parts = vars(columns) | {"bad": measured.bad, "by record": measured.by_record}
-        parts |= {f"figure {number}": figure for number, figure in enumerate(measured.figures)}
+    for place, columns in enumerate(dump.columns):
+        values = columns.measured
+        parts = vars(columns) | {"bad": values.bad, "by record": values.by_record}
+        parts |= {f"figure {number}": figure for number, figure in enumerate(values.figures)}
         del parts["measured"]
         for name, column in parts.items():
             whole = column[:].tolist() if isinstance(column, PackedView | np.ndarray) else column
@@ -90,7 +90,7 @@ def test_dumps_of_real_trainings(peer: Callable[[str], Path], mode: tfdbg.Tensor
 def test_what_a_real_training_writes_is_decoded_by_loops(peer: Callable[[str], Path], mode: str) -> None:
     folder = peer(f"debugger/{mode}")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with patch.object(events, "value_of", wraps=events.value_of) as values:
+    with patch.object(events, "value_of", wraps=measured.value_of) as values:
         dump = told(files, [])
     # The first value of each place, and one whose tensor TensorFlow leaves empty.
     assert values.call_count <= len(dump["where"]) + 1
@@ -206,6 +206,7 @@ def executions(draw: st.DrawFn) -> bytes:
     return draw(messages_of([*times(draw), (9, 2, draw(messages_of(parts)))]))
 
 
+@st.composite
 def cut_and_damaged(draw: st.DrawFn, content: bytes) -> bytes:
     found = bytearray(content)
     for _ in range(draw(st.integers(0, 2)) if found else 0):
@@ -222,7 +223,7 @@ def test_any_encoding_cut_and_damaged_anywhere(data: st.DataObject) -> None:
     files = {}
     for name, records in zip((TRACES, EXECUTIONS), drawn, strict=True):
         more = draw(st.lists(st.sampled_from(records), max_size=12)) if records else []
-        files[name] = cut_and_damaged(draw, b"".join(map(frame, [*records, *more])))
+        files[name] = draw(cut_and_damaged(b"".join(map(frame, [*records, *more]))))
     sizes = sorted(draw(st.lists(st.integers(0, max(map(len, files.values()))), max_size=3)))
     with (
         patch.object(record_file, "_WINDOW_BYTES", draw(st.sampled_from([24, 200, 1 << 20]))),
