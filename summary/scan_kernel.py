@@ -367,7 +367,7 @@ def _note(damages, state, offset, length, reason):
 def _next_record(buffer, at, end, base, state, damages):
     """Find the next record whose header is right, and note what lies before it.
 
-    Returns -1, or an `Outcome` where there is no whole record; where the record begins, and where its data ends.
+    Returns -1, or an `Outcome` where none is whole; where the record begins, and where its data ends.
     """
     data_end = np.int64(at)
     if end - at < HEADER_BYTES:
