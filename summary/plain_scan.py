@@ -4,9 +4,9 @@ It finds the same records, rows and damages, and its rules are written down ther
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ _F64: Final = struct.Struct("<d")
 
 Row = tuple[float, int, float, int, int, int, int, int, int, int]
 """The fields of `stepscope.summary.scan.ROW`."""
+R = TypeVar("R")
 
 
 class _NoMessageError(Exception):
@@ -30,10 +31,10 @@ class _NoMessageError(Exception):
 
 
 @dataclass
-class PlainScan:
+class PlainScan(Generic[R]):
     """What a scan of a buffer found."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[R] = field(default_factory=list)
     damages: list[tuple[int, int, int]] = field(default_factory=list)
     """Offset, length and reason of each."""
     records: int = 0
@@ -50,7 +51,7 @@ class _Field(NamedTuple):
     value: int
 
 
-def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable[[bytes], int]) -> PlainScan:
+def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable[[bytes], int]) -> "PlainScan[Row]":
     """Read the records of ``data`` from ``begin`` on.
 
     Args:
@@ -60,7 +61,45 @@ def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable
         most_rows: where to stop.
         number_of: gives the number of a tag.
     """
-    found = PlainScan(position=begin)
+    found: PlainScan[Row] = PlainScan(position=begin)
+    for inner, stop in _frames(data, base, found):
+        rows_before = len(found.rows)
+        try:
+            _event(data, inner, stop, base, found.rows, number_of)
+            found.records += 1
+        except _NoMessageError:
+            del found.rows[rows_before:]
+            begin = inner - HEADER_BYTES
+            found.damages.append((base + begin, stop + FOOTER_BYTES - begin, 2))
+        if len(found.rows) > most_rows:
+            del found.rows[rows_before:]
+            found.records -= 1
+            found.outcome = 1
+            return found
+    return found
+
+
+def frame_records(data: bytes, begin: int, base: int, most: int) -> "PlainScan[tuple[int, int]]":
+    """Find records of any kind; rows are where the data of each begin and end.
+
+    Args:
+        data: the bytes of the file from offset ``base`` on.
+        begin: where in the data to begin.
+        base: offset of the data in the file.
+        most: where to stop.
+    """
+    found: PlainScan[tuple[int, int]] = PlainScan(position=begin)
+    for record in _frames(data, base, found):
+        if len(found.rows) >= most:
+            found.outcome = 1
+            return found
+        found.rows.append(record)
+        found.records += 1
+    return found
+
+
+def _frames(data: bytes, base: int, found: "PlainScan[Any]") -> Iterator[tuple[int, int]]:
+    """Yield where the data of each record begin and end; note what is damaged, and where and why it stopped."""
     end = len(data)
     while end - found.position >= HEADER_BYTES:
         at = found.position
@@ -69,34 +108,19 @@ def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable
             following = next_header(data, at + 1)
             if following < 0:
                 found.outcome = 4
-                return found
+                return
             found.damages.append((base + at, following - at, 0))
             found.position = following
             continue
         inner, stop = at + HEADER_BYTES, at + HEADER_BYTES + length
         if stop + FOOTER_BYTES > end:
             found.needed = stop + FOOTER_BYTES - at
-            return found
-        damage = -1
-        if not is_followed_by_crc(data, inner, stop):
-            damage = 1
+            return
+        if is_followed_by_crc(data, inner, stop):
+            yield inner, stop
         else:
-            rows_before = len(found.rows)
-            try:
-                _event(data, inner, stop, base, found.rows, number_of)
-                found.records += 1
-            except _NoMessageError:
-                del found.rows[rows_before:]
-                damage = 2
-            if len(found.rows) > most_rows:
-                del found.rows[rows_before:]
-                found.records -= 1
-                found.outcome = 1
-                return found
-        if damage >= 0:
-            found.damages.append((base + at, stop + FOOTER_BYTES - at, damage))
+            found.damages.append((base + at, stop + FOOTER_BYTES - at, 1))
         found.position = stop + FOOTER_BYTES
-    return found
 
 
 def is_followed_by_crc(data: bytes, begin: int, end: int) -> bool:

@@ -15,14 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary import plain_scan, scan_layout
+from stepscope.summary.interned import Interned
 from stepscope.summary.kernels import Group
 from stepscope.summary.points import Rows
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES
 
 KERNELS: Final = Group("event files", ["stepscope.summary.scan_kernel"])
 """The loops of the scan."""
 
-_TAGS_AT_FIRST: Final = 16
-"""The room of the tables, which stay for as long as the file may grow: half a kilobyte a tag, of each of many files."""
+_SHAPES_AT_FIRST: Final = 16
+"""The room for shapes of records, which stays for as long as the file may grow: half a kilobyte a tag."""
+
+MOST_FRAMED: Final = 1 << 16
+"""Records that `frame_records` finds at once."""
 
 ROW: Final = np.dtype(
     [
@@ -94,16 +99,12 @@ class Scanner:
     """What was found since the caller last cleared the list."""
     needed: int = 0
     """Bytes that the record at the end of the last buffer needs in all; 0 if its header is not there yet."""
-    _state: NDArray[np.int64] = field(default_factory=lambda: np.array([0] * 7 + [-1], np.int64), repr=False)
-    _arena: NDArray[np.uint8] = field(default_factory=lambda: np.empty(32 * _TAGS_AT_FIRST, np.uint8), repr=False)
-    _starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_TAGS_AT_FIRST, np.int64), repr=False)
-    _slots: NDArray[np.int64] = field(default_factory=lambda: np.full(2 * _TAGS_AT_FIRST, -1, np.int64), repr=False)
-    _successors: NDArray[np.int64] = field(default_factory=lambda: np.full(_TAGS_AT_FIRST, -1, np.int64), repr=False)
+    _names: Interned = field(default_factory=Interned, repr=False)
     _templates: NDArray[np.uint64] = field(
-        default_factory=lambda: np.zeros((_TAGS_AT_FIRST, 2 * scan_layout.TEMPLATE_WORDS), np.uint64), repr=False
+        default_factory=lambda: np.zeros((_SHAPES_AT_FIRST, 2 * scan_layout.TEMPLATE_WORDS), np.uint64), repr=False
     )
     _layouts: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros((_TAGS_AT_FIRST, scan_layout.LAYOUT_NUMBERS), np.int64), repr=False
+        default_factory=lambda: np.zeros((_SHAPES_AT_FIRST, scan_layout.LAYOUT_NUMBERS), np.int64), repr=False
     )
 
     def scan(
@@ -125,7 +126,8 @@ class Scanner:
             return self._scan_plainly(buffer[begin:].tobytes(), base + begin, begin, rows)
         from stepscope.summary import scan_kernel
 
-        state = self._state
+        names = self._names
+        state = names.state
         state[scan_layout.ROWS] = 0
         damages = np.empty((256, 3), np.int64)
         position = begin
@@ -140,10 +142,10 @@ class Scanner:
                     base,
                     state,
                     rows,
-                    self._arena,
-                    self._starts,
-                    self._slots,
-                    self._successors,
+                    names.arena,
+                    names.starts,
+                    names.slots,
+                    names.successors,
                     self._templates,
                     self._layouts,
                     damages,
@@ -156,12 +158,13 @@ class Scanner:
                 for offset, length, reason in damages[: state[scan_layout.DAMAGES]]
             ]
             if outcome is Outcome.TAGS_FULL:
-                self._grow_tables()
+                names.grow()
+                self._make_room_for_shapes()
             elif outcome is not Outcome.DAMAGES_FULL:
                 break
         self.needed = int(state[scan_layout.NEEDED])
         for tag in range(len(self.tags), int(state[scan_layout.TAGS])):
-            self.tags.append(self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes())
+            self.tags.append(names[tag])
         return outcome, position, int(state[scan_layout.ROWS])
 
     def _scan_plainly(self, data: bytes, base: int, begin: int, rows: NDArray[np.void]) -> tuple[Outcome, int, int]:
@@ -182,18 +185,8 @@ class Scanner:
         number = numbers.get(tag)
         if number is not None:
             return number
-        number = numbers[tag] = len(self.tags)
-        while (
-            self._state[scan_layout.ARENA] + len(tag) > len(self._arena)
-            or number + 2 > len(self._starts) - 1
-            or 2 * (number + 1) > len(self._slots)
-        ):
-            self._grow_tables()
-        begin = int(self._state[scan_layout.ARENA])
-        self._arena[begin : begin + len(tag)] = np.frombuffer(tag, np.uint8)
-        self._state[scan_layout.ARENA] = self._starts[number + 1] = begin + len(tag)
-        self._state[scan_layout.TAGS] = number + 1
-        self._enter(number, tag)
+        number = numbers[tag] = self._names.add(tag)
+        self._make_room_for_shapes()
         self.tags.append(tag)
         return number
 
@@ -219,27 +212,11 @@ class Scanner:
         distinct = scan_kernel.split_by_tag(*split)
         return split._replace(steps=steps[:distinct].copy())
 
-    def _grow_tables(self) -> None:
-        """Double the room for tags."""
-        tags = int(self._state[scan_layout.TAGS])
-        self._arena = np.concatenate([self._arena, np.empty_like(self._arena)])
-        if tags + 3 <= len(self._starts) and 2 * (tags + 1) <= len(self._slots):
-            return
-        self._starts = np.concatenate([self._starts, np.zeros_like(self._starts)])
-        self._successors = np.concatenate([self._successors, np.full_like(self._successors, -1)])
-        self._templates = np.concatenate([self._templates, np.zeros_like(self._templates)])
-        self._layouts = np.concatenate([self._layouts, np.zeros_like(self._layouts)])
-        self._slots = np.full(2 * len(self._slots), -1, np.int64)
-        for tag in range(tags):
-            self._enter(tag, self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes())
-
-    def _enter(self, number: int, tag: bytes) -> None:
-        """Put a tag into the table by which the kernel finds it."""
-        mask = len(self._slots) - 1
-        slot = _hash(tag) & mask
-        while self._slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        self._slots[slot] = number
+    def _make_room_for_shapes(self) -> None:
+        """Have room for the shape of a record of each tag that the tables have room for."""
+        while len(self._layouts) < len(self._names.starts):
+            self._templates = np.concatenate([self._templates, np.zeros_like(self._templates)])
+            self._layouts = np.concatenate([self._layouts, np.zeros_like(self._layouts)])
 
 
 class RowsByTag(NamedTuple):
@@ -306,9 +283,50 @@ def _split_plainly(rows: NDArray[np.void], tags: int) -> RowsByTag:
     )
 
 
-def _hash(tag: bytes) -> int:
-    """FNV-1a with a final mix, as the kernel computes it."""
-    h = 0xCBF29CE484222325
-    for byte in tag:
-        h = ((h ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
-    return h ^ (h >> 29)
+class Framed(NamedTuple):
+    """The records of a buffer."""
+
+    records: NDArray[np.int64]
+    """[n, 2]: where in the buffer the data of each begin and end."""
+    damages: list[RawDamage]
+    outcome: Outcome
+    """``ROWS_FULL`` where there are more of them than are looked for at once."""
+    position: int
+    """Where in the buffer it stopped."""
+    needed: int
+    """Bytes that the record at the end of the buffer needs in all; 0 if its header is not there yet."""
+
+
+def frame_records(buffer: NDArray[np.uint8], begin: int, base: int, most: int = MOST_FRAMED) -> Framed:
+    """Find records of any kind, whose CRCs are checked.
+
+    Args:
+        buffer: the bytes of the file from offset ``base`` on.
+        begin: where in the buffer to begin.
+        base: offset of the buffer in the file.
+        most: records.
+    """
+    if not KERNELS.ready:
+        plain = plain_scan.frame_records(buffer.tobytes(), begin, base, most)
+        records = np.array(plain.rows, np.int64).reshape(-1, 2)
+        damages = [RawDamage(offset, length, DamageReason(reason)) for offset, length, reason in plain.damages]
+        return Framed(records, damages, Outcome(plain.outcome), plain.position, plain.needed)
+    from stepscope.summary import scan_kernel
+
+    state = np.zeros(8, np.int64)
+    records = np.empty((min(most, len(buffer) // (HEADER_BYTES + FOOTER_BYTES) + 1), 2), np.int64)
+    found: list[RawDamage] = []
+    damages_found = np.empty((256, 3), np.int64)
+    position = begin
+    while True:
+        state[scan_layout.DAMAGES] = 0
+        outcome = Outcome(scan_kernel.frame_records(buffer, position, len(buffer), base, state, records, damages_found))
+        position = int(state[scan_layout.POSITION])
+        found += [
+            RawDamage(offset, length, DamageReason(reason))
+            for offset, length, reason in damages_found[: state[scan_layout.DAMAGES]].tolist()
+        ]
+        if outcome is not Outcome.DAMAGES_FULL:
+            break
+    count = int(state[scan_layout.RECORDS])
+    return Framed(records[:count], found, outcome, position, int(state[scan_layout.NEEDED]))

@@ -356,6 +356,39 @@ def _find_header(buffer, at, end):
 
 
 @kernel()
+def _note(damages, state, offset, length, reason):
+    damages[state[DAMAGES], 0] = offset
+    damages[state[DAMAGES], 1] = length
+    damages[state[DAMAGES], 2] = reason
+    state[DAMAGES] += 1
+
+
+@kernel()
+def _next_record(buffer, at, end, base, state, damages):
+    """Find the next record whose header is right, and note what lies before it.
+
+    Returns -1, or an `Outcome` where none is whole; where the record begins, and where its data ends.
+    """
+    data_end = np.int64(at)
+    if end - at < HEADER_BYTES:
+        return 0, at, data_end
+    if _u64(buffer, at) > np.uint64(LARGEST_RECORD) or _masked_crc(buffer, at, at + 8) != _u32(buffer, at + 8):
+        if state[DAMAGES] >= len(damages):
+            return 3, at, data_end
+        found = _find_header(buffer, at + 1, end)
+        if found < 0:
+            return 4, at, data_end
+        _note(damages, state, base + at, found - at, 0)
+        at = found
+        state[POSITION] = at
+    data_end = at + HEADER_BYTES + np.int64(_u64(buffer, at))
+    if data_end + FOOTER_BYTES > end:
+        state[NEEDED] = data_end + FOOTER_BYTES - at
+        return 0, at, data_end
+    return -1, at, data_end
+
+
+@kernel()
 def _scan_values(
     buffer,
     at,
@@ -545,24 +578,11 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
                 state[PREVIOUS_TAG] = guess
                 at = data_end + FOOTER_BYTES
                 continue
-        if length > np.uint64(LARGEST_RECORD) or _masked_crc(buffer, at, at + 8) != header_crc:
-            if state[DAMAGES] >= len(damages):
-                outcome = 3
-                break
-            found = _find_header(buffer, at + 1, end)
-            if found < 0:
-                outcome = 4
-                break
-            damages[state[DAMAGES], 0] = base + at
-            damages[state[DAMAGES], 1] = found - at
-            damages[state[DAMAGES], 2] = 0
-            state[DAMAGES] += 1
-            at = found
-            continue
-        data_end = data_begin + np.int64(length)
-        if data_end + FOOTER_BYTES > end:
-            state[NEEDED] = data_end + FOOTER_BYTES - at
+        found, at, data_end = _next_record(buffer, at, end, base, state, damages)
+        if found >= 0:
+            outcome = found
             break
+        data_begin = at + HEADER_BYTES
         damage = -1
         if _masked_crc(buffer, data_begin, data_end) != _u32(buffer, data_end):
             damage = 1
@@ -585,7 +605,7 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
                         buffer,
                         data_begin,
                         state[PREVIOUS_TAG],
-                        np.int64(header_crc),
+                        np.int64(_u32(buffer, at + 8)),
                         layout,
                         templates,
                         layouts,
@@ -594,10 +614,7 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
             if state[DAMAGES] >= len(damages):
                 outcome = 3
                 break
-            damages[state[DAMAGES], 0] = base + at
-            damages[state[DAMAGES], 1] = data_end + FOOTER_BYTES - at
-            damages[state[DAMAGES], 2] = damage
-            state[DAMAGES] += 1
+            _note(damages, state, base + at, data_end + FOOTER_BYTES - at, damage)
         at = data_end + FOOTER_BYTES
     return outcome
 
@@ -649,3 +666,154 @@ def _pack_steps(steps, step_begins, begins, ends):
             packed += count
         step_begins[tag] = before
     return packed
+
+
+@kernel()
+def frame_records(buffer, begin, end, base, state, records, damages):
+    """Fill int64 ``records[n, 2]`` with where the data of records begin and end, as far as there is room.
+
+    Returns an `Outcome`; ``ROWS_FULL`` where there was not.
+    """
+    at = np.int64(begin)
+    state[NEEDED] = 0
+    while True:
+        state[POSITION] = at
+        if state[RECORDS] >= len(records):
+            return 1
+        outcome, at, data_end = _next_record(buffer, at, end, base, state, damages)
+        if outcome >= 0:
+            return outcome
+        data_begin = at + HEADER_BYTES
+        if _masked_crc(buffer, data_begin, data_end) == _u32(buffer, data_end):
+            records[state[RECORDS], 0] = data_begin
+            records[state[RECORDS], 1] = data_end
+            state[RECORDS] += 1
+        else:
+            if state[DAMAGES] >= len(damages):
+                return 3
+            _note(damages, state, base + at, data_end + FOOTER_BYTES - at, 1)
+        at = data_end + FOOTER_BYTES
+
+
+@kernel()
+def split_messages(buffer, begins, ends, layout, repeated, fields, plain):
+    """Find the fields of messages, as `stepscope.summary.messages.split` says."""
+    for row in range(len(begins)):
+        at, end = begins[row], ends[row]
+        seen = np.int64(0)
+        while plain[row] and at < end:
+            number, wire, begin, stop, value = _field(buffer, at, end)
+            # Bytes that parsers do not agree on are left to one of them: keys of several bytes, long varints.
+            fits = (
+                stop >= 0
+                and number < len(layout)
+                and layout[number, 1] == wire
+                and buffer[np.uint64(at)] < 0x80
+                and (begin - at <= 6 if wire == 2 else stop - begin <= 9)
+            )
+            if not fits:
+                plain[row] = False
+                break
+            slot = layout[number, 0]
+            if number == repeated:
+                fields[slot, 0, row] += 1
+            elif (seen >> number) & 1:
+                plain[row] = False
+            elif wire == 0:
+                fields[slot, 0, row] = np.int64(value)
+            else:
+                fields[slot, 0, row] = begin
+                fields[slot, 1, row] = stop
+            seen |= np.int64(1) << number
+            at = stop
+
+
+@kernel()
+def repeated_messages(buffer, begins, ends, number, plain, found):
+    """Fill int64 ``found[2, n]`` with where each message of a repeated field begins and ends, in order."""
+    count = 0
+    for row in range(len(begins)):
+        at = begins[row]
+        while plain[row] and at < ends[row]:
+            each, _wire, begin, stop, _value = _field(buffer, at, ends[row])
+            if each == number:
+                found[0, count] = begin
+                found[1, count] = stop
+                count += 1
+            at = stop
+
+
+@kernel()
+def count_varints(buffer, begins, ends, counts, plain):
+    """Count the numbers of packed fields."""
+    for row in range(len(begins)):
+        counts[row] = 0
+        length = 0
+        for at in range(begins[row], ends[row]):
+            length += 1
+            if buffer[np.uint64(at)] < 0x80:
+                counts[row] += 1
+                length = 0
+            elif length >= 9:
+                plain[row] = False
+        if length:
+            plain[row] = False
+
+
+@kernel()
+def packed_varints(buffer, begins, ends, plain, numbers):
+    """Fill int64 ``numbers`` with those of packed fields that `count_varints` counted, one after the other."""
+    count = 0
+    for row in range(len(begins)):
+        at = begins[row]
+        while plain[row] and at < ends[row]:
+            value, at = _varint(buffer, at, ends[row])
+            numbers[count] = np.int64(value)
+            count += 1
+
+
+@kernel()
+def doubles_at(buffer, begins, counts, found):
+    """Fill float64 ``found[n, most]`` with so many numbers from each place on."""
+    for row in range(len(begins)):
+        for k in range(counts[row]):
+            found[row, k] = _f64(buffer, begins[row] + 8 * k)
+
+
+@kernel()
+def number_keys(buffer, first, parts, numbers, plain, scratch, state, arena, starts, slots, successors, keys):
+    """Intern what messages have in common: some ranges of bytes, and some numbers.
+
+    Fills ``keys`` from row ``first`` on; returns the row at which a table is full.
+    """
+    for row in range(first, len(keys)):
+        keys[row] = -1
+        if not plain[row]:
+            continue
+        length = 8 * len(parts) + 8 * len(numbers)
+        for part in range(len(parts)):
+            length += parts[part, 1, row] - parts[part, 0, row]
+        if length > len(scratch):
+            plain[row] = False
+            continue
+        at = 0
+        for part in range(len(parts)):
+            begin, stop = parts[part, 0, row], parts[part, 1, row]
+            at = _put_number(scratch, at, stop - begin)
+            for k in range(begin, stop):
+                scratch[at] = buffer[np.uint64(k)]
+                at += 1
+        for number in range(len(numbers)):
+            at = _put_number(scratch, at, numbers[number, row])
+        keys[row] = _intern(scratch, 0, at, state, arena, starts, slots, successors)
+        if keys[row] < 0:
+            return row
+    return len(keys)
+
+
+@kernel()
+def _put_number(scratch, at, number):
+    """Write a number so that no two keys are equal by chance; returns where it ends."""
+    for k in range(8):
+        scratch[at + k] = np.uint8((np.uint64(number) >> np.uint64(8 * k)) & np.uint64(0xFF))
+    return at + 8

@@ -15,7 +15,10 @@ from stepscope.dashboard.curves import smoothing
 from stepscope.profiler import traces
 from stepscope.summary import scan
 from stepscope.summary.child_process import python_command
+from stepscope.summary.debugger.event_rows import execution_rows, trace_rows
 from stepscope.summary.kernels import Group
+from stepscope.summary.messages import KeyTable
+from stepscope.summary.proto.debug_event_pb2 import DebugEvent
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.proto.xplane_pb2 import XSpace
@@ -32,11 +35,15 @@ _log: Final = logging.getLogger(__name__)
 
 
 def warm_event_files() -> None:
-    """Scan a small event file."""
+    """Scan a small event file, and the values of a small dump of TensorFlow's debugger."""
     event = Event(wall_time=1.0, step=1, summary=Summary(value=[Summary.Value(tag="loss", simple_value=0.5)]))
     scanner, rows = scan.Scanner(), np.empty(4, scan.ROW)
     _, _, count = scanner.scan(np.frombuffer(frame(event.SerializeToString()), np.uint8), 0, 0, rows)
     scanner.split_by_tag(rows[:count])
+    buffer = np.frombuffer(frame(DebugEvent().SerializeToString()), np.uint8)
+    records = scan.frame_records(buffer, 0, 0).records
+    trace_rows(buffer, records, KeyTable())
+    execution_rows(buffer, records, KeyTable(), most=1)
 
 
 def warm_charts() -> None:

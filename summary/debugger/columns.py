@@ -1,6 +1,5 @@
 """Columns and names that only grow, so that what was handed out of them stays as it was."""
 
-import math
 from collections.abc import Hashable
 from typing import Any, Final, Generic, TypeVar
 
@@ -13,40 +12,38 @@ H = TypeVar("H", bound=Hashable)
 
 
 class GrowingColumn:
-    """Numbers, appended one by one by one thread; a view of the first of them may be read by any.
+    """Numbers, appended by one thread; a view of the first of them may be read by any.
 
     Args:
-        dtypes: their type. Where whole numbers are one day too large for it, those that are there take the next, so
-            that millions of small ones take little memory.
+        dtype: their type.
     """
 
-    def __init__(self, *dtypes: Any) -> None:
-        self._wider: Final = [np.dtype(dtype) for dtype in dtypes[1:]]
-        self._numbers: NDArray[Any] = np.empty(_FIRST_ROOM, dtypes[0])
+    def __init__(self, dtype: Any) -> None:
+        self._numbers: NDArray[Any] = np.empty(_FIRST_ROOM, dtype)
         self._count = 0
-        self._most = self._largest()
 
     def __len__(self) -> int:
         return self._count
 
     def append(self, number: float) -> None:
-        if number > self._most:
-            self._move(len(self._numbers), self._wider.pop(0))
-            self._most = self._largest()
-            self.append(number)
-            return
+        """Append one number."""
         if self._count == len(self._numbers):
-            self._move(2 * self._count, self._numbers.dtype)
+            self._move(2 * self._count)
         self._numbers[self._count] = number
         self._count += 1
 
-    def _largest(self) -> float:
-        return np.iinfo(self._numbers.dtype).max if self._wider else math.inf
+    def extend(self, numbers: NDArray[Any]) -> None:
+        """Append numbers."""
+        needed = self._count + len(numbers)
+        if needed > len(self._numbers):
+            self._move(max(needed, 2 * len(self._numbers)))
+        self._numbers[self._count : needed] = numbers
+        self._count = needed
 
-    def _move(self, room: int, dtype: Any) -> None:
+    def _move(self, room: int) -> None:
         # What was handed out is a view of the old ones, which nobody changes any more. Of the room that is not used yet
         # no page is touched, so that it takes no memory.
-        numbers = np.empty(room, dtype)
+        numbers = np.empty(room, self._numbers.dtype)
         numbers[: self._count] = self._numbers[: self._count]
         self._numbers = numbers
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import numpy as np
+
 from stepscope.summary.debugger.listing import DumpSource, dump_sources
 from stepscope.summary.debugger.recordings import has_recording, read_recording
 from stepscope.summary.debugger.tfdbg import NoDumpError
@@ -55,14 +57,14 @@ def _dump(source: DumpSource) -> DebugDigest:
     try:
         dump = source.following().update(source.sizes)
         data = dump.data()
-        columns = [dump.execution_columns.bad, *(traces.bad for traces in dump.trace_columns)]
+        columns = [each.measured.bad for each in dump.columns]
         counts = {
             "files": len(source.files),
             "executions": dump.execution_count,
             "traces": dump.trace_count,
             "tensors": len(data.tensors),
             "values": data.observation_count,
-            "not_finite": sum(int(bad.sum()) for bad in columns),
+            "not_finite": sum(int(np.count_nonzero(bad[:])) for bad in columns),
             "graphs": len(dump.graphs),
             "source_files": len(data.sources),
         }

@@ -63,12 +63,14 @@ class DumpContents:
         return sum(len(columns) for columns in self.trace_columns)
 
     @property
+    def columns(self) -> tuple[ExecutionColumns | TraceColumns, ...]:
+        """Those of executions, and behind them those of the traces of each host."""
+        return self.execution_columns, *self.trace_columns
+
+    @property
     def bytes(self) -> int:
         """An estimate of the memory that it holds."""
-        columns = (*self.trace_columns, self.execution_columns)
-        held = sum(
-            column.nbytes for each in columns for column in vars(each).values() if isinstance(column, np.ndarray)
-        )
+        held = sum(columns.nbytes for columns in self.columns)
         return held + self.graphs.bytes + self.places.bytes + self.code.bytes
 
     @property

@@ -5,18 +5,30 @@ the files are in order already.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.events import ExecutionColumns, TraceColumns
+from stepscope.summary.debugger.packed_column import PackedColumn
 
 _BLOCK: Final = 1 << 16
 """Values at a time, so that what is needed of all of them is never there at once."""
 
 Numbers = NDArray[np.int64]
+
+
+class Column(Protocol):
+    """Numbers by rows."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
 
 
 class DumpOrder:
@@ -36,13 +48,13 @@ class DumpOrder:
         self._names: Final = names
         self._count: Final = len(executions.places) + sum(map(len, traces))
         self._rows: Final = self._sorted()
-        self._steps: NDArray[np.integer[Any]] = np.empty(self._count, np.uint32)
+        self._steps: Final = PackedColumn(np.uint32)
         self._ranks: Final = np.full(int(names.max(initial=-1)) + 1, -1, np.int32)
         """By name: how many came by before it for the first time."""
         self.first_numbers: Final[list[int]] = []
         """Of each tensor the number of its first value."""
         self._rank()
-        self._steps = self._steps.astype(np.min_scalar_type(int(self._steps.max(initial=0))))
+        self._step_view: Final = self._steps.view()
 
     def __len__(self) -> int:
         return self._count
@@ -60,7 +72,7 @@ class DumpOrder:
             found[rows[rows < outputs]] = numbers[rows < outputs]
         return found
 
-    def gather(self, numbers: Numbers, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def gather(self, numbers: Numbers, parts: Sequence[Column]) -> NDArray[Any]:
         """Return elements of columns: that of the executions' outputs, and behind it that of each host's traces."""
         return _gathered(self.rows(numbers), parts)
 
@@ -75,7 +87,7 @@ class DumpOrder:
 
     def steps_at(self, numbers: Numbers) -> NDArray[np.int64]:
         """Return how often the same tensor had come by before each."""
-        return self._steps[numbers].astype(np.int64)
+        return np.asarray(self._step_view[numbers]).astype(np.int64)
 
     def wall_times_at(self, numbers: Numbers) -> NDArray[np.float64]:
         """Return seconds since the epoch."""
@@ -83,7 +95,9 @@ class DumpOrder:
 
     def bad_at(self, numbers: Numbers) -> NDArray[np.bool_]:
         """Return which are known to have an element that is not finite."""
-        return self.gather(numbers, (self._executions.bad, *(columns.bad for columns in self._traces)))
+        return self.gather(
+            numbers, [self._executions.measured.bad, *(columns.measured.bad for columns in self._traces)]
+        )
 
     def _wall_times(self, rows: Numbers) -> NDArray[np.float64]:
         outputs = len(self._executions.places)
@@ -104,7 +118,8 @@ class DumpOrder:
             last = times[-1]
         else:
             return None
-        return np.argsort(self._wall_times(np.arange(self._count)), kind="stable").astype(np.uint32)
+        times = np.concatenate([self._wall_times(rows) for rows in _blocks(self._count)])
+        return np.argsort(times, kind="stable").astype(np.uint32)
 
     def _rank(self) -> None:
         seen = np.zeros(len(self._ranks), np.int64)
@@ -116,7 +131,7 @@ class DumpOrder:
             for name, first in sorted(zip(distinct[new].tolist(), firsts[new].tolist(), strict=True), key=_second):
                 self._ranks[name] = len(self.first_numbers)
                 self.first_numbers.append(int(numbers[first]))
-            self._steps[numbers] = seen[names] + _times_before(names)
+            self._steps.extend(seen[names] + _times_before(names))
             seen += np.bincount(names, minlength=len(seen))
 
 
@@ -129,16 +144,25 @@ def _blocks(count: int) -> Iterator[Numbers]:
         yield np.arange(begin, min(begin + _BLOCK, count))
 
 
-def _gathered(rows: Numbers, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _gathered(rows: Numbers, parts: Sequence[Column]) -> NDArray[Any]:
     """Return elements of arrays as if they were one behind the other."""
-    if len(parts) == 1:
-        return parts[0][rows]
-    found = np.empty(len(rows), np.result_type(*parts) if parts else np.float64)
+    found = np.empty(len(rows), np.result_type(*(part.dtype for part in parts)) if parts else np.float64)
+    if not len(rows):
+        return found
+    first, last = int(rows[0]), int(rows[-1])
+    # As a rule they are a stretch of one file.
+    together = last - first + 1 == len(rows) and bool((np.diff(rows) == 1).all())
     begin = 0
     for part in parts:
-        inside = (rows >= begin) & (rows < begin + len(part))
-        found[inside] = part[rows[inside] - begin]
-        begin += len(part)
+        end = begin + len(part)
+        if together:
+            low, high = max(first, begin), min(last + 1, end)
+            if low < high:
+                found[low - first : high - first] = part[low - begin : high - begin]
+        else:
+            inside = (rows >= begin) & (rows < end)
+            found[inside] = part[rows[inside] - begin]
+        begin = end
     return found
 
 

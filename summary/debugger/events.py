@@ -10,17 +10,20 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary import scan
 from stepscope.summary.debugger.code_files import CodeFiles
 from stepscope.summary.debugger.columns import GrowingColumn, Numbered
+from stepscope.summary.debugger.event_rows import ExecutionRows, TraceRows, execution_rows, trace_rows
 from stepscope.summary.debugger.figures import (
     BadElements,
-    bad_in_debug_tensor,
-    bad_in_value,
-    debug_tensor,
     dtype_name,
     type_and_shape,
 )
-from stepscope.summary.debugger.record_file import EnoughError
+from stepscope.summary.debugger.keyed_rows import KeyedRows, take_rows
+from stepscope.summary.debugger.measured import NO_VALUE, MeasuredColumns, MeasuredView, value_of
+from stepscope.summary.debugger.packed_column import PackedColumn, PackedView
+from stepscope.summary.debugger.record_file import EnoughError, Take, TakeAll, Taken, one_by_one
+from stepscope.summary.messages import KeyTable
 from stepscope.summary.names import LONGEST_NAME
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.proto.tensor_pb2 import TensorProto
@@ -113,20 +116,25 @@ class TraceColumns:
 
     name: str
     """Of the file."""
-    offsets: NDArray[np.integer[Any]]
-    lengths: NDArray[np.integer[Any]]
-    wall_times: NDArray[np.float64]
-    places: NDArray[np.integer[Any]]
-    bad: NDArray[np.bool_]
-    """Whether the value had an element that is not finite, as far as the mode tells."""
+    offsets: PackedView
+    lengths: PackedView
+    wall_times: PackedView
+    places: PackedView
+    measured: MeasuredView
     first_bad: tuple[BadValue, ...]
-    """The first `BAD_KEPT` of them."""
-    devices: NDArray[np.int32]
+    """The first `BAD_KEPT` that are bad."""
+    devices: PackedView
     """The place of each one's device in the names."""
     device_names: list[str]
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the columns take."""
+        columns = (self.offsets, self.lengths, self.wall_times, self.places, self.devices)
+        return sum(column.nbytes for column in columns) + self.measured.nbytes
 
 
 class TraceFile:
@@ -135,14 +143,63 @@ class TraceFile:
     def __init__(self, name: str, places: Places) -> None:
         self._name: Final = name
         self._places: Final = places
-        self._offsets: Final = GrowingColumn(np.uint32, np.int64)
-        self._lengths: Final = GrowingColumn(np.uint16, np.uint32)
-        self._wall_times: Final = GrowingColumn(np.float64)
-        self._numbers: Final = GrowingColumn(np.uint16, np.int32)
-        self._bad: Final = GrowingColumn(np.bool_)
+        self._numbers: Final = PackedColumn(np.int32)
+        self._lengths: Final = PackedColumn(np.uint32, self._numbers)
+        self._offsets: Final = PackedColumn(np.int64, lengths=self._lengths)
+        self._wall_times: Final = PackedColumn(np.float64, microseconds=True)
+        self._measured: Final = MeasuredColumns(self._numbers)
         self._first_bad: Final[list[BadValue]] = []
-        self._devices: Final = GrowingColumn(np.int32)
+        self._devices: Final = PackedColumn(np.int32, self._numbers)
         self._device_names: Final[Numbered[str]] = Numbered()
+        self._keys: Final = KeyTable()
+        self._place_of_key: Final = GrowingColumn(np.int32)
+        """-1 of keys whose first trace was refused, as all that follow are."""
+        self._device_of_key: Final = GrowingColumn(np.int32)
+
+    def taker(self, take: Take) -> TakeAll:
+        """Return what takes many records at once; ``take`` takes one, by `add`."""
+
+        def take_all(base: int, buffer: bytes, records: NDArray[np.int64]) -> Taken:
+            if not scan.KERNELS.ready:
+                return one_by_one(take)(base, buffer, records)
+            rows = trace_rows(np.frombuffer(buffer, np.uint8), records, self._keys)
+
+            def take_plain(begin: int, end: int) -> None:
+                self._extend(rows, base, records, begin, end)
+
+            return take_rows(
+                KeyedRows(rows.plain, rows.keys, self._place_of_key, self._learn, take_plain, self._room),
+                take,
+                base,
+                buffer,
+                records,
+            )
+
+        return take_all
+
+    def _room(self, begin: int, end: int) -> int:
+        """Return how many of some rows there is room for."""
+        return min(end - begin, MOST_EVENTS - len(self._offsets))
+
+    def _learn(self, *, taken: bool) -> None:
+        """Note the place and the device of a new key: those of the trace that was added last."""
+        last = len(self._offsets) - 1
+        self._place_of_key.append(self._numbers.view()[last] if taken else -1)
+        self._device_of_key.append(self._devices.view()[last] if taken else -1)
+
+    def _extend(self, rows: TraceRows, base: int, records: NDArray[np.int64], begin: int, end: int) -> None:
+        """Add a stretch of traces, of which all keys are known."""
+        keys = rows.keys[begin:end]
+        bad = np.flatnonzero(rows.measured.bad[begin:end])[: BAD_KEPT - len(self._first_bad)]
+        for row in bad.tolist():
+            elements = rows.measured.bad_elements(int(rows.modes[begin + row]), begin + row)
+            self._first_bad.append(BadValue(len(self._offsets) + row, int(rows.slots[begin + row]), elements))
+        self._numbers.extend(self._place_of_key.view()[keys])
+        self._lengths.extend(records[begin:end, 1] - records[begin:end, 0])
+        self._offsets.extend(base + records[begin:end, 0])
+        self._wall_times.extend(rows.wall_times[begin:end])
+        self._measured.extend(rows.measured.part(begin, end))
+        self._devices.extend(self._device_of_key.view()[keys])
 
     def add(self, offset: int, length: int, wall_time: float, trace: tfdbg.GraphExecutionTrace) -> str | None:
         """Take a trace whose record lies at an offset; returns what is wrong with it."""
@@ -151,19 +208,20 @@ class TraceFile:
         if len(self._offsets) >= MOST_EVENTS:
             raise EnoughError(f"there are more than {MOST_EVENTS:,} traces, of which the first are read")
         place = GraphPlace(trace.tfdbg_context_id, trace.op_name, trace.output_slot)
-        if len(self._device_names) >= MOST_PLACES or not self._places.have_room_for([place]):
+        device = trace.device_name[:LONGEST_NAME]
+        known = len(self._device_names) < MOST_PLACES or self._device_names.find(device) is not None
+        if not known or not self._places.have_room_for([place]):
             return _TOO_MANY_PLACES
         mode = trace.tensor_debug_mode
-        measured, bad = _measured(mode, trace.tensor_proto)
-        number = self._places.number(place, mode, trace.tensor_proto, measured)
-        self._offsets.append(offset)
+        value = value_of(mode, trace.tensor_proto, length)
+        self._numbers.append(self._places.number(place, mode, trace.tensor_proto, value.measured))
         self._lengths.append(length)
+        self._offsets.append(offset)
         self._wall_times.append(wall_time)
-        self._numbers.append(number)
-        self._bad.append(bad is not None)
-        self._devices.append(self._device_names.number(trace.device_name[:LONGEST_NAME]))
-        if bad is not None and len(self._first_bad) < BAD_KEPT:
-            self._first_bad.append(BadValue(len(self._bad) - 1, trace.output_slot, bad))
+        self._measured.append(mode, value)
+        self._devices.append(self._device_names.number(device))
+        if value.bad is not None and len(self._first_bad) < BAD_KEPT:
+            self._first_bad.append(BadValue(len(self._offsets) - 1, trace.output_slot, value.bad))
         return None
 
     def columns(self) -> TraceColumns:
@@ -174,7 +232,7 @@ class TraceFile:
             self._lengths.view(),
             self._wall_times.view(),
             self._numbers.view(),
-            self._bad.view(),
+            self._measured.view(),
             tuple(self._first_bad),
             self._devices.view(),
             self._device_names.values,
@@ -189,17 +247,17 @@ class ExecutionColumns:
 
     name: str
     """Of the file."""
-    offsets: NDArray[np.integer[Any]]
-    lengths: NDArray[np.integer[Any]]
-    wall_times: NDArray[np.float64]
+    offsets: PackedView
+    lengths: PackedView
+    wall_times: PackedView
     op_types: NDArray[np.int32]
     devices: NDArray[np.int32]
     output_ends: NDArray[np.int64]
     """Where the outputs of each end; they begin where those before end."""
-    places: NDArray[np.integer[Any]]
+    places: PackedView
     """Of each output."""
-    bad: NDArray[np.bool_]
-    """Of each output, as `TraceColumns.bad`."""
+    measured: MeasuredView
+    """Of each output."""
     first_bad: tuple[BadValue, ...]
     """As `TraceColumns.first_bad`."""
     op_type_names: list[str]
@@ -213,6 +271,13 @@ class ExecutionColumns:
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the columns take."""
+        packed = (self.offsets, self.lengths, self.wall_times, self.places, self.measured)
+        arrays = (self.op_types, self.devices, self.output_ends, self.output_ids, self.input_ends, self.input_ids)
+        return sum(column.nbytes for column in packed) + sum(column.nbytes for column in arrays)
 
     def outputs(self, number: int) -> range:
         """Return the numbers of the outputs of an execution."""
@@ -230,20 +295,95 @@ class ExecutionFile:
         self._name: Final = name
         self._places: Final = places
         self._code: Final = code
-        self._offsets: Final = GrowingColumn(np.uint32, np.int64)
-        self._lengths: Final = GrowingColumn(np.uint16, np.uint32)
-        self._wall_times: Final = GrowingColumn(np.float64)
+        self._lengths: Final = PackedColumn(np.uint32)
+        self._offsets: Final = PackedColumn(np.int64, lengths=self._lengths)
+        self._wall_times: Final = PackedColumn(np.float64)
         self._op_types: Final = GrowingColumn(np.int32)
         self._devices: Final = GrowingColumn(np.int32)
         self._output_ends: Final = GrowingColumn(np.int64)
-        self._output_places: Final = GrowingColumn(np.uint16, np.int32)
-        self._bad: Final = GrowingColumn(np.bool_)
+        self._output_places: Final = PackedColumn(np.int32)
+        self._measured: Final = MeasuredColumns(self._output_places)
         self._first_bad: Final[list[BadValue]] = []
         self._op_type_names: Final[Numbered[str]] = Numbered()
         self._device_ids: Final[Numbered[tuple[int, ...]]] = Numbered()
         self._output_ids: Final = GrowingColumn(np.int64)
         self._input_ends: Final = GrowingColumn(np.int64)
         self._input_ids: Final = GrowingColumn(np.int64)
+        self._keys: Final = KeyTable()
+        self._op_type_of_key: Final = GrowingColumn(np.int32)
+        """-1 of keys whose first execution was refused, as all that follow are."""
+        self._devices_of_key: Final = GrowingColumn(np.int32)
+        self._places_begin: Final = GrowingColumn(np.int64)
+        """Of each key, where the places of its outputs begin."""
+        self._places_of_keys: Final = GrowingColumn(np.int32)
+
+    def taker(self, take: Take) -> TakeAll:
+        """Return what takes many records at once; ``take`` takes one, by `add`."""
+
+        def take_all(base: int, buffer: bytes, records: NDArray[np.int64]) -> Taken:
+            if not scan.KERNELS.ready:
+                return one_by_one(take)(base, buffer, records)
+            rows = execution_rows(np.frombuffer(buffer, np.uint8), records, self._keys, _MOST_OUTPUTS)
+
+            def take_plain(begin: int, end: int) -> None:
+                self._extend(rows, base, records, begin, end)
+
+            def room(begin: int, end: int) -> int:
+                before = np.maximum.reduce(
+                    [
+                        len(self._offsets) + np.arange(end - begin),
+                        len(self._output_ids) + _before(rows.output_ends, begin, end),
+                        len(self._input_ids) + _before(rows.input_ends, begin, end),
+                    ]
+                )
+                return int(np.searchsorted(before, MOST_EVENTS))
+
+            return take_rows(
+                KeyedRows(rows.plain, rows.keys, self._op_type_of_key, self._learn, take_plain, room),
+                take,
+                base,
+                buffer,
+                records,
+            )
+
+        return take_all
+
+    def _learn(self, *, taken: bool) -> None:
+        """Note what executions of a new key have in common: with the one that was added last."""
+        self._op_type_of_key.append(self._op_types.view()[-1] if taken else -1)
+        self._devices_of_key.append(self._devices.view()[-1] if taken else -1)
+        self._places_begin.append(len(self._places_of_keys))
+        if taken:
+            ends = self._output_ends.view()
+            begin = int(ends[-2]) if len(ends) > 1 else 0
+            self._places_of_keys.extend(self._output_places.view()[begin : int(ends[-1])])
+
+    def _extend(self, rows: ExecutionRows, base: int, records: NDArray[np.int64], begin: int, end: int) -> None:
+        """Add a stretch of executions, of which all keys are known."""
+        keys = rows.keys[begin:end]
+        first, last = _stretch(rows.output_ends, begin, end)
+        counts = np.diff(rows.output_ends[begin:end], prepend=first)
+        measured = rows.measured.part(first, last)
+        for output in np.flatnonzero(measured.bad)[: BAD_KEPT - len(self._first_bad)].tolist():
+            row = begin + int(np.searchsorted(rows.output_ends[begin:end], first + output, side="right"))
+            slot = first + output - _stretch(rows.output_ends, row, row + 1)[0]
+            elements = measured.bad_elements(int(rows.modes[row]), output)
+            self._first_bad.append(BadValue(len(self._offsets) + row - begin, slot, elements))
+        slots = np.arange(last - first) - np.repeat(rows.output_ends[begin:end] - counts - first, counts)
+        self._output_places.extend(
+            self._places_of_keys.view()[np.repeat(self._places_begin.view()[keys], counts) + slots]
+        )
+        self._lengths.extend(records[begin:end, 1] - records[begin:end, 0])
+        self._offsets.extend(base + records[begin:end, 0])
+        self._wall_times.extend(rows.wall_times[begin:end])
+        self._op_types.extend(self._op_type_of_key.view()[keys])
+        self._devices.extend(self._devices_of_key.view()[keys])
+        self._output_ends.extend(rows.output_ends[begin:end] - first + len(self._output_ids))
+        self._measured.extend(measured)
+        self._output_ids.extend(rows.output_ids[first:last])
+        first, last = _stretch(rows.input_ends, begin, end)
+        self._input_ends.extend(rows.input_ends[begin:end] - first + len(self._input_ids))
+        self._input_ids.extend(rows.input_ids[first:last])
 
     def add(self, offset: int, length: int, wall_time: float, execution: tfdbg.Execution) -> str | None:
         """Take an execution whose record lies at an offset; returns what is wrong with it."""
@@ -254,31 +394,34 @@ class ExecutionFile:
             return f"an execution has {outputs:,} outputs"
         if len(execution.input_tensor_ids) > _MOST_OUTPUTS:
             return f"an execution has {len(execution.input_tensor_ids):,} inputs"
-        if max(len(self._offsets), len(self._bad), len(self._input_ids)) >= MOST_EVENTS:
+        if max(len(self._offsets), len(self._output_ids), len(self._input_ids)) >= MOST_EVENTS:
             raise EnoughError(
                 f"there are more than {MOST_EVENTS:,} executions, outputs or inputs, of which the first are read"
             )
         stack = self._code.stack_number(execution.code_location.stack_frame_ids)
         places = [EagerPlace(execution.op_type, stack, slot) for slot in range(outputs)]
-        names = max(len(self._op_type_names), len(self._device_ids))
-        if names >= MOST_PLACES or not self._places.have_room_for(places):
+        devices = tuple(execution.output_tensor_device_ids)
+        known = (
+            len(self._op_type_names) < MOST_PLACES or self._op_type_names.find(execution.op_type) is not None
+        ) and (len(self._device_ids) < MOST_PLACES or self._device_ids.find(devices) is not None)
+        if not known or not self._places.have_room_for(places):
             return _TOO_MANY_PLACES
         mode = execution.tensor_debug_mode
-        self._offsets.append(offset)
         self._lengths.append(length)
+        self._offsets.append(offset)
         self._wall_times.append(wall_time)
         self._op_types.append(self._op_type_names.number(execution.op_type))
-        self._devices.append(self._device_ids.number(tuple(execution.output_tensor_device_ids)))
+        self._devices.append(self._device_ids.number(devices))
         for slot, place in enumerate(places):
             tensor = execution.tensor_protos[slot] if slot < len(execution.tensor_protos) else None
-            measured, bad = _measured(mode, tensor) if tensor is not None else (None, None)
-            self._output_places.append(self._places.number(place, mode, tensor, measured))
-            self._bad.append(bad is not None)
-            known = slot < len(execution.output_tensor_ids)
-            self._output_ids.append(execution.output_tensor_ids[slot] if known else NO_TENSOR_ID)
-            if bad is not None and len(self._first_bad) < BAD_KEPT:
-                self._first_bad.append(BadValue(len(self._offsets) - 1, slot, bad))
-        self._output_ends.append(len(self._bad))
+            value = NO_VALUE if tensor is None else value_of(mode, tensor, length)
+            self._output_places.append(self._places.number(place, mode, tensor, value.measured))
+            self._measured.append(mode, value)
+            known_id = slot < len(execution.output_tensor_ids)
+            self._output_ids.append(execution.output_tensor_ids[slot] if known_id else NO_TENSOR_ID)
+            if value.bad is not None and len(self._first_bad) < BAD_KEPT:
+                self._first_bad.append(BadValue(len(self._offsets) - 1, slot, value.bad))
+        self._output_ends.append(len(self._output_ids))
         for tensor_id in execution.input_tensor_ids:
             self._input_ids.append(tensor_id)
         self._input_ends.append(len(self._input_ids))
@@ -295,7 +438,7 @@ class ExecutionFile:
             self._devices.view(),
             self._output_ends.view(),
             self._output_places.view(),
-            self._bad.view(),
+            self._measured.view(),
             tuple(self._first_bad),
             self._op_type_names.values,
             self._device_ids.values,
@@ -305,11 +448,13 @@ class ExecutionFile:
         )
 
 
-def _measured(mode: int, tensor: TensorProto) -> tuple[list[Any] | None, BadElements | None]:
-    """Return what a debug tensor holds, and what of the value was not finite."""
-    if mode == tfdbg.FULL_TENSOR:
-        return None, bad_in_value(tensor)
-    if mode == tfdbg.NO_TENSOR:
-        return None, None
-    measured = debug_tensor(tensor)
-    return measured, bad_in_debug_tensor(mode, measured)
+def _stretch(ends: NDArray[np.int64], begin: int, end: int) -> tuple[int, int]:
+    """Return where what belongs to some rows begins and ends, where each has what ends there."""
+    first = int(ends[begin - 1]) if begin else 0
+    return first, int(ends[end - 1]) if end > begin else first
+
+
+def _before(ends: NDArray[np.int64], begin: int, end: int) -> NDArray[np.int64]:
+    """Return how much belongs to the rows from ``begin`` on that come before each."""
+    first, _ = _stretch(ends, begin, end)
+    return np.concatenate([[0], ends[begin : end - 1] - first])

@@ -69,6 +69,10 @@ _LENGTHS: Final[Mapping[int, int]] = {
 }
 _TELL_NO_COUNTS: Final[Mapping[int, int]] = {tfdbg.CURT_HEALTH: 1, tfdbg.REDUCE_INF_NAN_THREE_SLOTS: 0}
 """Modes whose numbers from a place on are not 0 where some element is not finite."""
+COUNTED: Final[tuple[Figure, ...]] = ("size", "nan", "positive_infinity", "negative_infinity", "zeros", "negatives")
+"""The figures that modes tell which `COUNTS_ALONE` has; others tell none."""
+COUNTS_ALONE: Final = (tfdbg.NO_TENSOR, tfdbg.CURT_HEALTH, tfdbg.CONCISE_HEALTH, tfdbg.FULL_HEALTH, tfdbg.SHAPE)
+"""Modes that tell no figures but `COUNTED`."""
 _DENORMAL: Final = 14
 _DTYPE_AT: Final[Mapping[int, int]] = {tfdbg.FULL_HEALTH: 2, tfdbg.SHAPE: 1, tfdbg.FULL_NUMERICS: 2}
 _RANK_AT: Final[Mapping[int, int]] = {tfdbg.SHAPE: 2, tfdbg.FULL_NUMERICS: 3}
@@ -125,6 +129,51 @@ def bad_in_value(tensor: TensorProto) -> BadElements | None:
     return BadElements(values.size, negative, positive, nan)
 
 
+def bad_in_figures(figures: NDArray[np.float64]) -> BadElements | None:
+    """Return what `bad_in_value` tells of a value, of its figures."""
+    columns = [COLUMN["size"], COLUMN["negative_infinity"], COLUMN["positive_infinity"], COLUMN["nan"]]
+    found = figures[columns]
+    return BadElements(*(int(count) for count in found.tolist())) if (found[1:] > 0).any() else None
+
+
+def numbers_in_mode(modes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many numbers debug tensors of modes have, which are of `COUNTS_ALONE`; -1 for other modes."""
+    lengths = np.full(max(tfdbg.TensorDebugMode.values()) + 2, -1, np.int64)
+    for mode in COUNTS_ALONE:
+        lengths[mode] = _LENGTHS.get(mode, 0)
+    found: NDArray[np.int64] = lengths[np.where((modes >= 0) & (modes < len(lengths)), modes, -1)]
+    return found
+
+
+def counted_figures(
+    modes: NDArray[np.int64], measured: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return what `figures_of_debug_tensor` and `bad_in_debug_tensor` tell of many debug tensors that fit their modes.
+
+    Args:
+        modes: [n], of `COUNTS_ALONE`.
+        measured: [n, most]: as many numbers as `numbers_in_mode` says.
+
+    Returns:
+        ``[len(COUNTED), n]`` with NaN where a figure is not told; and which values had elements that are not finite.
+    """
+    figures = np.full((len(COUNTED), len(modes)), np.nan)
+    bad = np.zeros(len(modes), np.bool_)
+    for mode in COUNTS_ALONE:
+        rows = slice(None) if (modes == mode).all() else np.flatnonzero(modes == mode)
+        numbers, layout = measured[rows], _LAYOUTS.get(mode, {})
+        if not len(numbers):
+            continue
+        for figure, place in layout.items():
+            figures[COUNTED.index(figure), rows] = numbers[:, place]
+        if mode in _TELL_NO_COUNTS:
+            bad[rows] = (numbers[:, _TELL_NO_COUNTS[mode] : _LENGTHS[mode]] != 0).any(axis=1)
+        elif "nan" in layout:
+            counts = [layout["negative_infinity"], layout["positive_infinity"], layout["nan"]]
+            bad[rows] = (numbers[:, counts] > 0).any(axis=1)
+    return figures, bad
+
+
 def figures_of_debug_tensor(mode: int, measured: Sequence[Any] | None) -> NDArray[np.float64]:
     """Return the `FIGURES` that a debug tensor tells; NaN where it does not."""
     found = np.full(len(FIGURES), np.nan)
@@ -176,12 +225,28 @@ def figures_of_values(values: NDArray[Any], dtype: str = "") -> NDArray[np.float
         return found
     flat = values.reshape(-1)
     if values.dtype.kind != "c":
-        return figures_of_numbers(flat.astype(np.float64), dtype if dtype in LIMITS else str(flat.dtype))
+        return figures_of_numbers(flat, dtype if dtype in LIMITS else str(flat.dtype))
     is_finite = np.isfinite(flat)
     columns = [COLUMN["nan"], COLUMN["positive_infinity"], COLUMN["negative_infinity"]]
     found[columns] = _not_finite(flat[~is_finite])
     found[COLUMN["zeros"]] = np.count_nonzero(flat[is_finite] == 0)
     return found
+
+
+def figures_of_tensor(mode: int, tensor: TensorProto | None) -> NDArray[np.float64]:
+    """Return the `FIGURES` that a dump tells of a value, by what it holds of it in a mode; NaN for the others."""
+    if tensor is None or mode == tfdbg.NO_TENSOR:
+        return np.full(len(FIGURES), np.nan)
+    if mode != tfdbg.FULL_TENSOR:
+        return figures_of_debug_tensor(mode, debug_tensor(tensor))
+    try:
+        return figures_of_values(real_or_complex_numbers(tensor), dtype_name(tensor.dtype))
+    except PayloadError:
+        found = np.full(len(FIGURES), np.nan)
+        sizes = [dim.size for dim in tensor.tensor_shape.dim]
+        if tensor.dtype == types_pb2.DT_STRING and not tensor.tensor_shape.unknown_rank and min(sizes, default=0) >= 0:
+            found[0] = float(np.prod(np.array(sizes, np.float64)))
+        return found
 
 
 def _not_finite(values: NDArray[Any]) -> tuple[int, int, int]:

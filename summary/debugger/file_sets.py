@@ -9,7 +9,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from stepscope.summary.debugger.file_names import SUFFIXES, Suffix, set_of_file
-from stepscope.summary.debugger.record_file import OpenAt, RecordFile
+from stepscope.summary.debugger.record_file import OpenAt, RecordFile, one_by_one
 from stepscope.summary.names import readable_name
 from stepscope.summary.proto.debug_event_pb2 import DebugEvent, DebugMetadata
 
@@ -140,7 +140,7 @@ def _with_metadata(each: FileSet, open_at: OpenAt) -> FileSet:
 
     # It has one record; whatever else somebody put there is not read.
     size = min(each.sizes["metadata"], _LARGEST_METADATA)
-    RecordFile(each.name("metadata"), open_at).read_new(size, take)
+    RecordFile(each.name("metadata"), open_at).read_new(size, one_by_one(take))
     if not found:
         return each
     return FileSet(each.prefix, each.sizes, found[0].debug_metadata, found[0].wall_time)

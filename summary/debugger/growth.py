@@ -1,6 +1,6 @@
 """What was read so far of the files of one dump, and what of it can be handed out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from google.protobuf.message import DecodeError
@@ -10,7 +10,7 @@ from stepscope.summary.debugger.events import ExecutionFile, Places, TraceFile
 from stepscope.summary.debugger.file_names import Suffix
 from stepscope.summary.debugger.file_sets import ChosenSets
 from stepscope.summary.debugger.graphs import Graphs
-from stepscope.summary.debugger.record_file import OpenAt, RecordFile, ReplacedError
+from stepscope.summary.debugger.record_file import OpenAt, RecordFile, ReplacedError, Take, TakeAll, one_by_one
 from stepscope.summary.names import readable_name
 from stepscope.summary.proto.debug_event_pb2 import DebugEvent
 
@@ -55,7 +55,13 @@ class Growth:
             except ReplacedError as error:
                 raise ReplacedError(f"{readable_name(name)} was read again: {error}.") from None
 
-    def _taker(self, name: str) -> Callable[[int, bytes], str | None]:
+    def _taker(self, name: str) -> TakeAll:
+        take = self._take_of(name)
+        if name in self.traces:
+            return self.traces[name].taker(take)
+        return self.executions.taker(take) if name.endswith(".execution") else one_by_one(take)
+
+    def _take_of(self, name: str) -> Take:
         def take(offset: int, data: bytes) -> str | None:
             try:
                 event = DebugEvent.FromString(data)

@@ -8,12 +8,15 @@ of its largest number, infinities among them; both are NaN for types that are no
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.summary.debugger.model import COLUMN, FIGURES
+from stepscope.summary.debugger.model import COLUMN, FIGURES, Figure
+
+PIECE: Final = 1 << 20
+"""Elements that are looked at at once."""
 
 
 class Limits(NamedTuple):
@@ -41,13 +44,58 @@ LIMITS: Final[Mapping[str, Limits]] = MappingProxyType(
 """By the names of types; bfloat16 and float8 as PyTorch, JAX and ml_dtypes call them."""
 
 
-def figures_of_numbers(numbers: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
-    """Return the figures of float64 [n].
+def figures_of_numbers(numbers: NDArray[Any], dtype: str) -> NDArray[np.float64]:
+    """Return the figures of real numbers [n], of any type, in memory for `PIECE` of them.
 
     Args:
         numbers: the elements.
         dtype: the type that they had, whose limits count.
     """
+    if len(numbers) <= PIECE:
+        return _figures_of_piece(np.asarray(numbers, np.float64), dtype)
+    pieces = [
+        _figures_of_piece(np.asarray(numbers[begin : begin + PIECE], np.float64), dtype)
+        for begin in range(0, len(numbers), PIECE)
+    ]
+    return _together(np.array(pieces))
+
+
+def _together(pieces: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the figures of all elements of several pieces, of which each has any.
+
+    Variances are joined as by Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
+    Variances" (1979).
+    """
+
+    def column(name: Figure) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = pieces[:, COLUMN[name]]
+        return found
+
+    figures = np.full(len(FIGURES), np.nan)
+    counts: tuple[Figure, ...] = ("size", "nan", "positive_infinity", "negative_infinity", "zeros", "negatives")
+    for figure in counts:
+        figures[COLUMN[figure]] = column(figure).sum()
+    shares: tuple[Figure, ...] = ("underflow", "overflow")
+    for figure in shares:
+        figures[COLUMN[figure]] = (column(figure) * column("size")).sum() / figures[COLUMN["size"]]
+    finite = column("size") - column("nan") - column("positive_infinity") - column("negative_infinity")
+    pieces, finite = pieces[finite > 0], finite[finite > 0]
+    if len(pieces):
+        weights = finite / finite.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            # As differences, which are none where all is the same.
+            first = column("mean")[0]
+            mean = first + (weights * (column("mean") - first)).sum()
+            figures[COLUMN["minimum"]] = column("minimum").min()
+            figures[COLUMN["maximum"]] = column("maximum").max()
+            figures[COLUMN["mean"]] = mean
+            figures[COLUMN["variance"]] = (weights * (column("variance") + np.square(column("mean") - mean))).sum()
+            figures[COLUMN["l2"]] = np.sqrt(np.square(column("l2")).sum())
+            figures[COLUMN["absolute_mean"]] = (weights * column("absolute_mean")).sum()
+    return figures
+
+
+def _figures_of_piece(numbers: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     finite = numbers[np.isfinite(numbers)]
     figures = np.full(len(FIGURES), np.nan)
     size = len(numbers)

@@ -1,17 +1,18 @@
 """One growing file of records, framed as event files are, of which only the places of records are kept."""
 
-import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.contents import Damage, FileHealth
 from stepscope.summary.kinds.base import PayloadError
-from stepscope.summary.plain_scan import is_followed_by_crc, next_header
+from stepscope.summary.plain_scan import next_header
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, masked_crc
-from stepscope.summary.scan import DAMAGE_REASONS, DamageReason
-from stepscope.summary.scan_layout import LARGEST_RECORD
+from stepscope.summary.scan import DAMAGE_REASONS, DamageReason, Outcome, frame_records
 from stepscope.summary.source import read_up_to
 
 LARGEST_READ: Final = 256 << 20
@@ -19,19 +20,51 @@ LARGEST_READ: Final = 256 << 20
 _WINDOW_BYTES: Final = 4 << 20
 _DAMAGES_KEPT: Final = 100
 _COMPARED_BYTES: Final = 64
-_LENGTH: Final = struct.Struct("<Q")
 
 OpenAt = Callable[[str, int], BinaryIO]
 """Opens the file of a name at an offset; raises OSError."""
+Records = NDArray[np.int64]
+"""[n, 2]: where the data of records begin and end in a buffer."""
+_Step = Literal["needs more", "lost", "enough"]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of records."""
+
+    refused: Sequence[tuple[int, str]] = ()
+    """The rows of those that were not taken, ascending, and why."""
+    enough: tuple[int, str] | None = None
+    """The row from which on no more of the file is to be read, and why."""
+
+
+TakeAll = Callable[[int, bytes, Records], Taken]
+"""Takes records of a buffer; the first argument is the offset of the buffer in the file."""
 Take = Callable[[int, bytes], str | None]
 """Takes the data of a record, which begins at an offset of the file; returns what is wrong with it, if anything.
 
 Raises `EnoughError` to have the rest of the file left out."""
-_Step = Literal["needs more", "lost", "enough"]
 
 
 class EnoughError(Exception):
     """Raised by `Take`: no more of the file is to be read; the message says why."""
+
+
+def one_by_one(take: Take) -> TakeAll:
+    """Return what hands records out one after the other."""
+
+    def take_all(base: int, buffer: bytes, records: Records) -> Taken:
+        refused: list[tuple[int, str]] = []
+        for row, (begin, end) in enumerate(records.tolist()):
+            try:
+                reason = take(base + begin, buffer[begin:end])
+            except EnoughError as error:
+                return Taken(refused, (row, str(error)))
+            if reason is not None:
+                refused.append((row, reason))
+        return Taken(refused)
+
+    return take_all
 
 
 class ReplacedError(Exception):
@@ -93,7 +126,7 @@ class RecordFile:
             skipped_bytes=self.skipped_bytes + sum(damage.length for damage in tail),
         )
 
-    def read_new(self, size: int, take: Take) -> None:
+    def read_new(self, size: int, take: TakeAll) -> None:
         """Read what was appended, up to ``size`` bytes; what was taken stays when that is ended midway.
 
         Raises:
@@ -122,12 +155,14 @@ class RecordFile:
         stream.seek(self.position - len(self._tail))
         return head == self._head and read_up_to(stream, len(self._tail)) == self._tail
 
-    def _read(self, stream: BinaryIO, size: int, take: Take) -> None:
+    def _read(self, stream: BinaryIO, size: int, take: TakeAll) -> None:
         lost_at: int | None = None
         position, window = self.position, _WINDOW_BYTES
         while position < size:
             check_cancelled()
             stream.seek(position)
+            # The one before is let go first.
+            buffer = b""
             buffer = read_up_to(stream, min(window, size - position))
             if position == 0:
                 self._head = buffer[:_COMPARED_BYTES]
@@ -142,7 +177,8 @@ class RecordFile:
                     if at_end:
                         break
                     continue
-                self._add_damage(lost_at, position + following - lost_at, DAMAGE_REASONS[DamageReason.HEADER])
+                reason = DAMAGE_REASONS[DamageReason.HEADER]
+                self._add_damage(Damage(lost_at, position + following - lost_at, reason))
                 lost_at, at = None, following
             at, step = self._take_all(buffer, at, position, take)
             if at or step != "lost":
@@ -156,7 +192,8 @@ class RecordFile:
             elif self._needed > LARGEST_READ:
                 if position + self._needed > size:
                     break
-                self._add_damage(position, self._needed, f"a record of {self._needed:,} bytes is too large to be read")
+                reason = f"a record of {self._needed:,} bytes is too large to be read"
+                self._add_damage(Damage(position, self._needed, reason))
                 position += self._needed
                 self._advance(position, b"")
             elif at_end or self._needed > size - position:
@@ -170,45 +207,41 @@ class RecordFile:
             self._tail_damage = Damage(self.position, size - self.position, self._enough)
         self.waiting = self._tail_damage is None and self.position < size
 
-    def _take_all(self, buffer: bytes, at: int, base: int, take: Take) -> tuple[int, _Step]:
+    def _take_all(self, buffer: bytes, at: int, base: int, take: TakeAll) -> tuple[int, _Step]:
         """Take the records of a window from ``at`` on; returns where that ends, and why."""
-        self._needed = 0
-        end = len(buffer)
-        while end - at >= HEADER_BYTES:
-            (length,) = _LENGTH.unpack_from(buffer, at)
-            if length > LARGEST_RECORD or not is_followed_by_crc(buffer, at, at + 8):
-                following = next_header(buffer, at + 1)
-                if following < 0:
-                    return at, "lost"
-                self._add_damage(base + at, following - at, DAMAGE_REASONS[DamageReason.HEADER])
-                at = following
-                continue
-            begin, stop = at + HEADER_BYTES, at + HEADER_BYTES + length
-            if stop + FOOTER_BYTES > end:
-                self._needed = stop + FOOTER_BYTES - at
-                return at, "needs more"
-            reason: str | None = DAMAGE_REASONS[DamageReason.DATA]
-            if is_followed_by_crc(buffer, begin, stop):
-                try:
-                    reason = take(base + begin, buffer[begin:stop])
-                except EnoughError as error:
-                    self._enough = str(error)
-                    return at, "enough"
-                self.records += reason is None
-            if reason is not None:
-                self._add_damage(base + at, stop + FOOTER_BYTES - at, reason)
-            at = stop + FOOTER_BYTES
-        return at, "needs more"
+        array = np.frombuffer(buffer, np.uint8)
+        while True:
+            framed = frame_records(array, at, base)
+            taken = take(base, buffer, framed.records)
+            at = framed.position
+            damages = [Damage(each.offset, each.length, DAMAGE_REASONS[each.reason]) for each in framed.damages]
+            for row, reason in taken.refused:
+                begin, end = framed.records[row].tolist()
+                length = end + FOOTER_BYTES - begin + HEADER_BYTES
+                damages.append(Damage(base + begin - HEADER_BYTES, length, reason))
+            count = len(framed.records)
+            if taken.enough is not None:
+                count, self._enough = taken.enough
+                at = int(framed.records[count, 0]) - HEADER_BYTES
+            self.records += count - len(taken.refused)
+            for damage in sorted(damages, key=lambda damage: damage.offset):
+                if damage.offset < base + at:
+                    self._add_damage(damage)
+            if self._enough:
+                return at, "enough"
+            if framed.outcome is not Outcome.ROWS_FULL:
+                self._needed = framed.needed
+                return at, "lost" if framed.outcome is Outcome.LOST else "needs more"
 
     def _advance(self, position: int, last: bytes) -> None:
         self._tail = last
         self.position = position
 
-    def _add_damage(self, offset: int, length: int, reason: str) -> None:
+    def _add_damage(self, damage: Damage) -> None:
         self.damage_count += 1
-        self.skipped_bytes += length
+        self.skipped_bytes += damage.length
         if len(self._damages) < _DAMAGES_KEPT:
-            self._damages.append(Damage(offset, length, reason))
+            self._damages.append(damage)
 
 
 def read_records(open_at: OpenAt, name: str, offsets: list[int], lengths: list[int]) -> list[bytes | None]:

@@ -15,9 +15,10 @@ from stepscope.summary.debugger.dump_contents import DumpContents
 from stepscope.summary.debugger.dump_order import DumpOrder
 from stepscope.summary.debugger.eager_links import EagerLinks, output_devices
 from stepscope.summary.debugger.events import EagerPlace, GraphPlace
-from stepscope.summary.debugger.figures import debug_tensor, dtype_name, figures_of_debug_tensor, figures_of_values
+from stepscope.summary.debugger.figures import COUNTED, figures_of_tensor
 from stepscope.summary.debugger.graphs import operation_and_slot
-from stepscope.summary.debugger.model import FIGURES, Alert, Frame, Observations, SourceFile, WatchedTensor
+from stepscope.summary.debugger.model import COLUMN, FIGURES, Alert, Frame, Observations, SourceFile, WatchedTensor
+from stepscope.summary.debugger.packed_column import PackedView
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.tensor_proto import real_or_complex_numbers, strings
 from stepscope.summary.names import readable_name
@@ -185,26 +186,26 @@ class TfdbgData:
         return self._devices[0]
 
     @cached_property
-    def _devices(self) -> tuple[tuple[str, ...], tuple[NDArray[Any], ...]]:
-        """The names, and the places of their own among them: of outputs of executions, and of traces of each host."""
+    def _devices(self) -> tuple[tuple[str, ...], NDArray[np.int32], tuple[NDArray[np.int32], ...]]:
+        """The names; by output of an execution the place of its own among them; and of each host, by its numbers of
+        devices.
+        """
         executions, all_traces = self._dump.execution_columns, self._dump.trace_columns
         known = self._dump.graphs.devices
         names: dict[str, int] = {"": 0}
 
-        def places(found: Iterable[str]) -> list[int]:
-            return [names.setdefault(readable_name(name), len(names)) for name in found] or [0]
+        def places(found: Iterable[str]) -> NDArray[np.int32]:
+            return np.array([names.setdefault(readable_name(name), len(names)) for name in found] or [0], np.int32)
 
         distinct, inverse = np.unique(output_devices(executions), return_inverse=True)
-        tables = [
-            places(known.get(device, "") for device in distinct.tolist()),
-            *(places(traces.device_names) for traces in all_traces),
-        ]
-        columns: list[NDArray[Any]] = [inverse, *(traces.devices for traces in all_traces)]
-        # A dump has millions of values and few devices.
-        dtype = np.min_scalar_type(len(names))
-        return tuple(names), tuple(
-            np.array(table, dtype)[column] for table, column in zip(tables, columns, strict=True)
-        )
+        of_outputs = places(known.get(device, "") for device in distinct.tolist())[inverse]
+        tables = tuple(places(traces.device_names) for traces in all_traces)
+        return tuple(names), of_outputs, tables
+
+    def _devices_at(self, numbers: NDArray[np.int64]) -> NDArray[np.int32]:
+        _, of_outputs, tables = self._devices
+        parts = [_Looked(traces.devices, table) for traces, table in zip(self._dump.trace_columns, tables, strict=True)]
+        return self._order.gather(numbers, [of_outputs, *parts])
 
     def observations(self, begin: int, end: int) -> Observations:
         """Return a stretch of them, in order.
@@ -216,9 +217,17 @@ class TfdbgData:
         begin, end, _ = slice(begin, end).indices(len(order))
         numbers = np.arange(begin, max(begin, end))
         figures = np.full((len(numbers), len(FIGURES)), np.nan)
+        measured = [each.measured for each in self._dump.columns]
+        for place, figure in enumerate(COUNTED):
+            figures[:, COLUMN[figure]] = order.gather(numbers, [each.figures[place] for each in measured])
+        begin = 0
+        for each in measured:
+            each.put_large(order.rows(numbers) - begin, figures)
+            begin += len(each.bad)
+        by_record = np.flatnonzero(order.gather(numbers, [each.by_record for each in measured]))
         try:
-            for at, mode, tensor in self._tensors_of(order.rows(numbers)):
-                figures[at] = _figures(mode, tensor)
+            for at, mode, tensor in self._tensors_of(order.rows(numbers[by_record])):
+                figures[by_record[at]] = figures_of_tensor(mode, tensor)
         except PayloadError as error:
             raise OSError(str(error)) from error
         return Observations(
@@ -227,7 +236,7 @@ class TfdbgData:
             order.wall_times_at(numbers),
             figures,
             order.bad_at(numbers),
-            order.gather(numbers, self._devices[1]),
+            self._devices_at(numbers),
         )
 
     def value(self, number: int) -> NDArray[np.generic] | None:
@@ -310,6 +319,23 @@ class TfdbgData:
         return found
 
 
+class _Looked:
+    """A column of numbers, as what a table has for them."""
+
+    dtype: Final = np.dtype(np.int32)
+
+    def __init__(self, column: PackedView, table: NDArray[np.int32]) -> None:
+        self._column: Final = column
+        self._table: Final = table
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.int32]:
+        found: NDArray[np.int32] = self._table[self._column[rows]]
+        return found
+
+
 class _Names:
     """What tensors are called: no two the same."""
 
@@ -358,18 +384,3 @@ def _parts(places: NDArray[np.intp], numbers: NDArray[Any]) -> Iterator[tuple[ND
     for begin in range(0, len(order), _READ_AT_ONCE):
         part = order[begin : begin + _READ_AT_ONCE]
         yield places[part], numbers[part]
-
-
-def _figures(mode: int, tensor: TensorProto | None) -> NDArray[np.float64]:
-    if tensor is None or mode == tfdbg.NO_TENSOR:
-        return np.full(len(FIGURES), np.nan)
-    if mode != tfdbg.FULL_TENSOR:
-        return figures_of_debug_tensor(mode, debug_tensor(tensor))
-    try:
-        return figures_of_values(real_or_complex_numbers(tensor), dtype_name(tensor.dtype))
-    except PayloadError:
-        found = np.full(len(FIGURES), np.nan)
-        sizes = [dim.size for dim in tensor.tensor_shape.dim]
-        if tensor.dtype == types_pb2.DT_STRING and not tensor.tensor_shape.unknown_rank and min(sizes, default=0) >= 0:
-            found[0] = float(np.prod(np.array(sizes, np.float64)))
-        return found

@@ -144,10 +144,12 @@ def _shape(tensor: TensorProto) -> tuple[int, ...]:
 
 
 def _stored(tensor: TensorProto, dtype: np.dtype[Any], field: str) -> NDArray[Any]:
-    if tensor.tensor_content:
-        if len(tensor.tensor_content) % dtype.itemsize:
-            raise PayloadError(f"expected a multiple of {dtype.itemsize} bytes, got {len(tensor.tensor_content)}")
-        return np.frombuffer(tensor.tensor_content, dtype)
+    # Each look at it is a copy.
+    content = tensor.tensor_content
+    if content:
+        if len(content) % dtype.itemsize:
+            raise PayloadError(f"expected a multiple of {dtype.itemsize} bytes, got {len(content)}")
+        return np.frombuffer(content, dtype)
     if dtype.kind == "c":
         parts = np.array(getattr(tensor, field), dtype=dtype.type(0).real.dtype)
         if len(parts) % 2:

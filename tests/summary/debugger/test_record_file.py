@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stepscope.summary.contents import FileHealth
 from stepscope.summary.debugger import record_file
-from stepscope.summary.debugger.record_file import RecordFile, ReplacedError, read_records
+from stepscope.summary.debugger.record_file import RecordFile, ReplacedError, one_by_one, read_records
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.records import frame
 
@@ -34,7 +34,7 @@ class GrowingFile:
             self.taken.append((offset, data))
             return None
 
-        self.file.read_new(len(self.content) if size is None else size, take)
+        self.file.read_new(len(self.content) if size is None else size, one_by_one(take))
         return self.file.health("run")
 
 
@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_read_any_more_is_said_so() -> None:
     with pytest.raises(PayloadError, match="a cannot be read: No such file or directory"):
         read_records(open_at, "a", [0], [1])
     file = RecordFile("a", open_at)
-    file.read_new(10, lambda *_: None)
+    file.read_new(10, one_by_one(lambda *_: None))
     assert file.health("run").error == "No such file or directory"
 
 
