@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.extend import core
 from jax.tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 
-from stepscope.debug.catalog import Lines, is_of_program
+from stepscope.debug.catalog import Lines, Place, is_of_program
 from stepscope.debug.jax_health import counts_and_measures
 
 _INLINED: Final = (
@@ -44,23 +44,6 @@ _VIEWS: Final = (
 """Operations that give nothing new."""
 _TRANSFORMATION: Final = re.compile(r"\b(?:jvp|transpose|vmap|jit|pjit|remat|checkpoint|rematted_computation)\(|\)")
 _MOST_FRAMES: Final = 64
-
-
-@dataclass(frozen=True)
-class Place:
-    """A value that is measured."""
-
-    name: str
-    phase: str
-    module: str
-    op_type: str
-    slot: int
-    dtype: str
-    shape: tuple[int, ...]
-    size: int
-    inputs: tuple[int, ...]
-    """Places in the list of all."""
-    lines: Lines
 
 
 @dataclass(frozen=True)
@@ -195,12 +178,11 @@ class _Interpreter:
         self._counts: list[Any] = []
         self._measures: list[Any] = []
         self._kept: dict[int, Any] = {}
-        self._names: dict[tuple[str, str], int] = {}
 
     def program(
         self, closed: Any, arrays: Sequence[Any], roles: Sequence[tuple[str, str]], kept: dict[int, int]
     ) -> tuple[list[Any], Any, Any, dict[int, Any]]:
-        self.places, self._counts, self._measures, self._kept, self._names = [], [], [], {}, {}
+        self.places, self._counts, self._measures, self._kept = [], [], [], {}
         numbers: list[int | None] = []
         for place, ((name, phase), array) in enumerate(zip(roles, arrays, strict=True)):
             if place in kept:
@@ -303,16 +285,13 @@ class _Interpreter:
     ) -> int | None:
         if not _is_floating(value) or not self._chosen(name):
             return None
-        count = self._names[name, phase] = self._names.get((name, phase), 0) + 1
         counts, measures = counts_and_measures(jnp.asarray(value))
         if len(self.places) in self._keep:
             self._kept[len(self.places)] = value
         self._counts.append(counts)
         self._measures.append(measures)
         dtype, shape = str(jnp.result_type(value)), tuple(jnp.shape(value))
-        size = max(1, 2 if dtype.startswith("complex") else 1) * int(jnp.size(value))
-        shown = name if count == 1 else f"{name}#{count}"
-        self.places.append(Place(shown, phase, module, op_type, slot, dtype, shape, size, inputs, lines))
+        self.places.append(Place(name, phase, module, op_type, slot, dtype, shape, inputs, lines))
         return len(self.places) - 1
 
     def _lines(self, traceback: Any) -> Lines:

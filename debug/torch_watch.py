@@ -402,6 +402,7 @@ class TorchWatcher(Watcher):
                     slot=slot,
                     dtype=dtype_name(value.dtype),
                     shape=value.shape,
+                    device=str(value.device),
                     inputs=inputs,
                     stack=stack,
                 ),

@@ -89,6 +89,8 @@ class WatchedTensor:
     called first."""
     graph_id: str = ""
     """TensorFlow's identifier of the graph that it is in."""
+    device: str = ""
+    """Where the first value was, such as "cuda:0"; empty where it is not known. See also `Observations.devices`."""
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ def test_every_tensor_of_a_step_in_the_order_in_which_it_was_made(tmp_path: Path
     assert by_name["backward first"].stack == first.stack
     found = data.observations(0, data.observation_count)
     assert found.steps.tolist() == [0] * 21 + [2] * 21
+    assert (found.devices is not None and {data.devices[device] for device in found.devices}) == {"cpu"}
     assert data.problems == ()
 
 

@@ -116,6 +116,13 @@ def test_what_is_watched_and_in_which_steps(tmp_path: Path) -> None:
     assert any("gradients of what layers give are not seen" in problem for problem in data.problems)
 
 
+def test_the_device_is_known(tmp_path: Path) -> None:
+    own = model()
+    with debug.watch(own, tmp_path, every=1):
+        fit(own, batches(1))
+    assert {tensor.device for tensor in recorded(tmp_path).tensors} == {"cpu:0"}
+
+
 def test_the_state_of_the_optimizer_is_watched_where_asked(tmp_path: Path) -> None:
     own = model()
     with debug.watch(own, tmp_path, every=1, on_alert=None, optimizer_state=True, include=re.compile(".*last")):

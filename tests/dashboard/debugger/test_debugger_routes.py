@@ -252,6 +252,14 @@ def test_a_search_that_is_not_a_valid_regular_expression_is_answered_with_a_sent
     assert ask(client, "observations", id=BAD, q="log")["search_problem"] == ""
 
 
+def test_what_was_recorded_is_filtered_by_device(client: TestClient) -> None:
+    assert ask(client, "overview", id=BAD)["devices"] == ["cpu", "cuda:0"]
+    found = ask(client, "observations", id=BAD, device="cuda:0", first=80, last=80)
+    assert [(row["name"], row["device"]) for row in found["rows"]] == [("layer", "cuda:0"), ("log", "cuda:0")]
+    assert ask(client, "observation", id=BAD, number=42)["device"] == "cpu"
+    assert ask(client, "observation", id=BAD, number=44)["device"] == ""
+
+
 def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Path) -> None:
     write_eager(tmp_path / "dump")
     client = client_with_companions(tmp_path)
