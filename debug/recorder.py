@@ -319,6 +319,12 @@ class Recorder:
         if self._dump_files is not None:
             self._dump_files.close()
 
+    def discard(self) -> None:
+        """Close what is not the writer's, and write nothing, as there is nothing to watch."""
+        self.catalog.take_new()
+        if self._dump_files is not None:
+            self._dump_files.close()
+
     def _is_due(self, step: int) -> bool:
         if self._last_written is None or step < self._last_written:
             return True

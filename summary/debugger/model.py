@@ -228,3 +228,12 @@ class LinkedData(Protocol):
     def made_into(self, number: int) -> Sequence[int] | None:
         """Return the observations that operations made which took one; None where only `WatchedTensor.inputs` tells."""
         ...
+
+
+@runtime_checkable
+class NestedData(Protocol):
+    """Data in which some values were made by what is observed inside: by a function of a graph, by a module."""
+
+    def first_bad_inside(self, number: int) -> int | None:
+        """Return the first observation that is not finite inside of what made one; None where there is none."""
+        ...

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.model import (
+    COLUMN,
     FIGURES,
     Alert,
     Frame,
@@ -37,6 +38,7 @@ from stepscope.summary.series import Run, Series
 MOST_ALERTS: Final = 10_000
 MOST_TENSORS: Final = 1_000_000
 _OBSERVED_TAGS: Final = (STEPS_TAG, RING_TAG, CAUGHT_TAG)
+_NOT_FINITE: Final = [COLUMN[figure] for figure in ("nan", "positive_infinity", "negative_infinity")]
 _PHASES: Final = frozenset(get_args(Phase))
 
 _Item = TypeVar("_Item")
@@ -177,6 +179,23 @@ class RecordedData:
         payload = series.read(int(nearest))
         return cast("NDArray[np.generic]", payload.array)
 
+    def first_bad_inside(self, number: int) -> int | None:
+        """Return the first observation that is not finite of what the module runs that gave one, in the same step."""
+        layout = self._layout
+        place = int(np.searchsorted(layout.ends, number, "right"))
+        if not 0 <= number < self.observation_count:
+            return None
+        numbers, figures, _ = self._read(place)
+        begin = int(layout.ends[place]) - len(numbers)
+        module = self.tensors[int(numbers[number - begin])]
+        if module.phase != "forward" or module.op_type == "input" or "." in module.op_type:
+            return None
+        bad = np.flatnonzero((figures[: number - begin, _NOT_FINITE] > 0).any(axis=1))
+        for row in bad.tolist():
+            if _is_inside(self.tensors[int(numbers[row])], module):
+                return begin + row
+        return None
+
     @cached_property
     def alerts(self) -> Sequence[Alert]:
         """What the rules of the recorder found while it recorded, in order."""
@@ -271,6 +290,15 @@ class RecordedData:
                 header_count = int(layout.ends[place]) - (int(layout.ends[place - 1]) if place else 0)
                 return int(layout.ends[place]) - header_count + int(rows[0])
         return None
+
+
+def _is_inside(tensor: WatchedTensor, module: WatchedTensor) -> bool:
+    """Return whether a value was made by what a module runs: modules and operations in it."""
+    if tensor.phase != "forward" or tensor.op_type == "input":
+        return False
+    if tensor.module == module.module:
+        return "." in tensor.op_type
+    return not module.module or tensor.module.startswith(f"{module.module}.")
 
 
 @dataclass(frozen=True)

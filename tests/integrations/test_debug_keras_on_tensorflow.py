@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -195,8 +196,11 @@ def test_health_is_what_numpy_measures(values: Any) -> None:
 
 
 def test_what_cannot_be_watched_is_refused(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
     own = model(steps_per_execution=2)
     with pytest.raises(ValueError, match="expected steps_per_execution=1"):
         debug.watch(own, tmp_path)
     with pytest.raises(ValueError, match="must be built and compiled"):
         debug.watch(keras.Sequential([keras.layers.Dense(1)]), tmp_path)
+    assert set(threading.enumerate()) == before
+    assert own.train_step.__func__ is type(own).train_step

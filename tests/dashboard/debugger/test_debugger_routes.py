@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from fastapi.testclient import TestClient
 
+from stepscope import debug
 from stepscope.dashboard.server.binary import unpack
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.dashboard.debugger.recorded import going_bad, many, write
 from tests.dashboard.routes import client_with_companions
-from tests.summary.debugger.dumps import MODES, write_dump, write_eager
+from tests.summary.debugger.dumps import MODES, write_calls, write_dump, write_eager
 
 BAD = "bad|recording"
 
@@ -286,4 +288,61 @@ def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Pat
     assert [each["observation"] for each in ask(client, "observation", id="dump|tfdbg", number=3)["consumers"]] == [
         4,
         6,
+    ]
+
+
+def walked(client: TestClient, recording: str, number: int) -> list[tuple[str, str]]:
+    """Return the names of what the key that walks up comes by, and what is said there."""
+    found: list[tuple[str, str]] = []
+    at: int | None = number
+    while at is not None:
+        details = ask(client, "observation", id=recording, number=at)
+        found.append((details["tensor"]["name"], details["verdict"]))
+        at = details["bad_input"]
+    return found
+
+
+def test_walking_up_goes_into_the_graph_of_a_function_and_out_to_what_it_was_called_with(tmp_path: Path) -> None:
+    write_calls(tmp_path / "dump")
+    client = client_with_companions(tmp_path)
+    call = "__inference_train_7 at train.py:5"
+    assert walked(client, "dump|tfdbg", 7) == [
+        (call, "Inside of it, while_body_1/Log:0 was the first that is not finite."),
+        ("while_body_1/Log:0", "What it was given was not watched, or not all of it."),
+    ]
+    assert walked(client, "dump|tfdbg", 15) == [
+        (call, "Inside of it, train/Mul:0 was the first that is not finite."),
+        ("train/Mul:0", "It was given what was not finite already: Log at train.py:5."),
+        ("Log at train.py:5", "What it was given was not watched, or not all of it."),
+    ]
+
+
+class Halves(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x / 2
+
+
+class Logarithm(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.log(x - 1)
+
+
+def test_walking_up_goes_into_a_module_and_out_to_what_it_was_given(tmp_path: Path) -> None:
+    model = torch.nn.Sequential(Halves(), torch.nn.Sequential(torch.nn.Tanh(), Logarithm()), torch.nn.Tanh())
+    with debug.watch(model, tmp_path / "run", every=1, rules=()) as watcher:
+        model(torch.ones(2, requires_grad=True))
+        watcher.step()
+        model(torch.full((2,), float("nan"), requires_grad=True))
+        watcher.step()
+    client = client_with_companions(tmp_path)
+    rows = ask(client, "observations", id="run|recording")["rows"]
+    numbers = {(row["step"], row["name"]): row["number"] for row in rows}
+    assert walked(client, "run|recording", numbers[0, "Sequential"]) == [
+        ("Sequential", "Inside of it, 1.1 was the first that is not finite."),
+        ("1.1", "It made them itself: all that it was given is finite."),
+    ]
+    assert [name for name, _ in walked(client, "run|recording", numbers[1, "Sequential"])] == [
+        "Sequential",
+        "0",
+        "Sequential:input",
     ]

@@ -118,6 +118,7 @@ export interface ObservationDetails {
   excerpt: Excerpt | null;
   inputs: Related[];
   consumers: Related[];
+  inside: Related | null;
   bad_input: number | null;
   previous: number | null;
   following: number | null;
