@@ -17,6 +17,7 @@ from stepscope.dashboard.panels.debugger.graph_places import graph_for
 from stepscope.dashboard.panels.debugger.messages import Excerpt, ObservationDetails, Related
 from stepscope.summary.debugger.model import FIGURES, Frame
 from stepscope.summary.debugger.own_frames import is_library, own_frame
+from stepscope.summary.names import in_order
 from stepscope.summary.snapshot import Snapshot
 
 AROUND: Final = 4
@@ -124,5 +125,5 @@ def _excerpt(opened: OpenedDebug, stack: Sequence[Frame]) -> Excerpt | None:
         code = code_of(own, sources)
         return {"path": own.path, "first": own.line, "line": own.line, "lines": [code]} if code else None
     first = max(own.line - AROUND, 1)
-    lines = [line[:400] for line in source.lines[first - 1 : own.line + AROUND]]
+    lines = [in_order(line[:400]) for line in source.lines[first - 1 : own.line + AROUND]]
     return {"path": own.path, "first": first, "line": own.line, "lines": lines} if lines else None

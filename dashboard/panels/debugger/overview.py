@@ -20,6 +20,7 @@ from stepscope.dashboard.panels.debugger.messages import (
     Verdict,
 )
 from stepscope.summary.debugger.model import FIGURES, Alert, Figure
+from stepscope.summary.names import in_order
 
 MOST_OPERATIONS: Final = 500
 MOST_MODULES: Final = 2_000
@@ -173,7 +174,7 @@ def source_answer(opened: OpenedDebug, index: int) -> SourceAnswer:
     return {
         "path": source.path,
         "host": source.host,
-        "lines": [line[:2_000] for line in source.lines[:MOST_CODE]],
+        "lines": [in_order(line[:2_000]) for line in source.lines[:MOST_CODE]],
         "marks": [_mark(line, mark, opened, names) for line, mark in marks if 0 < line <= MOST_CODE],
         "left_out": max(len(source.lines) - MOST_CODE, 0),
     }

@@ -11,12 +11,15 @@ from fastapi.testclient import TestClient
 from stepscope import debug
 from stepscope.dashboard.server.binary import unpack
 from stepscope.summary import SummaryWriter
+from stepscope.summary.debugger.model import Frame, SourceFile
+from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.dashboard.debugger.recorded import going_bad, many, write
 from tests.dashboard.routes import client_with_companions
-from tests.summary.debugger.dumps import MODES, write_calls, write_dump, write_eager
+from tests.summary.debugger.dumps import MODES, debug_of, write_calls, write_dump, write_eager
 
 BAD = "bad|recording"
+NAN = np.array(np.nan, np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -346,3 +349,23 @@ def test_walking_up_goes_into_a_module_and_out_to_what_it_was_given(tmp_path: Pa
         "0",
         "Sequential:input",
     ]
+
+
+def test_code_is_shown_in_its_order_and_a_sentence_quotes_what_it_has_room_for(
+    tmp_path: Path,
+) -> None:
+    code = f"x = 1 # \u202eevil {'A' * 5000}"
+    shown = f"x = 1 # \\u202eevil {'A' * 5000}"
+    with TfdbgWriter(tmp_path / "dump") as writer:
+        writer.add_source(SourceFile("evil.py", (code,)))
+        stack = [Frame("evil.py", 1, "f")]
+        writer.add_execution(
+            "Log", tfdbg.FULL_HEALTH, [debug_of(tfdbg.FULL_HEALTH, NAN, 1)], output_ids=[1], stack=stack
+        )
+    client = client_with_companions(tmp_path)
+    sentence = ask(client, "alerts", id="dump|tfdbg")["verdict"]["sentence"]
+    assert f"at evil.py:1 in f: {shown[:200]}.... What" in sentence
+    details = ask(client, "observation", id="dump|tfdbg", number=0)
+    assert details["excerpt"]["lines"] == [shown[:405]]
+    assert details["stack"][0]["code"] == shown[:400]
+    assert ask(client, "source", id="dump|tfdbg", index=0)["lines"] == [shown[:2005]]

@@ -49,7 +49,7 @@ export class MapView implements SubView, Held {
   #curve: CurveBox;
   #figure = select("Figure", [], "", (value) => this.#write("figure", value));
   #order = select("Order of the rows", Object.entries(ORDERS), "run", (value) => this.#write("order", value));
-  #phase = select("Phase", [["", "All phases"]], "", (value) => view.write(settings.phase, value));
+  #phase = select("Phase", [["", "Phase"]], "", (value) => view.write(settings.phase, value));
   #search = new SearchField("Search tensors (regex)", "Search (regex)", (text) => view.write(settings.search, text));
   #count = make("span", { className: "count" });
   #state: State | null = null;
@@ -100,7 +100,7 @@ export class MapView implements SubView, Held {
     offer(this.#order, Object.entries(ORDERS), order);
     offer(
       this.#phase,
-      [["", "All phases"], ...overview.phases.map((one): [string, string] => [one, PHASES[one]])],
+      [["", "Phase"], ...overview.phases.map((one): [string, string] => [one, PHASES[one]])],
       view.read(settings.phase),
     );
     const filter = [view.read(settings.search), view.read(settings.phase), order];
