@@ -114,7 +114,7 @@ class JaxWatcher(FunctionWatcher):
         masks, tensors = MaskTracker(), self.recorder.catalog.tensors
         for place, number, figures in zip(kept, numbers, measured.figures(), strict=True):
             tensor = tensors[number]
-            if not figures[1:4].any() or masks.is_mask(number, tensor, figures):
+            if not (figures[1:4] > 0).any() or masks.is_mask(number, tensor, figures):
                 continue
             sources = [kept[numbers.index(source)] for source in tensor.inputs if source in numbers]
             *_, values = self._program(args, kwargs, (place, *sources)).run(arrays)

@@ -255,7 +255,13 @@ class OpenedDebug:
             missing = taken if made.phase == "graph" and None in exact else []
             return [*links, *(Link(tensor, None) for tensor in missing if tensor not in known)]
         latest = self.latest(taken, number)
-        return [Link(tensor, latest.get(tensor)) for tensor in taken]
+        step = int(self.one(number).steps[0])
+        # What did not run in this step, as a branch that was not taken, made nothing of what came of it.
+        return [
+            Link(tensor, found if found is not None and int(self.one(found).steps[0]) == step else None)
+            for tensor in taken
+            for found in (latest.get(tensor),)
+        ]
 
     def made_into(self, number: int) -> list[Link]:
         """Return what was made of an observation, as `made_of`."""

@@ -115,11 +115,11 @@ def write_calls(folder: Path, mode: tfdbg.TensorDebugMode = tfdbg.FULL_HEALTH) -
                     ("body", "Log", bad),
                     ("outer", "Sum", bad),
                 ):
-                    writer.add_trace(graph, name, 0, mode, debug_of(mode, value, 1))
+                    writer.add_trace(graph, name, 0, mode, debug_of(mode, np.asarray(value), 1))
                 writer.add_execution(
                     "__inference_train_7",
                     mode,
-                    [debug_of(mode, bad, -1)],
+                    [debug_of(mode, np.asarray(bad), -1)],
                     input_ids=[91, 100 + step],
                     output_ids=[200 + step],
                     stack=CALLED,
