@@ -370,6 +370,8 @@ class SourceRow(TypedDict):
     """Lines that made tensors."""
     bad: int
     """Observations that are not finite, of its worst line."""
+    library: bool
+    """Whether it is of a library, rather than of the program."""
 
 
 class SourceList(TypedDict):

@@ -20,6 +20,7 @@ from stepscope.dashboard.panels.debugger.messages import (
     Verdict,
 )
 from stepscope.summary.debugger.model import FIGURES, Alert, Figure
+from stepscope.summary.debugger.own_frames import is_library
 from stepscope.summary.names import in_order
 
 MOST_OPERATIONS: Final = 500
@@ -160,6 +161,7 @@ def source_list(opened: OpenedDebug) -> SourceList:
                 "lines": len(source.lines),
                 "marked": len(own := marks.get(source.path, {})),
                 "bad": max((mark.bad for mark in own.values()), default=0),
+                "library": is_library(source.path),
             }
             for index, source in enumerate(opened.data.sources)
         ]

@@ -177,7 +177,7 @@ def test_an_observation_leads_to_what_it_was_given_and_its_line(client: TestClie
 
 def test_lines_of_code_are_marked(client: TestClient) -> None:
     assert ask(client, "sources", id=BAD)["files"] == [
-        {"index": 0, "path": "model.py", "host": "", "lines": 6, "marked": 3, "bad": 4}
+        {"index": 0, "path": "model.py", "host": "", "lines": 6, "marked": 3, "bad": 4, "library": False}
     ]
     found = ask(client, "source", id=BAD, index=0)
     assert found["lines"][4] == "    x = torch.log(x)"
@@ -358,6 +358,7 @@ def test_code_is_shown_in_its_order_and_a_sentence_quotes_what_it_has_room_for(
     shown = f"x = 1 # \\u202eevil {'A' * 5000}"
     with TfdbgWriter(tmp_path / "dump") as writer:
         writer.add_source(SourceFile("evil.py", (code,)))
+        writer.add_source(SourceFile("/lib/site-packages/torch/nn.py", ("1",)))
         stack = [Frame("evil.py", 1, "f")]
         writer.add_execution(
             "Log", tfdbg.FULL_HEALTH, [debug_of(tfdbg.FULL_HEALTH, NAN, 1)], output_ids=[1], stack=stack
@@ -369,3 +370,8 @@ def test_code_is_shown_in_its_order_and_a_sentence_quotes_what_it_has_room_for(
     assert details["excerpt"]["lines"] == [shown[:405]]
     assert details["stack"][0]["code"] == shown[:400]
     assert ask(client, "source", id="dump|tfdbg", index=0)["lines"] == [shown[:2005]]
+    files = ask(client, "sources", id="dump|tfdbg")["files"]
+    assert [(file["path"], file["library"]) for file in files] == [
+        ("evil.py", False),
+        ("/lib/site-packages/torch/nn.py", True),
+    ]

@@ -343,3 +343,25 @@ def test_a_call_that_was_cut_off_leads_nowhere(tmp_path: Path) -> None:
     assert isinstance(data, TfdbgData)
     assert data.observation_count == 15
     assert data.made_of(9) == [None]
+
+
+@pytest.mark.peers
+def test_a_real_call_leads_to_the_operation_that_went_bad_in_a_function_that_it_calls(
+    peer: Callable[[str], Path],
+) -> None:
+    data = open_dump(peer("debugger/FULL_HEALTH")).data()
+    assert isinstance(data, TfdbgData)
+    observed = data.observations(0, data.observation_count)
+    names = [data.tensors[number].name for number in observed.tensors]
+    calls = [at for at, name in enumerate(names) if name.startswith("__inference_train") and observed.bad[at]]
+    assert [names[data.first_bad_inside(call) or 0] for call in calls] == [
+        "forward/Exp:0",
+        *["forward/MatMul/ReadVariableOp:0"] * 2,  # the weights are bad from then on
+    ]
+    taken = {name: data.made_of(at) or () for at, name in enumerate(names[: calls[0]])}
+    where = {name: [None if at is None else names[at] for at in found] for name, found in taken.items()}
+    # What the function gave, which the dump does not have, and the labels.
+    assert where["train/GatherV2:0"] == ["forward/truediv:0", None]
+    # The gradient's function was given what was made last around it.
+    assert where["__backward_forward_262/Placeholder:0"] == ["train/gradient_tape/Reshape_6:0"]
+    assert where["forward/Exp:0"] == ["forward/mul:0"]

@@ -322,6 +322,7 @@ export interface SourceRow {
   lines: number;
   marked: number;
   bad: number;
+  library: boolean;
 }
 
 /** What was made on the way over a line. */
