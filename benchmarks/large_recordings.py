@@ -11,6 +11,7 @@ import itertools
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -26,7 +27,6 @@ from stepscope.dashboard.panels.debugger.map import Steps, map_answer
 from stepscope.dashboard.panels.debugger.overview import overview_of
 from stepscope.debug.catalog import Lines, described
 from stepscope.debug.recorder import DEFAULT_BUDGET, Recorder
-from stepscope.debug.rules import ALL, Rule
 from stepscope.summary.debugger.model import COLUMN, FIGURES, Figure, WatchedTensor
 from stepscope.summary.debugger.tfdbg_writer import FULL_HEALTH, TfdbgWriter, debug_tensor_of_figures
 from stepscope.summary.writer import SummaryWriter
@@ -64,20 +64,13 @@ def tensors_of(count: int) -> list[WatchedTensor]:
     return [described(name, "forward", module=name, op_type="Linear") for name in names]
 
 
-def all_of_modules(count: int) -> list[WatchedTensor]:
-    """Return what `stepscope.debug.watch` sees of so many modules with a parameter each, in the order of a step."""
-    names = [f"layers.{number // 4}.part{number % 4}" for number in range(count)]
-    return [
-        *(described(f"{name}.weight", "parameter") for name in names),
-        *(described(name, "forward", module=name, op_type="Linear") for name in names),
-        *(described(name, "backward", module=name, op_type="Linear") for name in reversed(names)),
-        *(described(f"{name}.weight", phase) for phase in ("backward", "update") for name in names),
-    ]
+def passing_through(count: int) -> list[WatchedTensor]:
+    """Return outputs of so many modules and their gradients, in the order of a step."""
+    outputs = tensors_of(count)
+    return [*outputs, *(replace(output, phase="backward") for output in reversed(outputs))]
 
 
-def write_recording(
-    folder: Path, tensors: Sequence[WatchedTensor], steps: int, budget: int, rules: Sequence[Rule] = ()
-) -> None:
+def write_recording(folder: Path, tensors: Sequence[WatchedTensor], steps: int, budget: int) -> None:
     """Write a recording of tensors and steps, ten a second, every one recorded as far as the budget allows it."""
     random = np.random.default_rng(0)
     tables = []
@@ -93,7 +86,7 @@ def write_recording(
     times = itertools.count(1e9, 0.1)
     with SummaryWriter(str(folder)) as writer:
         clock = partial(next, times)
-        recorder = Recorder(writer, "made for a benchmark", rules=rules, reactions=(), budget=budget, clock=clock)
+        recorder = Recorder(writer, "made for a benchmark", rules=(), budget=budget, clock=clock)
         for number, tensor in enumerate(tensors):
             recorder.number(number, partial(_first_seen, tensor))
         for step in range(steps):
@@ -185,7 +178,7 @@ def main() -> None:
     if chosen.traces:
         write_dump(chosen.folder, chosen.traces)
     elif chosen.steps and chosen.modules:
-        write_recording(chosen.folder, all_of_modules(chosen.modules), chosen.steps, chosen.budget, ALL)
+        write_recording(chosen.folder, passing_through(chosen.modules), chosen.steps, chosen.budget)
     elif chosen.steps:
         write_recording(chosen.folder, tensors_of(chosen.tensors), chosen.steps, chosen.budget)
     else:

@@ -46,7 +46,7 @@ export class ExecutionView implements SubView {
   #details: Details;
   #search = new SearchField(
     "Filter: operation, module, name (regex)",
-    "Filter (regex)",
+    "Filter",
     (text) => view.write(settings.search, text),
   );
   #phase = select("Phase", [["", "Phase"]], "", (value) => view.write(settings.phase, value));
@@ -81,7 +81,7 @@ export class ExecutionView implements SubView {
       this.#details.element,
     );
     for (const filter of [this.#phase, this.#operation, this.#module, this.#device]) {
-      filter.classList.add("debugger-execution-filter");
+      filter.classList.add("debugger-filter");
     }
     this.tools = [
       this.#search.element,
