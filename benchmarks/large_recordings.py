@@ -1,7 +1,7 @@
 """Large recordings of tensors, as files: what the panel's server is measured with.
 
 python -m benchmarks.large_recordings FOLDER --tensors 2000 --steps 100000
-python -m benchmarks.large_recordings FOLDER --modules 1000 --steps 360000  # ten hours, ten steps a second
+python -m benchmarks.large_recordings FOLDER --modules 1000 --steps 360000  # ten hours, ten steps per second
 python -m benchmarks.large_recordings FOLDER --traces 5000000
 python -m benchmarks.large_recordings FOLDER  # what is there is opened, as for the page
 """

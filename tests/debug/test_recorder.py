@@ -4,12 +4,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from stepscope import SummaryWriter, open_logdir
+from stepscope import SummaryWriter, debug, open_logdir
 from stepscope.debug.catalog import Lines, described
 from stepscope.debug.recorder import Recorder
-from stepscope.summary.debugger.model import FIGURES, WatchedTensor
+from stepscope.summary.debugger.model import FIGURES, Alert, WatchedTensor
 from stepscope.summary.debugger.recordings import read_recording
 
 
@@ -51,3 +52,24 @@ def test_ranks_that_write_into_one_run_have_the_same_tensors_on_their_own_device
         (1, 0, "cuda:1"),
         (1, 1, ""),
     ]
+
+
+def test_a_broken_rule_logs_stops_and_calls_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    told: list[Alert] = []
+
+    def step_of(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.log(x)
+
+    with (
+        np.errstate(all="ignore"),
+        caplog.at_level("WARNING", "stepscope.debug"),
+        debug.watch(
+            step_of, tmp_path, every=1, rules=["not_finite"], on_alert=["log", "stop", told.append], framework="numpy"
+        ) as watcher,
+    ):
+        for sign, stops in ((1, False), (-1, True)):
+            watcher(sign * np.ones(2))
+            assert watcher.should_stop == stops
+    said = "numpy.log has 2 NaN of 2 elements, where all should be finite"
+    assert [(alert.rule, alert.step, alert.message) for alert in told] == [("not_finite", 1, said)]
+    assert [record.getMessage() for record in caplog.records] == [f"step 1: {said} (not_finite)"]
