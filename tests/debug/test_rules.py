@@ -75,11 +75,12 @@ class Points:
     """A curve."""
 
     steps: NDArray[np.int64]
+    wall_times: NDArray[np.float64]
     values: NDArray[np.float64]
 
 
 def points(values: Sequence[float]) -> Points:
-    return Points(np.arange(len(values)), np.array(values, np.float64))
+    return Points(np.arange(len(values)), np.arange(len(values), dtype=np.float64), np.array(values, np.float64))
 
 
 NOISE = [1 + (step % 3) / 100 for step in range(25)]
