@@ -1,15 +1,19 @@
 """Large recordings of tensors, as files: what the panel's server is measured with.
 
 python -m benchmarks.large_recordings FOLDER --tensors 2000 --steps 100000
+python -m benchmarks.large_recordings FOLDER --modules 1000 --steps 360000  # ten hours, ten steps per second
 python -m benchmarks.large_recordings FOLDER --traces 5000000
 python -m benchmarks.large_recordings FOLDER --full 160  # whole tensors of 64 MiB, of which most is a hole of the file
 python -m benchmarks.large_recordings FOLDER  # what is there is opened, as for the page
 """
 
 import argparse
+import itertools
 import os
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -68,24 +72,36 @@ class Figures:
         return self._table
 
 
-def write_recording(folder: Path, tensors: int, steps: int, budget: int) -> None:
-    """Write a recording of so many tensors and steps, every one recorded as far as the budget allows it."""
+def tensors_of(count: int) -> list[WatchedTensor]:
+    """Return so many outputs of modules."""
+    names = [f"layers.{number // 4}.part{number % 4}" for number in range(count)]
+    return [described(name, "forward", module=name, op_type="Linear") for name in names]
+
+
+def passing_through(count: int) -> list[WatchedTensor]:
+    """Return outputs of so many modules and their gradients, in the order of a step."""
+    outputs = tensors_of(count)
+    return [*outputs, *(replace(output, phase="backward") for output in reversed(outputs))]
+
+
+def write_recording(folder: Path, tensors: Sequence[WatchedTensor], steps: int, budget: int) -> None:
+    """Write a recording of tensors and steps, ten a second, every one recorded as far as the budget allows it."""
     random = np.random.default_rng(0)
     tables = []
     for _ in range(KINDS):
-        table = np.full((tensors, len(FIGURES)), np.nan)
+        table = np.full((len(tensors), len(FIGURES)), np.nan)
         table[:, COLUMN["size"]] = 768 * 1024
         table[:, [COLUMN[name] for name in NOTHING]] = 0
-        table[:, COLUMN["negatives"]] = random.integers(300_000, 400_000, tensors)
+        table[:, COLUMN["negatives"]] = random.integers(300_000, 400_000, len(tensors))
         for name in MEASURED:
-            table[:, COLUMN[name]] = random.lognormal(size=tensors) * (-1 if name == "minimum" else 1)
+            table[:, COLUMN[name]] = random.lognormal(size=len(tensors)) * (-1 if name == "minimum" else 1)
         tables.append(table)
-    numbers = list(range(tensors))
+    numbers = list(range(len(tensors)))
+    times = itertools.count(1e9, 0.1)
     with SummaryWriter(str(folder)) as writer:
-        recorder = Recorder(writer, "made for a benchmark", rules=(), budget=budget)
-        for number in numbers:
-            module = f"layers.{number // 4}.part{number % 4}"
-            tensor = described(module, "forward", module=module, op_type="Linear")
+        clock = partial(next, times)
+        recorder = Recorder(writer, "made for a benchmark", rules=(), budget=budget, clock=clock)
+        for number, tensor in enumerate(tensors):
             recorder.number(number, partial(_first_seen, tensor))
         for step in range(steps):
             recorder.record(step, numbers, Figures(tables[step % KINDS]))
@@ -216,6 +232,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tensors", type=int, default=2_000)
+    parser.add_argument("--modules", type=int, default=0)
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--budget", type=int, default=DEFAULT_BUDGET)
     parser.add_argument("--traces", type=int, default=0)
@@ -226,8 +243,10 @@ def main() -> None:
         write_full_dump(chosen.folder, chosen.full)
     elif chosen.traces:
         write_dump(chosen.folder, chosen.traces)
+    elif chosen.steps and chosen.modules:
+        write_recording(chosen.folder, passing_through(chosen.modules), chosen.steps, chosen.budget)
     elif chosen.steps:
-        write_recording(chosen.folder, chosen.tensors, chosen.steps, chosen.budget)
+        write_recording(chosen.folder, tensors_of(chosen.tensors), chosen.steps, chosen.budget)
     else:
         open_all(chosen.folder)
         return

@@ -136,8 +136,8 @@ def watch(
         from stepscope.debug.keras_watch import watch_keras
 
         source = f"stepscope.debug, Keras {keras.__version__} on {keras.backend.backend()}, {tensors}"
-        recorder, owns_writer = settings.recorder(where, source)
-        return watch_keras(model, settings, recorder, owns_writer=owns_writer, options=options)
+        with settings.recorder(where, source) as (recorder, owns_writer):
+            return watch_keras(model, settings, recorder, owns_writer=owns_writer, options=options)
     if not _is_a(model, "torch.nn.modules.module", "Module"):
         return _watch_function(model, where, settings, framework)
     import torch
@@ -148,8 +148,9 @@ def watch(
     from stepscope.debug.torch_watch import TorchWatcher
 
     own = TorchOptions(**options)
-    recorder, owns_writer = settings.recorder(where, f"stepscope.debug, PyTorch {torch.__version__}, {tensors}")
-    watcher = TorchWatcher(model, recorder, settings, own, owns_writer=owns_writer)
+    source = f"stepscope.debug, PyTorch {torch.__version__}, {tensors}"
+    with settings.recorder(where, source) as (recorder, owns_writer):
+        watcher = TorchWatcher(model, recorder, settings, own, owns_writer=owns_writer)
     watcher.repeatable = lambda function, also: TorchTraining(watcher, (*also, *referenced(function)))
     return watcher
 
@@ -210,14 +211,14 @@ def _watch_function(
         from stepscope.debug.jax_watch import JaxWatcher
 
         source = f"stepscope.debug, JAX {jax.__version__}, {settings.tensors}"
-        recorder, owns_writer = settings.recorder(where, source)
-        watcher = JaxWatcher(function, recorder, settings, owns_writer=owns_writer)
+        with settings.recorder(where, source) as (recorder, owns_writer):
+            watcher = JaxWatcher(function, recorder, settings, owns_writer=owns_writer)
     else:
         from stepscope.debug.numpy_watch import NumpyWatcher
 
         source = f"stepscope.debug, NumPy {np.__version__}, {settings.tensors}"
-        recorder, owns_writer = settings.recorder(where, source)
-        watcher = NumpyWatcher(function, recorder, settings, owns_writer=owns_writer)
+        with settings.recorder(where, source) as (recorder, owns_writer):
+            watcher = NumpyWatcher(function, recorder, settings, owns_writer=owns_writer)
     watcher.repeatable = lambda function, also: FunctionTraining(watcher, also)
     return watcher
 

@@ -3,8 +3,10 @@
 import linecache
 import sys
 import sysconfig
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -24,6 +26,22 @@ _OWN_FOLDER: Final = str(Path(__file__).resolve().parent)
 
 Lines = tuple[tuple[str, int, str], ...]
 """A stack as paths, lines and functions, outermost call first."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value that a compiled program measures."""
+
+    name: str
+    phase: str
+    module: str = ""
+    op_type: str = ""
+    slot: int = 0
+    dtype: str = ""
+    shape: tuple[int, ...] | None = None
+    inputs: tuple[int, ...] = ()
+    """Places in the list of all."""
+    lines: Lines = ()
 
 
 class Catalog:
@@ -70,6 +88,36 @@ class Catalog:
         self._add(number, described, lines)
         return number
 
+    def numbers(self, places: Sequence[Place], device_of: Callable[[int], str]) -> list[int | None]:
+        """Return the numbers of all that a program measures; a program for other shapes has the same tensors.
+
+        Args:
+            places: what it measures, each behind its inputs.
+            device_of: by its place, where a value is; empty where that is not known.
+        """
+        numbers: list[int | None] = []
+        counts: Counter[Hashable] = Counter()
+
+        def describe(at: int, place: Place) -> tuple[WatchedTensor, Lines]:
+            tensor = described(
+                place.name,
+                place.phase,
+                module=place.module,
+                op_type=place.op_type,
+                slot=place.slot,
+                dtype=place.dtype,
+                shape=place.shape,
+                device=device_of(at),
+                inputs=[numbers[source] for source in place.inputs],
+            )
+            return tensor, place.lines
+
+        for at, place in enumerate(places):
+            key = place.phase, place.name, place.lines
+            counts[key] += 1
+            numbers.append(self.number((key, counts[key]), partial(describe, at, place)))
+        return numbers
+
     def note(self, text: str) -> None:
         """Say once what cannot be seen, or was left out."""
         if text not in self._notes:
@@ -108,17 +156,7 @@ class Catalog:
             name = f"{name}#{count}"
             self._names[name, described.phase] = 1
         stack = self._stack_number(lines) if lines else described.stack
-        tensor = WatchedTensor(
-            name,
-            described.phase,
-            described.module,
-            described.op_type,
-            described.slot,
-            described.dtype,
-            described.shape,
-            stack,
-            described.inputs,
-        )
+        tensor = replace(described, name=name, stack=stack)
         self.tensors.append(tensor)
         self._new.tensors.append(
             DebugTensor(
@@ -133,6 +171,7 @@ class Catalog:
                 has_shape=tensor.shape is not None,
                 stack=stack,
                 inputs=tensor.inputs,
+                device=tensor.device,
             )
         )
 
@@ -179,6 +218,7 @@ def described(
     slot: int = 0,
     dtype: str = "",
     shape: Sequence[int] | None = None,
+    device: str = "",
     inputs: Sequence[int | None] = (),
     stack: int | None = None,
 ) -> WatchedTensor:
@@ -192,6 +232,7 @@ def described(
         slot=slot,
         dtype=dtype,
         shape=None if shape is None else tuple(shape),
+        device=device,
         inputs=known,
         stack=stack,
     )

@@ -97,4 +97,7 @@ class JaxHealth:
         sums = np.concatenate([counts.astype(np.float64), bounds, rest], axis=1)
         assert sums.shape[1] == len(SUMS)
         floating = np.array([dtype in LIMITS or dtype.startswith("complex") for dtype in self._dtypes], bool)
-        return figures_of_sums(sums, np.array(self._sizes, np.float64), floating)
+        found = figures_of_sums(sums, np.array(self._sizes, np.float64), floating)
+        # What did not run, as a branch that was not taken, has no size either.
+        found[counts[:, 0] < 0] = np.nan
+        return found

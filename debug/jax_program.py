@@ -5,8 +5,9 @@ are measured where they are made, in the same compiled program.
 """
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -14,8 +15,9 @@ import jax.numpy as jnp
 from jax.extend import core
 from jax.tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 
-from stepscope.debug.catalog import Lines, is_of_program
+from stepscope.debug.catalog import Lines, Place, is_of_program
 from stepscope.debug.jax_health import counts_and_measures
+from stepscope.debug.jax_loops import LOOPS, Inside, Loop, Measurements, Outputs, run_loop
 
 _INLINED: Final = (
     "jit",
@@ -30,7 +32,6 @@ _INLINED: Final = (
 """Operations that only call others, which are looked at instead."""
 _CALLED: Final = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 """Their parameters that hold what they call."""
-_LOOPS: Final = ("scan", "while", "cond")
 _VIEWS: Final = (
     "reshape",
     "transpose",
@@ -44,23 +45,6 @@ _VIEWS: Final = (
 """Operations that give nothing new."""
 _TRANSFORMATION: Final = re.compile(r"\b(?:jvp|transpose|vmap|jit|pjit|remat|checkpoint|rematted_computation)\(|\)")
 _MOST_FRAMES: Final = 64
-
-
-@dataclass(frozen=True)
-class Place:
-    """A value that is measured."""
-
-    name: str
-    phase: str
-    module: str
-    op_type: str
-    slot: int
-    dtype: str
-    shape: tuple[int, ...]
-    size: int
-    inputs: tuple[int, ...]
-    """Places in the list of all."""
-    lines: Lines
 
 
 @dataclass(frozen=True)
@@ -145,7 +129,7 @@ def traced(
 
     # What is measured is known when it was traced once.
     jax.eval_shape(run, [leaves[place] for place in places])
-    return Program(jax.jit(run), tuple(writer.places), result_tree, tuple(writer.notes))
+    return Program(jax.jit(run), tuple(writer.found.places), result_tree, tuple(writer.notes))
 
 
 def _usual_role(name: str) -> tuple[str, str]:
@@ -190,17 +174,14 @@ class _Interpreter:
         self._chosen: Final = chosen
         self._keep: Final = keep
         self._every_file: Final = every_file
-        self.places: list[Place] = []
         self.notes: dict[str, None] = {}
-        self._counts: list[Any] = []
-        self._measures: list[Any] = []
-        self._kept: dict[int, Any] = {}
-        self._names: dict[tuple[str, str], int] = {}
+        self.found = Measurements()
+        """Of the jaxpr that is run."""
 
     def program(
         self, closed: Any, arrays: Sequence[Any], roles: Sequence[tuple[str, str]], kept: dict[int, int]
     ) -> tuple[list[Any], Any, Any, dict[int, Any]]:
-        self.places, self._counts, self._measures, self._kept, self._names = [], [], [], {}, {}
+        self.found = Measurements(self._keep)
         numbers: list[int | None] = []
         for place, ((name, phase), array) in enumerate(zip(roles, arrays, strict=True)):
             if place in kept:
@@ -213,12 +194,26 @@ class _Interpreter:
             name, phase = roles[place]
             if phase == "parameter" and _is_floating(arrays[place]):
                 self._measure(name, "update", values[result] - arrays[place])
-        if not self.places:
-            empty = jnp.zeros((0, 7))
-            return values, empty.astype(jnp.int32), empty, {}
-        wide = jnp.result_type(*self._measures)
-        measures = jnp.stack([row.astype(wide) for row in self._measures])
-        return values, jnp.stack(self._counts), measures, self._kept
+        return values, *self.found.table(), self.found.kept
+
+    def _inside(
+        self,
+        closed: Any,
+        values: Sequence[Any],
+        keep: Set[int],
+        most_rows: int,
+        module: str,
+        lines: Lines,
+        is_backward: bool,
+    ) -> Inside:
+        """Run what a loop or a branch runs, and measure apart from what is around it."""
+        around, self.found = self.found, Measurements(keep, most_rows)
+        try:
+            arguments = [-1 - place for place in range(len(values))]
+            results = self._run(closed.jaxpr, closed.consts, values, arguments, module, lines, is_backward=is_backward)
+            return Inside([value for value, _ in results], [number for _, number in results], self.found)
+        finally:
+            self.found = around
 
     def _run(
         self,
@@ -260,15 +255,15 @@ class _Interpreter:
             if len(inner.invars) == len(values):
                 numbers = [number for _, number in taken]
                 return self._run(inner, constants, values, numbers, path, lines, is_backward=is_backward)
-        found = _bound(primitive, values, equation.params)
-        outputs = list(found) if primitive.multiple_results else [found]
         inputs = tuple(number for _, number in taken if number is not None)
-        if primitive.name in _VIEWS and len(inputs) == 1:
-            return [(value, inputs[0]) for value in outputs]
-        if primitive.name in _LOOPS:
-            self.notes[f"What {primitive.name} runs is seen as one operation, by what comes out of it."] = None
         phase = "backward" if is_backward else "forward"
         name = f"{path}/{primitive.name}" if path else primitive.name
+        made = self._loop(equation, taken, name, lines, is_backward=is_backward) if primitive.name in LOOPS else None
+        if made is None:
+            found = _bound(primitive, values, equation.params)
+            made = [(value, inputs) for value in (found if primitive.multiple_results else [found])]
+        if primitive.name in _VIEWS and len(inputs) == 1:
+            return [(value, inputs[0]) for value, _ in made]
         op_type = f"jax.{primitive.name}"
         if primitive.name == "name":
             name, op_type = str(equation.params["name"]), ""
@@ -282,12 +277,32 @@ class _Interpreter:
                     module=path,
                     op_type=op_type,
                     slot=slot,
-                    inputs=inputs,
+                    inputs=made_of or inputs,
                     lines=lines,
                 ),
             )
-            for slot, value in enumerate(outputs)
+            for slot, (value, made_of) in enumerate(made)
         ]
+
+    def _loop(
+        self, equation: Any, taken: list[tuple[Any, int | None]], name: str, lines: Lines, *, is_backward: bool
+    ) -> Outputs | None:
+        """Run a loop or branches with what is inside of them measured; None where they have to run as they are."""
+        if equation.effects:
+            self.notes[f"{name} changes what is outside of it: it is seen as one operation, by what comes out."] = None
+            return None
+        if isinstance(self.found.keep, range):
+            self.notes["Of values inside of loops and branches figures are written, not the values themselves."] = None
+        loop = Loop(
+            name,
+            lines,
+            taken,
+            equation.params,
+            self.found,
+            partial(self._inside, module=name, lines=lines, is_backward=is_backward),
+            lambda note: self.notes.update({note: None}),
+        )
+        return run_loop(equation.primitive.name, loop)
 
     def _measure(
         self,
@@ -303,17 +318,14 @@ class _Interpreter:
     ) -> int | None:
         if not _is_floating(value) or not self._chosen(name):
             return None
-        count = self._names[name, phase] = self._names.get((name, phase), 0) + 1
+        found = self.found
         counts, measures = counts_and_measures(jnp.asarray(value))
-        if len(self.places) in self._keep:
-            self._kept[len(self.places)] = value
-        self._counts.append(counts)
-        self._measures.append(measures)
         dtype, shape = str(jnp.result_type(value)), tuple(jnp.shape(value))
-        size = max(1, 2 if dtype.startswith("complex") else 1) * int(jnp.size(value))
-        shown = name if count == 1 else f"{name}#{count}"
-        self.places.append(Place(shown, phase, module, op_type, slot, dtype, shape, size, inputs, lines))
-        return len(self.places) - 1
+        place = Place(name, phase, module, op_type, slot, dtype, shape, inputs, lines)
+        number = found.add([place], counts[None], measures[None])
+        if number in found.keep:
+            found.kept[number] = value
+        return number
 
     def _lines(self, traceback: Any) -> Lines:
         found: list[tuple[str, int, str]] = []

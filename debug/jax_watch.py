@@ -1,5 +1,6 @@
 """Watching a step function of JAX: every operation of it, inside of the compiled program."""
 
+import math
 import threading
 from collections.abc import Callable, Container
 from typing import Any, Final
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import tree_leaves, tree_unflatten
 
-from stepscope.debug.catalog import described
+from stepscope.debug.catalog import Place
 from stepscope.debug.catching import BadValue
 from stepscope.debug.function_watch import FunctionWatcher, parameter_names
 from stepscope.debug.jax_health import JaxHealth
@@ -85,12 +86,13 @@ class JaxWatcher(FunctionWatcher):
                     self._programs.pop(next(iter(self._programs)))
                 program = self._programs[key] = self._program(args, kwargs, _EVERY_PLACE if detailed else ())
         values, counts, measures, whole = program.run(arrays)
-        numbers = self._numbers(program)
+        device = device_name(counts)
+        numbers = self.recorder.catalog.numbers(program.places, lambda place: device)
         kept = [place for place, number in enumerate(numbers) if number is not None]
         if len(kept) < len(numbers):
             counts, measures = counts[jnp.array(kept, int)], measures[jnp.array(kept, int)]
         places = [program.places[place] for place in kept]
-        measured = JaxHealth(counts, measures, [place.size for place in places], [place.dtype for place in places])
+        measured = JaxHealth(counts, measures, [_size(place) for place in places], [place.dtype for place in places])
         known = [number for number in numbers if number is not None]
         for place, number in zip(kept, known, strict=True):
             if place in whole:
@@ -112,7 +114,7 @@ class JaxWatcher(FunctionWatcher):
         masks, tensors = MaskTracker(), self.recorder.catalog.tensors
         for place, number, figures in zip(kept, numbers, measured.figures(), strict=True):
             tensor = tensors[number]
-            if not figures[1:4].any() or masks.is_mask(number, tensor, figures):
+            if not (figures[1:4] > 0).any() or masks.is_mask(number, tensor, figures):
                 continue
             sources = [kept[numbers.index(source)] for source in tensor.inputs if source in numbers]
             *_, values = self._program(args, kwargs, (place, *sources)).run(arrays)
@@ -136,28 +138,16 @@ class JaxWatcher(FunctionWatcher):
             self.recorder.catalog.note(note)
         return program
 
-    def _numbers(self, program: Program) -> list[int | None]:
-        numbers: list[int | None] = []
-        for place in program.places:
-            numbers.append(
-                self.recorder.number(
-                    (place.phase, place.name, place.lines),
-                    lambda place=place: (  # type: ignore[misc]
-                        described(
-                            place.name,
-                            place.phase,
-                            module=place.module,
-                            op_type=place.op_type,
-                            slot=place.slot,
-                            dtype=place.dtype,
-                            shape=place.shape,
-                            inputs=[numbers[source] for source in place.inputs],
-                        ),
-                        place.lines,
-                    ),
-                )
-            )
-        return numbers
+
+def device_name(array: jax.Array) -> str:
+    """Return where an array is, such as "gpu:0"; of an array on several devices "8 x gpu"."""
+    devices = sorted(array.devices(), key=lambda device: device.id)
+    return f"{devices[0].platform}:{devices[0].id}" if len(devices) == 1 else f"{len(devices)} x {devices[0].platform}"
+
+
+def _size(place: Place) -> int:
+    """Return how many numbers a value has; a complex one is two."""
+    return (2 if place.dtype.startswith("complex") else 1) * math.prod(place.shape or ())
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 
-from stepscope.debug.catalog import described
 from stepscope.debug.catching import BadValue
 from stepscope.debug.function_watch import FunctionWatcher
 from stepscope.debug.keras_names import patched
@@ -108,7 +107,7 @@ class KerasTensorFlowWatcher(FunctionWatcher):
         result, rows, values = program(*args)
         for note in observed.notes:
             self.recorder.catalog.note(note)
-        numbers = self._numbers(observed)
+        numbers = self.recorder.catalog.numbers(observed.places, observed.device_of)
         kept = [place for place, number in enumerate(numbers) if number is not None]
         if len(kept) < len(numbers):
             rows = tf.gather(rows, kept)
@@ -138,32 +137,6 @@ class KerasTensorFlowWatcher(FunctionWatcher):
             found = {int(at): np.asarray(value) for at, value in values.items()}
             return BadValue(tensor.phase, tensor.name, found[place], tuple(found[source] for source in sources))
         return None
-
-    def _numbers(self, observed: Observed) -> list[int | None]:
-        numbers: list[int | None] = []
-        counts: dict[Any, int] = {}
-        for place in observed.places:
-            key = place.phase, place.name, place.lines
-            counts[key] = counts.get(key, 0) + 1
-            numbers.append(
-                self.recorder.number(
-                    (key, counts[key]),
-                    lambda place=place: (  # type: ignore[misc]
-                        described(
-                            place.name,
-                            place.phase,
-                            module=place.module,
-                            op_type=place.op_type,
-                            slot=place.slot,
-                            dtype=place.dtype,
-                            shape=place.shape,
-                            inputs=[numbers[source] for source in place.inputs],
-                        ),
-                        place.lines,
-                    ),
-                )
-            )
-        return numbers
 
     def _let_go(self) -> None:
         super()._let_go()

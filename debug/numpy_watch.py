@@ -77,7 +77,7 @@ class NumpyWatcher(FunctionWatcher):
 
         def describe() -> tuple[WatchedTensor, Any]:
             tensor = described(
-                name, "forward", op_type=op_type, dtype=str(array.dtype), shape=array.shape, inputs=inputs
+                name, "forward", op_type=op_type, dtype=str(array.dtype), shape=array.shape, device="cpu", inputs=inputs
             )
             return tensor, lines
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stepscope.debug.catalog import Catalog, Lines
 from stepscope.debug.rules import ALL, Judgment, Rule
 from stepscope.debug.scalar_rules import REACH, ScalarRule
-from stepscope.summary.debugger.model import FIGURES, Alert, Observations, WatchedTensor
+from stepscope.summary.debugger.model import COLUMN, FIGURES, Alert, Observations, WatchedTensor
 from stepscope.summary.kinds.debug import (
     CAUGHT_TAG,
     RING_TAG,
@@ -68,7 +68,7 @@ class Measured(Protocol):
     def __len__(self) -> int: ...
 
     def figures(self) -> NDArray[np.float64]:
-        """Return [n, len(FIGURES)]."""
+        """Return [n, len(FIGURES)]; without a size what did not run."""
         ...
 
 
@@ -81,13 +81,15 @@ class _Kept(NamedTuple):
     measured: Measured
 
     def observations(self) -> Observations:
-        """Return what was observed; waits for the device."""
-        count = len(self.numbers)
+        """Return what was observed, without what turned out not to have run; waits for the device."""
+        figures = self.measured.figures()
+        there = ~np.isnan(figures[:, COLUMN["size"]])
+        count = int(there.sum())
         return Observations(
-            np.array(self.numbers, np.int32),
+            np.array(self.numbers, np.int32)[there],
             np.full(count, self.step, np.int64),
             np.full(count, self.wall_time),
-            self.measured.figures(),
+            figures[there],
         )
 
 
@@ -316,6 +318,12 @@ class Recorder:
     def close(self) -> None:
         """Have everything in the files, and close those that are not the writer's."""
         self.flush()
+        if self._dump_files is not None:
+            self._dump_files.close()
+
+    def discard(self) -> None:
+        """Close what is not the writer's, and write nothing, as there is nothing to watch."""
+        self.catalog.take_new()
         if self._dump_files is not None:
             self._dump_files.close()
 

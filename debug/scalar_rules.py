@@ -121,7 +121,7 @@ def loss_spike(curves: Curves) -> list[Alert]:
 
 
 def overfit(curves: Curves) -> list[Alert]:
-    """Find validation losses that are more than 10 % above the training loss and rise, three points in a row."""
+    """Find validation losses that are more than 10% above the training loss and rise, three points in a row."""
     found = []
     for tag, train, validation in _pairs(curves):
         (train_steps, train_values), (steps, values) = _finite(train), _finite(validation)
@@ -171,7 +171,7 @@ SCALAR_RULES: Final = (
     ScalarRule(
         "loss_not_decreasing",
         "The median of 10 points of a loss is not below that of the 10 before, ten points in a row.",
-        "Amazon SageMaker Debugger's default of 10 steps and 0 %; medians, for noise, are Stepscope's own",
+        "Amazon SageMaker Debugger's default of 10 steps and 0%; medians, for noise, are Stepscope's own",
         loss_not_decreasing,
     ),
     ScalarRule(
@@ -183,7 +183,7 @@ SCALAR_RULES: Final = (
     ),
     ScalarRule(
         "overfit",
-        "A validation loss is over 10 % above the training loss and above its own best, three points in a row.",
+        "A validation loss is over 10% above the training loss and above its own best, three points in a row.",
         "Amazon SageMaker Debugger's default ratio of 0.1; three points are Stepscope's own",
         overfit,
     ),

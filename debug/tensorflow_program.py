@@ -8,12 +8,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, Final
 
 import tensorflow as tf
 
-from stepscope.debug.catalog import Lines, is_of_program
+from stepscope.debug.catalog import Lines, Place, is_of_program
 from stepscope.debug.keras_names import layers_of, patched, variable_names
 from stepscope.debug.tensorflow_health import is_measurable, size_and_sums
 
@@ -29,22 +29,6 @@ _LOOPS: Final = frozenset(
 )
 _BACKWARD: Final = "gradient_tape/"
 _MOST_FRAMES: Final = 64
-
-
-@dataclass(frozen=True)
-class Place:
-    """A value that is measured."""
-
-    name: str
-    phase: str
-    module: str
-    op_type: str
-    slot: int
-    dtype: str
-    shape: tuple[int, ...] | None
-    inputs: tuple[int, ...]
-    """Places in the list of all."""
-    lines: Lines
 
 
 @dataclass
@@ -65,6 +49,11 @@ class Observed:
     updating: range = range(0)
     """The numbers of the optimizer's operations."""
     notes: dict[str, None] = field(default_factory=dict)
+
+    def device_of(self, place: int) -> str:
+        """Return where a value is; empty where TensorFlow chose among several devices, as no graph tells that."""
+        name = self.tensors[place].device or _only_device()
+        return str(name).rpartition("device:")[2].lower()
 
 
 class StepTracer:
@@ -324,6 +313,12 @@ class StepTracer:
             if self._every_file or is_of_program(frame.filename)
         ]
         return tuple(frames[-_MOST_FRAMES:])
+
+
+@cache
+def _only_device() -> str:
+    devices = tf.config.list_logical_devices()
+    return devices[0].name if len(devices) == 1 else ""
 
 
 def _key(tensor: Any) -> tuple[str, int]:

@@ -402,6 +402,7 @@ class TorchWatcher(Watcher):
                     slot=slot,
                     dtype=dtype_name(value.dtype),
                     shape=value.shape,
+                    device=str(value.device),
                     inputs=inputs,
                     stack=stack,
                 ),
@@ -484,5 +485,5 @@ class TorchWatcher(Watcher):
             if name is None:
                 continue
             for key, value in state.items():
-                if isinstance(value, torch.Tensor) and value.numel() > 1:
+                if isinstance(value, torch.Tensor) and (value.numel() > 1 or value.shape == parameter.shape):
                     self._observe("update", f"{name}/{key}", value)

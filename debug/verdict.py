@@ -18,6 +18,7 @@ from stepscope.summary.debugger.model import (
     WatchedTensor,
 )
 from stepscope.summary.debugger.own_frames import own_frame
+from stepscope.summary.names import in_order
 
 Part = Literal["producer", "propagator", "unknown"]
 """A producer made a bad value of finite inputs, a propagator was given bad ones; unknown where not all of the inputs
@@ -29,6 +30,8 @@ _PASSES_MASKS_ON: Final = (
     "contiguous", "alias", "repeat",
     "addv2", "realdiv", "selectv2", "broadcastto", "concatv2", "pack", "stridedslice", "tile", "gatherv2",
 )  # fmt: skip
+_LONGEST_CODE: Final = 200
+"""Of a line that a sentence quotes."""
 _MOST_OF_A_STEP: Final = 1 << 20
 """Observations of the step of the first bad one that are looked at."""
 _BEFORE: Final = 1 << 16
@@ -251,5 +254,6 @@ def _range(data: DebugData, found: Input) -> str:
 
 
 def _place(frame: Frame) -> str:
-    code = f": {frame.code.strip()}" if frame.code.strip() else ""
-    return f"at {frame.path}:{frame.line} in {frame.function}{code}"
+    code = in_order(frame.code.strip())
+    shown = f"{code[:_LONGEST_CODE]}..." if len(code) > _LONGEST_CODE else code
+    return f"at {frame.path}:{frame.line} in {frame.function}{f': {shown}' if shown else ''}"

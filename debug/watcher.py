@@ -3,7 +3,8 @@
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -71,8 +72,11 @@ class Settings:
             return (given,)
         return tuple(given)
 
-    def recorder(self, where: "str | os.PathLike[str] | SummaryWriter", source: str) -> tuple[Recorder, bool]:
-        """Return a recorder, and whether its writer is ours to close."""
+    @contextmanager
+    def recorder(
+        self, where: "str | os.PathLike[str] | SummaryWriter", source: str
+    ) -> "Iterator[tuple[Recorder, bool]]":
+        """Give a recorder, and whether its writer is ours to close; both are closed if the model is refused inside."""
         rules = [rule if not isinstance(rule, str) else named([rule])[0] for rule in self.rules]
         is_ours = isinstance(where, str | os.PathLike)
         writer = SummaryWriter(os.fspath(where)) if isinstance(where, str | os.PathLike) else where
@@ -89,7 +93,13 @@ class Settings:
             every_file=self.every_file,
             also_tfdbg=self.also_tfdbg,
         )
-        return recorder, is_ours
+        try:
+            yield recorder, is_ours
+        except BaseException:
+            recorder.discard()
+            if is_ours:
+                writer.close()
+            raise
 
 
 class Chosen:

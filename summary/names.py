@@ -12,6 +12,11 @@ _REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Unicode's embeddings, overrides and isolates, after which text is drawn in another order than it has."""
 
 
+def in_order(text: str) -> str:
+    r"""Return text such as code with what reorders it written as its escape, such as ``\u202e``."""
+    return text if text.isascii() else _REORDERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def readable_name(name: str) -> str:
     r"""Return the name itself, as a rule.
 
@@ -22,5 +27,5 @@ def readable_name(name: str) -> str:
         digest = hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=4).hexdigest()
         name = f"{readable_name(name[:_KEPT])[:_KEPT]}... ({len(name):,} characters, {digest})"
     if not name.isascii() and _REORDERING.search(name):
-        name = readable_name(_REORDERING.sub(lambda found: f"\\u{ord(found[0]):04x}", name))
+        name = readable_name(in_order(name))
     return name

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from stepscope.dashboard.debugger.index import Index
 from stepscope.summary.debugger.model import DebugData, Frame, SourceFile
+from stepscope.summary.names import in_order
 
 
 @dataclass
@@ -22,11 +23,11 @@ class MarkedLine:
 def code_of(frame: Frame, sources: Sequence[SourceFile]) -> str:
     """Return the text of a line, as far as it was kept."""
     if frame.code:
-        return frame.code.strip()
+        return in_order(frame.code.strip())
     found = source_of(frame, sources)
     if found is None or not 0 < frame.line <= len(found.lines):
         return ""
-    return found.lines[frame.line - 1].strip()
+    return in_order(found.lines[frame.line - 1].strip())
 
 
 def source_of(frame: Frame, sources: Sequence[SourceFile]) -> SourceFile | None:

@@ -23,6 +23,7 @@ from stepscope.summary.debugger.model import (
     DevicesData,
     Figure,
     LinkedData,
+    NestedData,
     Observations,
     WatchedTensor,
 )
@@ -245,11 +246,22 @@ class OpenedDebug:
         operation takes.
         """
         exact = self.data.made_of(number) if isinstance(self.data, LinkedData) else None
+        made = self._tensor(number)
+        taken = list(dict.fromkeys(made.inputs))[:MOST_LINKS]
         if exact is not None:
-            return [self._link(taken) for taken in dict.fromkeys(exact) if taken is not None][:MOST_LINKS]
-        taken = list(dict.fromkeys(self._tensor(number).inputs))[:MOST_LINKS]
+            links = [self._link(taken) for taken in dict.fromkeys(exact) if taken is not None][:MOST_LINKS]
+            # An operation of a graph always takes the same, even where that was not observed this time.
+            known = {link.tensor for link in links}
+            missing = taken if made.phase == "graph" and None in exact else []
+            return [*links, *(Link(tensor, None) for tensor in missing if tensor not in known)]
         latest = self.latest(taken, number)
-        return [Link(tensor, latest.get(tensor)) for tensor in taken]
+        step = int(self.one(number).steps[0])
+        # What did not run in this step, as a branch that was not taken, made nothing of what came of it.
+        return [
+            Link(tensor, found if found is not None and int(self.one(found).steps[0]) == step else None)
+            for tensor in taken
+            for found in (latest.get(tensor),)
+        ]
 
     def made_into(self, number: int) -> list[Link]:
         """Return what was made of an observation, as `made_of`."""
@@ -259,6 +271,11 @@ class OpenedDebug:
         made = self.consumers.get(int(self.one(number).tensors[0]), [])[:MOST_LINKS]
         following = self.following(made, number)
         return [Link(tensor, following.get(tensor)) for tensor in made]
+
+    def first_bad_inside(self, number: int) -> Link | None:
+        """Return the first that is not finite inside of the function or the module that made an observation."""
+        found = self.data.first_bad_inside(number) if isinstance(self.data, NestedData) else None
+        return None if found is None else self._link(found)
 
     def knows_inputs(self, number: int) -> bool:
         """Return whether all was observed that an observation was made of."""

@@ -171,11 +171,12 @@ def take_all(folder: Path) -> None:
 
 
 def take_debugger(browser: Browser, folder: Path) -> None:
-    """Take the pictures of the map of a training whose rate becomes far too high."""
+    """Take the pictures of a training whose rate becomes far too high: what the rules say, and the map."""
     with tempfile.TemporaryDirectory() as logs:
         record_bad_training(Path(logs) / "first")
         query = urlencode({"tab": "debugger", "debugger.view": "map", "debugger.tensor": "16"})
         with serving(Path(logs)) as url:
+            take(browser, f"{url}?tab=debugger", "debugger", "debugger_alerts", folder)
             take(browser, f"{url}?{query}", "debugger", "debugger", folder)
 
 

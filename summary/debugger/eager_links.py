@@ -45,7 +45,10 @@ class EagerLinks:
 
     def made_of(self, output: int) -> list[int | None]:
         """Return the outputs that the execution took which made one; None for what is no output of any."""
-        execution = int(np.searchsorted(self.columns.output_ends, output, side="right"))
+        return self.taken_by(int(np.searchsorted(self.columns.output_ends, output, side="right")))
+
+    def taken_by(self, execution: int) -> list[int | None]:
+        """Return the outputs that an execution took; None for what is no output of any."""
         inputs = self.columns.inputs(execution)
         return [number if number >= 0 else None for number in self._taken[inputs.start : inputs.stop].tolist()]
 

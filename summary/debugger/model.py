@@ -89,6 +89,8 @@ class WatchedTensor:
     called first."""
     graph_id: str = ""
     """TensorFlow's identifier of the graph that it is in."""
+    device: str = ""
+    """Where the first value was, such as "cuda:0"; empty where it is not known. See also `Observations.devices`."""
 
 
 @dataclass(frozen=True)
@@ -225,4 +227,13 @@ class LinkedData(Protocol):
 
     def made_into(self, number: int) -> Sequence[int] | None:
         """Return the observations that operations made which took one; None where only `WatchedTensor.inputs` tells."""
+        ...
+
+
+@runtime_checkable
+class NestedData(Protocol):
+    """Data in which some values were made by what is observed inside: by a function of a graph, by a module."""
+
+    def first_bad_inside(self, number: int) -> int | None:
+        """Return the first observation that is not finite inside of what made one; None where there is none."""
         ...

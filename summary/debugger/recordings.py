@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.model import (
+    COLUMN,
     FIGURES,
     Alert,
     Frame,
@@ -30,12 +31,14 @@ from stepscope.summary.kinds.debug import (
     HealthColumns,
     value_tag,
 )
+from stepscope.summary.names import readable_name
 from stepscope.summary.proto.debug_pb2 import DebugAlerts, DebugCatalog, DebugTensor
 from stepscope.summary.series import Run, Series
 
 MOST_ALERTS: Final = 10_000
 MOST_TENSORS: Final = 1_000_000
 _OBSERVED_TAGS: Final = (STEPS_TAG, RING_TAG, CAUGHT_TAG)
+_NOT_FINITE: Final = [COLUMN[figure] for figure in ("nan", "positive_infinity", "negative_infinity")]
 _PHASES: Final = frozenset(get_args(Phase))
 
 _Item = TypeVar("_Item")
@@ -69,6 +72,10 @@ class _Catalog:
     tensors: tuple[WatchedTensor, ...]
     numbers: Mapping[_Key, int]
     """The number of each recording's tensor among them."""
+    devices: tuple[str, ...]
+    """Where values are: names, the first empty."""
+    device_places: Mapping[_Key, int]
+    """Of each recording's tensor, where that is known: ranks have the same tensors on other devices."""
     stacks: tuple[tuple[Frame, ...], ...]
     sources: tuple[SourceFile, ...]
     notes: tuple[str, ...]
@@ -123,23 +130,33 @@ class RecordedData:
         """
         begin, end = max(begin, 0), min(end, self.observation_count)
         layout = self._layout
-        tensors, steps, wall_times, figures = [], [], [], []
+        tensors, steps, wall_times, figures, devices = [], [], [], [], []
         first = int(np.searchsorted(layout.ends, begin, "right"))
         last = int(np.searchsorted(layout.ends, end, "left"))
         for place in range(first, min(last + 1, len(layout.ends)) if begin < end else first):
             check_cancelled()
-            found, measured = self._read(place)
+            found, measured, where = self._read(place)
             start = int(layout.ends[place]) - len(found)
             piece = slice(max(begin - start, 0), max(end - start, 0))
             tensors.append(found[piece])
             figures.append(measured[piece])
+            devices.append(where[piece])
             steps.append(np.full(len(tensors[-1]), layout.steps[place]))
             wall_times.append(np.full(len(tensors[-1]), layout.wall_times[place]))
         if not tensors:
             return Observations.none()
         return Observations(
-            np.concatenate(tensors), np.concatenate(steps), np.concatenate(wall_times), np.concatenate(figures)
+            np.concatenate(tensors),
+            np.concatenate(steps),
+            np.concatenate(wall_times),
+            np.concatenate(figures),
+            devices=np.concatenate(devices),
         )
+
+    @property
+    def devices(self) -> Sequence[str]:
+        """The names of devices; "" where it is not known."""
+        return self._catalog.devices
 
     def value(self, number: int) -> NDArray[np.generic] | None:
         """Return the value of an observation itself; None where it was not kept.
@@ -161,6 +178,23 @@ class RecordedData:
         nearest = places[np.argmin(np.abs(series.wall_times[places] - found.wall_times[0]))]
         payload = series.read(int(nearest))
         return cast("NDArray[np.generic]", payload.array)
+
+    def first_bad_inside(self, number: int) -> int | None:
+        """Return the first observation that is not finite of what the module runs that gave one, in the same step."""
+        layout = self._layout
+        place = int(np.searchsorted(layout.ends, number, "right"))
+        if not 0 <= number < self.observation_count:
+            return None
+        numbers, figures, _ = self._read(place)
+        begin = int(layout.ends[place]) - len(numbers)
+        module = self.tensors[int(numbers[number - begin])]
+        if module.phase != "forward" or module.op_type == "input" or "." in module.op_type:
+            return None
+        bad = np.flatnonzero((figures[: number - begin, _NOT_FINITE] > 0).any(axis=1))
+        for row in bad.tolist():
+            if _is_inside(self.tensors[int(numbers[row])], module):
+                return begin + row
+        return None
 
     @cached_property
     def alerts(self) -> Sequence[Alert]:
@@ -207,8 +241,8 @@ class RecordedData:
     def _layout(self) -> "_Layout":
         return _layout_of(self.run, self._points)
 
-    def _read(self, place: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return numbers and figures of one point, as many as its header said."""
+    def _read(self, place: int) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+        """Return numbers, figures and devices of one point, as many as its header said."""
         layout = self._layout
         tag, index = _OBSERVED_TAGS[layout.tags[place]], int(layout.indexes[place])
         header: _Header = self._points[tag].items[index]
@@ -218,23 +252,26 @@ class RecordedData:
             if (columns.recording, columns.tensors, len(numbers)) != header:
                 raise PayloadError("the file changed")
         except PayloadError:
-            return np.zeros(header.observations, np.int32), np.full((header.observations, len(FIGURES)), np.nan)
+            nothing = np.zeros(header.observations, np.int32)
+            return nothing, np.full((header.observations, len(FIGURES)), np.nan), nothing
         table = self._numbers[header.recording]
         # Beyond the table are those beyond `MOST_TENSORS`.
         known = numbers < len(table)
-        return table[np.where(known, numbers, 0)], np.where(known[:, np.newaxis], figures, np.nan)
+        found = table[np.where(known, numbers, 0)]
+        return found[:, 0], np.where(known[:, np.newaxis], figures, np.nan), np.where(known, found[:, 1], 0)
 
     @cached_property
     def _numbers(self) -> Mapping[int, NDArray[np.int32]]:
-        """Of each recording: the numbers here of its tensors by their own."""
-        found: dict[int, list[tuple[int, int]]] = {}
-        for (recording, own), number in self._catalog.numbers.items():
-            found.setdefault(recording, []).append((own, number))
+        """Of each recording: by its tensors' own numbers, those here and the places of their devices, [n, 2]."""
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        catalog = self._catalog
+        for (recording, own), number in catalog.numbers.items():
+            found.setdefault(recording, []).append((own, number, catalog.device_places.get((recording, own), 0)))
         tables = {}
-        for recording, pairs in found.items():
-            table = np.zeros(1 + max(own for own, _ in pairs), np.int32)
-            for own, number in pairs:
-                table[own] = number
+        for recording, rows in found.items():
+            table = np.zeros((1 + max(own for own, *_ in rows), 2), np.int32)
+            for own, *row in rows:
+                table[own] = row
             tables[recording] = table
         return tables
 
@@ -253,6 +290,15 @@ class RecordedData:
                 header_count = int(layout.ends[place]) - (int(layout.ends[place - 1]) if place else 0)
                 return int(layout.ends[place]) - header_count + int(rows[0])
         return None
+
+
+def _is_inside(tensor: WatchedTensor, module: WatchedTensor) -> bool:
+    """Return whether a value was made by what a module runs: modules and operations in it."""
+    if tensor.phase != "forward" or tensor.op_type == "input":
+        return False
+    if tensor.module == module.module:
+        return "." in tensor.op_type
+    return not module.module or tensor.module.startswith(f"{module.module}.")
 
 
 @dataclass(frozen=True)
@@ -340,6 +386,8 @@ def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Ca
     stacks: list[tuple[Frame, ...]] = []
     sources: dict[tuple[str, str], SourceFile] = {}
     notes: dict[str, None] = {}
+    devices: dict[str, int] = {"": 0}
+    device_places: dict[_Key, int] = {}
     for catalog in catalogs:
         recording = catalog.recording
         for frame in catalog.frames:
@@ -351,6 +399,9 @@ def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Ca
             if len(places) < MOST_TENSORS:
                 place = places.setdefault((tensor.name, tensor.phase), len(places))
                 numbers[recording, tensor.number] = place
+                if tensor.device:
+                    device = readable_name(tensor.device)
+                    device_places[recording, tensor.number] = devices.setdefault(device, len(devices))
                 if place == len(found):
                     found.append((recording, tensor))
         for source in catalog.sources:
@@ -371,6 +422,8 @@ def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Ca
         named[0] if named else "stepscope.debug",
         tuple(tensors),
         numbers,
+        tuple(devices),
+        device_places,
         tuple(stacks),
         tuple(sources.values()),
         tuple(notes),
@@ -394,6 +447,7 @@ def _watched(
         shape=tuple(tensor.shape) if tensor.has_shape else None,
         stack=stacks.get((recording, tensor.stack)) if tensor.HasField("stack") else None,
         inputs=tuple(number for number in inputs if number is not None),
+        device=readable_name(tensor.device),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.debugger.call_links import CallLinks
 from stepscope.summary.debugger.code_files import own_frame
 from stepscope.summary.debugger.dump_contents import DumpContents
 from stepscope.summary.debugger.dump_order import DumpOrder
@@ -155,6 +156,10 @@ class TfdbgData:
         return EagerLinks(self._dump.execution_columns)
 
     @cached_property
+    def _calls(self) -> CallLinks:
+        return CallLinks(self._dump, self._order, self.tensors, self._links, self._numbers)
+
+    @cached_property
     def _numbers(self) -> NDArray[np.int32]:
         """Of each output the number of the observation."""
         return self._order.output_numbers()
@@ -165,13 +170,24 @@ class TfdbgData:
         return row if row < len(self._dump.execution_columns.places) else None
 
     def made_of(self, number: int) -> Sequence[int | None] | None:
-        """Return the observations that an execution took, None for a value that is no output of any; None of a trace,
-        which only the graph tells.
+        """Return the observations that an execution took, None for a value that is no output of any; those of a
+        trace as far as graphs and calls tell.
         """
         output = self._output(number)
         if output is None:
-            return None
+            place = self._dump.places[int(self._order.places_at(np.array([number]))[0])]
+            assert isinstance(place, GraphPlace)
+            operation = self._dump.graphs.operation(place.graph_id, place.operation)
+            return self._calls.made_of(number, operation, place.graph_id)
         return [None if taken is None else int(self._numbers[taken]) for taken in self._links.made_of(output)]
+
+    def first_bad_inside(self, number: int) -> int | None:
+        """Return the first bad observation inside of the graph of a function that Python called, of what it gave."""
+        output = self._output(number)
+        if output is None:
+            return None
+        execution = int(np.searchsorted(self._dump.execution_columns.output_ends, output, side="right"))
+        return self._calls.first_bad_inside(execution, number)
 
     def made_into(self, number: int) -> Sequence[int] | None:
         """Return the observations that executions made which took one, the first of very many; None of a trace."""

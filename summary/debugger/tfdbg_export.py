@@ -83,7 +83,9 @@ class ObservationWriter:
                     self._mode, figures, tensor_id=tensor_id, dtype=tensor.dtype, shape=tensor.shape or ()
                 )
             name = self._name(number, tensors)
-            self._writer.add_trace(GRAPH, name, tensor.slot, self._mode, measured, wall_time=wall_time)
+            self._writer.add_trace(
+                GRAPH, name, tensor.slot, self._mode, measured, device=tensor.device, wall_time=wall_time
+            )
 
     def _add(self, number: int, tensors: Sequence[WatchedTensor]) -> int:
         """Write an operation; returns the number of the output that is the tensor."""

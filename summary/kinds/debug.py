@@ -225,7 +225,19 @@ def _step_rows(columns: HealthColumns) -> list[tuple[Any, ...]]:
 def _catalog_rows(catalog: DebugCatalog) -> list[tuple[Any, ...]]:
     recording = _signed(catalog.recording)
     return [
-        (recording, t.number, t.name, t.phase, t.module, t.op_type, t.slot, t.dtype, list(t.shape), list(t.inputs))
+        (
+            recording,
+            t.number,
+            t.name,
+            t.phase,
+            t.module,
+            t.op_type,
+            t.slot,
+            t.dtype,
+            list(t.shape),
+            list(t.inputs),
+            t.device,
+        )
         for t in catalog.tensors
     ]
 
@@ -268,6 +280,7 @@ CATALOG_KIND: Final = Kind(
             dtype="name",
             shape="list[int]",
             inputs="list[int]",
+            device="name",
         ),
         _catalog_rows,
     ),

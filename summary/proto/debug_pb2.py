@@ -15,7 +15,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#stepscope/summary/proto/debug.proto\x12\x0fstepscope.debug\"\xc8\x01\n\x0b\x44\x65\x62ugTensor\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05phase\x18\x03 \x01(\t\x12\x0e\n\x06module\x18\x04 \x01(\t\x12\x0f\n\x07op_type\x18\x05 \x01(\t\x12\x0c\n\x04slot\x18\x06 \x01(\r\x12\r\n\x05\x64type\x18\x07 \x01(\t\x12\r\n\x05shape\x18\x08 \x03(\x03\x12\x11\n\thas_shape\x18\t \x01(\x08\x12\x12\n\x05stack\x18\n \x01(\rH\x00\x88\x01\x01\x12\x0e\n\x06inputs\x18\x0b \x03(\rB\x08\n\x06_stack\"X\n\nDebugFrame\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x0c\n\x04line\x18\x03 \x01(\r\x12\x10\n\x08\x66unction\x18\x04 \x01(\t\x12\x0c\n\x04\x63ode\x18\x05 \x01(\t\",\n\nDebugStack\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x0e\n\x06\x66rames\x18\x02 \x03(\r\"7\n\x0b\x44\x65\x62ugSource\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x0c\n\x04host\x18\x03 \x01(\t\"\xf8\x01\n\x0c\x44\x65\x62ugCatalog\x12\x11\n\trecording\x18\x01 \x01(\x06\x12\x0e\n\x06source\x18\x02 \x01(\t\x12-\n\x07tensors\x18\x03 \x03(\x0b\x32\x1c.stepscope.debug.DebugTensor\x12+\n\x06\x66rames\x18\x04 \x03(\x0b\x32\x1b.stepscope.debug.DebugFrame\x12+\n\x06stacks\x18\x05 \x03(\x0b\x32\x1b.stepscope.debug.DebugStack\x12-\n\x07sources\x18\x06 \x03(\x0b\x32\x1c.stepscope.debug.DebugSource\x12\r\n\x05notes\x18\x07 \x03(\t\"`\n\tDebugStep\x12\x11\n\trecording\x18\x01 \x01(\x06\x12\r\n\x05\x63ount\x18\x02 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x03 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x04 \x01(\x0c\x12\x0f\n\x07tensors\x18\x05 \x01(\r\"\xb6\x01\n\nDebugAlert\x12\x0c\n\x04rule\x18\x01 \x01(\t\x12\x13\n\x06tensor\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x39\n\x07\x66igures\x18\x04 \x03(\x0b\x32(.stepscope.debug.DebugAlert.FiguresEntry\x1a.\n\x0c\x46iguresEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x42\t\n\x07_tensor\"M\n\x0b\x44\x65\x62ugAlerts\x12\x11\n\trecording\x18\x01 \x01(\x06\x12+\n\x06\x61lerts\x18\x02 \x03(\x0b\x32\x1b.stepscope.debug.DebugAlertb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#stepscope/summary/proto/debug.proto\x12\x0fstepscope.debug\"\xd8\x01\n\x0b\x44\x65\x62ugTensor\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05phase\x18\x03 \x01(\t\x12\x0e\n\x06module\x18\x04 \x01(\t\x12\x0f\n\x07op_type\x18\x05 \x01(\t\x12\x0c\n\x04slot\x18\x06 \x01(\r\x12\r\n\x05\x64type\x18\x07 \x01(\t\x12\r\n\x05shape\x18\x08 \x03(\x03\x12\x11\n\thas_shape\x18\t \x01(\x08\x12\x12\n\x05stack\x18\n \x01(\rH\x00\x88\x01\x01\x12\x0e\n\x06inputs\x18\x0b \x03(\r\x12\x0e\n\x06\x64\x65vice\x18\x0c \x01(\tB\x08\n\x06_stack\"X\n\nDebugFrame\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x0c\n\x04line\x18\x03 \x01(\r\x12\x10\n\x08\x66unction\x18\x04 \x01(\t\x12\x0c\n\x04\x63ode\x18\x05 \x01(\t\",\n\nDebugStack\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x0e\n\x06\x66rames\x18\x02 \x03(\r\"7\n\x0b\x44\x65\x62ugSource\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x0c\n\x04host\x18\x03 \x01(\t\"\xf8\x01\n\x0c\x44\x65\x62ugCatalog\x12\x11\n\trecording\x18\x01 \x01(\x06\x12\x0e\n\x06source\x18\x02 \x01(\t\x12-\n\x07tensors\x18\x03 \x03(\x0b\x32\x1c.stepscope.debug.DebugTensor\x12+\n\x06\x66rames\x18\x04 \x03(\x0b\x32\x1b.stepscope.debug.DebugFrame\x12+\n\x06stacks\x18\x05 \x03(\x0b\x32\x1b.stepscope.debug.DebugStack\x12-\n\x07sources\x18\x06 \x03(\x0b\x32\x1c.stepscope.debug.DebugSource\x12\r\n\x05notes\x18\x07 \x03(\t\"`\n\tDebugStep\x12\x11\n\trecording\x18\x01 \x01(\x06\x12\r\n\x05\x63ount\x18\x02 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x03 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x04 \x01(\x0c\x12\x0f\n\x07tensors\x18\x05 \x01(\r\"\xb6\x01\n\nDebugAlert\x12\x0c\n\x04rule\x18\x01 \x01(\t\x12\x13\n\x06tensor\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x39\n\x07\x66igures\x18\x04 \x03(\x0b\x32(.stepscope.debug.DebugAlert.FiguresEntry\x1a.\n\x0c\x46iguresEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x42\t\n\x07_tensor\"M\n\x0b\x44\x65\x62ugAlerts\x12\x11\n\trecording\x18\x01 \x01(\x06\x12+\n\x06\x61lerts\x18\x02 \x03(\x0b\x32\x1b.stepscope.debug.DebugAlertb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -25,21 +25,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DEBUGALERT_FIGURESENTRY']._loaded_options = None
   _globals['_DEBUGALERT_FIGURESENTRY']._serialized_options = b'8\001'
   _globals['_DEBUGTENSOR']._serialized_start=57
-  _globals['_DEBUGTENSOR']._serialized_end=257
-  _globals['_DEBUGFRAME']._serialized_start=259
-  _globals['_DEBUGFRAME']._serialized_end=347
-  _globals['_DEBUGSTACK']._serialized_start=349
-  _globals['_DEBUGSTACK']._serialized_end=393
-  _globals['_DEBUGSOURCE']._serialized_start=395
-  _globals['_DEBUGSOURCE']._serialized_end=450
-  _globals['_DEBUGCATALOG']._serialized_start=453
-  _globals['_DEBUGCATALOG']._serialized_end=701
-  _globals['_DEBUGSTEP']._serialized_start=703
-  _globals['_DEBUGSTEP']._serialized_end=799
-  _globals['_DEBUGALERT']._serialized_start=802
-  _globals['_DEBUGALERT']._serialized_end=984
-  _globals['_DEBUGALERT_FIGURESENTRY']._serialized_start=927
-  _globals['_DEBUGALERT_FIGURESENTRY']._serialized_end=973
-  _globals['_DEBUGALERTS']._serialized_start=986
-  _globals['_DEBUGALERTS']._serialized_end=1063
+  _globals['_DEBUGTENSOR']._serialized_end=273
+  _globals['_DEBUGFRAME']._serialized_start=275
+  _globals['_DEBUGFRAME']._serialized_end=363
+  _globals['_DEBUGSTACK']._serialized_start=365
+  _globals['_DEBUGSTACK']._serialized_end=409
+  _globals['_DEBUGSOURCE']._serialized_start=411
+  _globals['_DEBUGSOURCE']._serialized_end=466
+  _globals['_DEBUGCATALOG']._serialized_start=469
+  _globals['_DEBUGCATALOG']._serialized_end=717
+  _globals['_DEBUGSTEP']._serialized_start=719
+  _globals['_DEBUGSTEP']._serialized_end=815
+  _globals['_DEBUGALERT']._serialized_start=818
+  _globals['_DEBUGALERT']._serialized_end=1000
+  _globals['_DEBUGALERT_FIGURESENTRY']._serialized_start=943
+  _globals['_DEBUGALERT_FIGURESENTRY']._serialized_end=989
+  _globals['_DEBUGALERTS']._serialized_start=1002
+  _globals['_DEBUGALERTS']._serialized_end=1079
 # @@protoc_insertion_point(module_scope)

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class DebugTensor(_message.Message):
-    __slots__ = ("number", "name", "phase", "module", "op_type", "slot", "dtype", "shape", "has_shape", "stack", "inputs")
+    __slots__ = ("number", "name", "phase", "module", "op_type", "slot", "dtype", "shape", "has_shape", "stack", "inputs", "device")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     PHASE_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +19,7 @@ class DebugTensor(_message.Message):
     HAS_SHAPE_FIELD_NUMBER: _ClassVar[int]
     STACK_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_FIELD_NUMBER: _ClassVar[int]
     number: int
     name: str
     phase: str
@@ -30,7 +31,8 @@ class DebugTensor(_message.Message):
     has_shape: bool
     stack: int
     inputs: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, number: _Optional[int] = ..., name: _Optional[str] = ..., phase: _Optional[str] = ..., module: _Optional[str] = ..., op_type: _Optional[str] = ..., slot: _Optional[int] = ..., dtype: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., has_shape: bool = ..., stack: _Optional[int] = ..., inputs: _Optional[_Iterable[int]] = ...) -> None: ...
+    device: str
+    def __init__(self, number: _Optional[int] = ..., name: _Optional[str] = ..., phase: _Optional[str] = ..., module: _Optional[str] = ..., op_type: _Optional[str] = ..., slot: _Optional[int] = ..., dtype: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., has_shape: bool = ..., stack: _Optional[int] = ..., inputs: _Optional[_Iterable[int]] = ..., device: _Optional[str] = ...) -> None: ...
 
 class DebugFrame(_message.Message):
     __slots__ = ("number", "path", "line", "function", "code")

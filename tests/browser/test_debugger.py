@@ -273,7 +273,7 @@ def test_executions_of_python_are_filtered_and_walked_up_with_one_key(
     wait_for_fact(page, "total", 3)
     page.get_by_role("combobox", name="Operation").select_option(label="AddV2")
     wait_for_fact(page, "total", 1)
-    page.get_by_role("combobox", name="Device").select_option(label="All devices")
+    page.get_by_role("combobox", name="Device").select_option(label="Device")
     wait_for_fact(page, "total", 3)
     page.locator(".debugger-list").focus()
     page.keyboard.press("End")

@@ -87,6 +87,7 @@ def test_what_is_seen_of_a_step_and_its_figures(tmp_path: Path) -> None:
     figures = dict(zip(FIGURES, found.figures[4].tolist(), strict=True))
     shown = [figures["size"], figures["minimum"], figures["maximum"], figures["mean"]]
     np.testing.assert_allclose(shown, [4, 6, 15, 10.5], rtol=1e-6)
+    assert (found.devices is not None and {data.devices[device] for device in found.devices}) == {"cpu:0"}
 
 
 def test_a_training_that_goes_bad_at_step_500_names_the_operation_and_its_line(tmp_path: Path) -> None:
@@ -115,15 +116,149 @@ def test_a_training_that_goes_bad_at_step_500_names_the_operation_and_its_line(t
     assert np.isinf(value).all()
 
 
-def test_loops_are_seen_as_one_operation_and_said_so(tmp_path: Path) -> None:
+def seen(data: RecordedData) -> dict[str, list[float]]:
+    """Return the maximum of each tensor, each time that it came by, in the order of the first."""
+    found = data.observations(0, data.observation_count)
+    maxima: dict[str, list[float]] = {}
+    for number, maximum in zip(found.tensors, found.figure("maximum").tolist(), strict=True):
+        maxima.setdefault(data.tensors[number].name, []).append(maximum)
+    return maxima
+
+
+def inputs(data: RecordedData, name: str) -> list[str]:
+    (tensor,) = [tensor for tensor in data.tensors if tensor.name == name and tensor.phase == "forward"]
+    return [data.tensors[number].name for number in tensor.inputs]
+
+
+def test_every_iteration_of_a_scan_with_what_each_took(tmp_path: Path) -> None:
+    def step_of(x: Any, factors: Any) -> Any:
+        return jax.lax.scan(lambda carry, factor: (carry * factor, carry + 1), x, factors)
+
+    with debug.watch(step_of, tmp_path) as step:
+        last, added = step(jnp.ones(2), jnp.array([2.0, 3, 4]))
+    np.testing.assert_array_equal(last, [24, 24])
+    np.testing.assert_array_equal(added, [[2, 2], [3, 3], [7, 7]])
+    data = recorded(tmp_path)
+    forward = dict(list(seen(data).items())[1:-1])
+    assert forward == {
+        "factors": [4],
+        "scan[0]/mul": [2],
+        "scan[0]/add": [2],
+        "scan[1]/mul": [6],
+        "scan[1]/add": [3],
+        "scan[2]/mul": [24],
+        "scan[2]/add": [7],
+        "scan": [24],
+    }
+    assert inputs(data, "scan[0]/mul") == ["x", "factors"]
+    assert inputs(data, "scan[1]/mul") == ["scan[0]/mul", "factors"]
+    assert inputs(data, "scan") == ["scan[2]/mul"]
+    assert inputs(data, "scan:1") == ["scan[0]/add", "scan[1]/add", "scan[2]/add"]
+    assert not [problem for problem in data.problems if "scan" in problem]
+
+
+def test_a_scan_backwards_has_the_iterations_of_the_one_forwards(tmp_path: Path) -> None:
+    def loss(x: Any, factors: Any) -> Any:
+        with jax.named_scope("layers"):
+            return jax.lax.scan(lambda carry, factor: (jnp.sin(carry) * factor, None), x, factors)[0].sum()
+
+    def step_of(x: Any, factors: Any) -> Any:
+        return x - jax.grad(loss)(x, factors)
+
+    x, factors = jnp.array([1.0, 2]), jnp.array([2.0, 3, 4])
+    with debug.watch(step_of, tmp_path) as step:
+        np.testing.assert_allclose(step(x, factors), step_of(x, factors), rtol=1e-6)
+    backward = [t.name for t in recorded(tmp_path).tensors if t.phase == "backward"]
+    indexes = [name.partition("[")[2].partition("]")[0] for name in backward if "[" in name]
+    assert list(dict.fromkeys(indexes)) == ["2", "1", "0"]
+
+
+def test_iterations_of_a_while_and_only_the_branch_that_was_taken(tmp_path: Path) -> None:
+    def step_of(x: Any, most: Any) -> Any:
+        x = jax.lax.while_loop(lambda x: x < most, lambda x: x * 2, x)
+        return jax.lax.cond(x > 5, lambda x: jnp.sqrt(x), lambda x: x + 0.5, x)
+
+    with debug.watch(step_of, tmp_path, every=1) as step:
+        assert [float(step(1.0, most)) for most in (3.0, 16.0)] == [4.5, 4]
+    data = recorded(tmp_path)
+    found = seen(data)
+    assert {name: found[name] for name in found if "[" in name or ":" in name} == {
+        "while[0]/mul": [2, 2],
+        "while[1]/mul": [4, 4],
+        "while:iterations": [2, 4],
+        "cond[0]/add": [4.5],
+        "while[2]/mul": [8],
+        "while[3]/mul": [16],
+        "cond[1]/sqrt": [4],
+    }
+    assert inputs(data, "cond[1]/sqrt") == ["while"]
+    assert inputs(data, "cond") == ["cond[0]/add", "cond[1]/sqrt"]
+
+
+@pytest.mark.parametrize("bad", [None, 500])
+def test_of_a_long_loop_the_first_later_iteration_that_goes_bad_is_seen(tmp_path: Path, bad: int | None) -> None:
+    numbers = np.full(1_000, 2, np.float32)
+    if bad is not None:
+        numbers[[bad, bad + 10]] = -1
+
+    def step_of(x: Any, numbers: Any) -> Any:
+        return jax.lax.scan(lambda total, number: (total, jnp.log(number)), x, numbers)[0]
+
+    with debug.watch(step_of, tmp_path, on_alert=None) as step:
+        step(jnp.ones(2), jnp.array(numbers))
+    data = recorded(tmp_path)
+    found = seen(data)
+    assert len([name for name in found if name.endswith("/log")]) == 64
+    assert found["scan[later]:iteration"] == [999 if bad is None else bad]
+    assert (
+        "Of the 1,000 iterations of scan the first 63 are seen, and of the others the first in which something is not"
+        " finite, else the last."
+    ) in data.problems
+    verdict = debug.first_bad(data)
+    assert (verdict and data.tensors[verdict.tensor].name) == (None if bad is None else "scan[later]/log")
+
+
+def test_a_step_that_goes_bad_inside_of_nested_loops_names_iteration_operation_and_line(tmp_path: Path) -> None:
+    def inner(carry: Any, x: Any) -> Any:
+        return carry, jnp.log(x - carry)
+
+    def outer(carry: Any, row: Any) -> Any:
+        _, logarithms = jax.lax.scan(inner, carry, row)
+        return carry, jax.lax.cond(carry > 0, lambda x: x.sum(), lambda x: x.min(), logarithms)
+
+    def step_of(x: Any, rows: Any) -> Any:
+        return x, jax.lax.scan(outer, x, rows)[1]
+
+    with debug.watch(step_of, tmp_path, every=100, on_alert=None) as watcher:
+        step = debug.catch(watcher, watcher)
+        step(jnp.float32(1), jnp.full((3, 4), 3.0))
+        with pytest.raises(debug.CaughtError) as caught:
+            step(jnp.float32(1), jnp.full((3, 4), 3.0).at[1, 2].set(-5))
+    message = str(caught.value)
+    assert message.startswith("Step 1: scan[1]/scan[2]/log (float32) is the first with 1 NaN of 1 elements, at ")
+    assert message.endswith(
+        "in test_a_step_that_goes_bad_inside_of_nested_loops_names_iteration_operation_and_line.<locals>.inner: "
+        "return carry, jnp.log(x - carry). It made them: its inputs were finite (scan[1]/scan[2]/sub from -6 to -6)."
+    )
+    (value,) = (tmp_path / "caught").glob("*log.npy")
+    assert np.isnan(np.load(value))
+    (given,) = (tmp_path / "caught").glob("*log_input0.npy")
+    assert np.load(given) == -6
+
+
+def test_a_loop_that_changes_what_is_outside_of_it_is_seen_as_one_operation_and_said_so(tmp_path: Path) -> None:
+    def body(carry: Any, _: None) -> Any:
+        jax.debug.print("{}", carry)
+        return carry * 2, None
+
     def step_of(x: Any) -> Any:
-        return jax.lax.scan(lambda carry, _: (carry * 2, None), x, None, length=3)[0]
+        return jax.lax.scan(body, x, None, length=3)[0]
 
     with debug.watch(step_of, tmp_path) as step:
         np.testing.assert_array_equal(step(jnp.ones(2)), [8, 8])
     data = recorded(tmp_path)
     assert [tensor.name for tensor in data.tensors] == ["x", "scan", "x"]
-    assert "What scan runs is seen as one operation, by what comes out of it." in data.problems
+    assert "scan changes what is outside of it: it is seen as one operation, by what comes out." in data.problems
 
 
 def test_values_themselves_and_histograms_are_written_in_recorded_steps(tmp_path: Path) -> None:

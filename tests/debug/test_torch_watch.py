@@ -94,6 +94,7 @@ def test_every_tensor_of_a_step_in_the_order_in_which_it_was_made(tmp_path: Path
     assert by_name["backward first"].stack == first.stack
     found = data.observations(0, data.observation_count)
     assert found.steps.tolist() == [0] * 21 + [2] * 21
+    assert (found.devices is not None and {data.devices[device] for device in found.devices}) == {"cpu"}
     assert data.problems == ()
 
 
@@ -114,6 +115,20 @@ def test_figures_are_those_of_the_values(tmp_path: Path) -> None:
         ("update first.weight", model.first.weight.detach() - weights),
     ):
         np.testing.assert_allclose(at[name], debug.health(value.numpy()), rtol=1e-5, err_msg=name)
+
+
+def test_the_state_of_the_optimizer_is_watched_where_asked(tmp_path: Path) -> None:
+    model = Network()
+    optimizer = torch.optim.Adam(model.parameters())
+    with debug.watch(model, tmp_path, optimizer_state=True, include="last", rules=()):
+        train(model, optimizer, 1)
+    data = recorded(tmp_path)
+    state = [tensor.name for tensor in data.tensors if tensor.phase == "update" and "/" in tensor.name]
+    assert state == [f"last.{name}/{average}" for name in ("weight", "bias") for average in ("exp_avg", "exp_avg_sq")]
+    found = data.observations(0, data.observation_count)
+    at = next(row for row, tensor in enumerate(found.tensors) if data.tensors[tensor].name == "last.weight/exp_avg_sq")
+    average = optimizer.state[model.last.weight]["exp_avg_sq"]
+    np.testing.assert_allclose(found.figures[at], debug.health(average.numpy()), rtol=1e-5)
 
 
 def test_a_choice_of_names(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import pytest
 import torch
 from torch import nn
 
-from stepscope import debug, open_logdir
+from stepscope import SummaryWriter, debug, open_logdir
 from stepscope.debug.live import LiveTensors
 from stepscope.debug.torch_live import LiveView
-from stepscope.summary.debugger.recordings import RecordedData, read_recording
+from stepscope.summary.debugger.recordings import RecordedData, has_recording, read_recording
 from stepscope.summary.debugger.tfdbg import open_dump
 from stepscope.summary.debugger.tfdbg_data import TfdbgData
 
@@ -228,6 +229,21 @@ def test_what_cannot_be_watched_is_said(tmp_path: Path) -> None:
         pytest.raises(TypeError, match="a TorchWatcher is not called: train the model as it is"),
     ):
         watcher(1)
+
+
+@pytest.mark.parametrize("model", [nn.Linear(1, 1), np.log])
+def test_a_model_that_is_refused_leaves_nothing_open_and_no_recording(tmp_path: Path, model: Any) -> None:
+    before = set(threading.enumerate())
+    with pytest.raises(TypeError, match="a name must be a string or a compiled regular expression, got int"):
+        debug.watch(model, tmp_path, include=[1], also_tfdbg=True)  # type: ignore[list-item]
+    assert set(threading.enumerate()) == before
+    assert not [run for run in open_logdir(tmp_path).runs.values() if has_recording(run)]
+    with SummaryWriter(str(tmp_path / "own")) as writer:
+        with pytest.raises(TypeError, match="a name must be"):
+            debug.watch(model, writer, include=[1])  # type: ignore[list-item]
+        writer.add_scalar("loss", 1.0, 0)
+    (run,) = [run for name, run in open_logdir(tmp_path).runs.items() if name == "own"]
+    assert run.series["loss"].values.tolist() == [1.0]
 
 
 def test_whoever_only_watches_waits_for_no_picture_library_and_no_server() -> None:

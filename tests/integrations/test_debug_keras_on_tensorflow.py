@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,13 @@ def test_what_is_watched_and_in_which_steps(tmp_path: Path) -> None:
     assert any("gradients of what layers give are not seen" in problem for problem in data.problems)
 
 
+def test_the_device_is_known(tmp_path: Path) -> None:
+    own = model()
+    with debug.watch(own, tmp_path, every=1):
+        fit(own, batches(1))
+    assert {tensor.device for tensor in recorded(tmp_path).tensors} == {"cpu:0"}
+
+
 def test_the_state_of_the_optimizer_is_watched_where_asked(tmp_path: Path) -> None:
     own = model()
     with debug.watch(own, tmp_path, every=1, on_alert=None, optimizer_state=True, include=re.compile(".*last")):
@@ -188,8 +196,11 @@ def test_health_is_what_numpy_measures(values: Any) -> None:
 
 
 def test_what_cannot_be_watched_is_refused(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
     own = model(steps_per_execution=2)
     with pytest.raises(ValueError, match="expected steps_per_execution=1"):
         debug.watch(own, tmp_path)
     with pytest.raises(ValueError, match="must be built and compiled"):
         debug.watch(keras.Sequential([keras.layers.Dense(1)]), tmp_path)
+    assert set(threading.enumerate()) == before
+    assert own.train_step.__func__ is type(own).train_step

@@ -17,6 +17,7 @@ from stepscope.dashboard.panels.debugger.graph_places import graph_for
 from stepscope.dashboard.panels.debugger.messages import Excerpt, ObservationDetails, Related
 from stepscope.summary.debugger.model import FIGURES, Frame
 from stepscope.summary.debugger.own_frames import is_library, own_frame
+from stepscope.summary.names import in_order
 from stepscope.summary.snapshot import Snapshot
 
 AROUND: Final = 4
@@ -32,7 +33,9 @@ def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str) -
     stack = data.stack(tensor.stack) if tensor.stack is not None else ()
     inputs = _related(opened, opened.made_of(number))
     consumers = _related(opened, opened.made_into(number))
-    bad = [each["observation"] for each in inputs if each["health"] not in (None, "good")]
+    link = opened.first_bad_inside(number)
+    inside = None if link is None else _related(opened, [link])[0]
+    bad = [each["observation"] for each in (inside, *inputs) if each and each["health"] not in (None, "good")]
     graph = None if tensor.phase == "eager" else graph_for(snapshot, run)
     return {
         "number": number,
@@ -50,18 +53,21 @@ def details_of(opened: OpenedDebug, number: int, snapshot: Snapshot, run: str) -
         "excerpt": _excerpt(opened, stack),
         "inputs": inputs,
         "consumers": consumers,
+        "inside": inside,
         "bad_input": bad[0] if bad else None,
         "previous": opened.latest([tensor_number], number).get(tensor_number),
         "following": opened.following([tensor_number], number).get(tensor_number),
-        "verdict": _verdict(inputs, health_of(observed, 0), knows_all=opened.knows_inputs(number)),
+        "verdict": _verdict(inputs, inside, health_of(observed, 0), knows_all=opened.knows_inputs(number)),
         "has_value": data.value(number) is not None,
         "graph": "" if graph is None else graph.id,
     }
 
 
-def _verdict(inputs: Sequence[Related], health: str, *, knows_all: bool) -> str:
+def _verdict(inputs: Sequence[Related], inside: Related | None, health: str, *, knows_all: bool) -> str:
     if health == "good":
         return "All elements are finite."
+    if inside is not None:
+        return f"Inside of it, {inside['tensor']['name']} was the first that is not finite."
     bad = [each["tensor"]["name"] for each in inputs if each["health"] not in (None, "good")]
     if bad:
         return f"It was given what was not finite already: {', '.join(bad[:3])}."
@@ -119,5 +125,5 @@ def _excerpt(opened: OpenedDebug, stack: Sequence[Frame]) -> Excerpt | None:
         code = code_of(own, sources)
         return {"path": own.path, "first": own.line, "line": own.line, "lines": [code]} if code else None
     first = max(own.line - AROUND, 1)
-    lines = [line[:400] for line in source.lines[first - 1 : own.line + AROUND]]
+    lines = [in_order(line[:400]) for line in source.lines[first - 1 : own.line + AROUND]]
     return {"path": own.path, "first": first, "line": own.line, "lines": lines} if lines else None

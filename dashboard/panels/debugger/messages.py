@@ -317,8 +317,10 @@ class ObservationDetails(TypedDict):
     excerpt: Excerpt | None
     inputs: Sequence[Related]
     consumers: Sequence[Related]
+    inside: Related | None
+    """The first that is not finite inside of the function or the module that made it."""
     bad_input: int | None
-    """The first observation that was taken and is not finite."""
+    """Where a walk up to the first bad value goes next: inside, or to the first that was taken and is not finite."""
     previous: int | None
     """The observation of the same tensor before."""
     following: int | None
@@ -368,6 +370,8 @@ class SourceRow(TypedDict):
     """Lines that made tensors."""
     bad: int
     """Observations that are not finite, of its worst line."""
+    library: bool
+    """Whether it is of a library, rather than of the program."""
 
 
 class SourceList(TypedDict):

@@ -20,6 +20,8 @@ from stepscope.dashboard.panels.debugger.messages import (
     Verdict,
 )
 from stepscope.summary.debugger.model import FIGURES, Alert, Figure
+from stepscope.summary.debugger.own_frames import is_library
+from stepscope.summary.names import in_order
 
 MOST_OPERATIONS: Final = 500
 MOST_MODULES: Final = 2_000
@@ -159,6 +161,7 @@ def source_list(opened: OpenedDebug) -> SourceList:
                 "lines": len(source.lines),
                 "marked": len(own := marks.get(source.path, {})),
                 "bad": max((mark.bad for mark in own.values()), default=0),
+                "library": is_library(source.path),
             }
             for index, source in enumerate(opened.data.sources)
         ]
@@ -173,7 +176,7 @@ def source_answer(opened: OpenedDebug, index: int) -> SourceAnswer:
     return {
         "path": source.path,
         "host": source.host,
-        "lines": [line[:2_000] for line in source.lines[:MOST_CODE]],
+        "lines": [in_order(line[:2_000]) for line in source.lines[:MOST_CODE]],
         "marks": [_mark(line, mark, opened, names) for line, mark in marks if 0 < line <= MOST_CODE],
         "left_out": max(len(source.lines) - MOST_CODE, 0),
     }

@@ -133,6 +133,7 @@ def _tensor(number: int, tensor: WatchedTensor) -> DebugTensor:
         has_shape=tensor.shape is not None,
         stack=tensor.stack,
         inputs=tensor.inputs,
+        device=tensor.device,
     )
 
 
@@ -148,9 +149,9 @@ def going_bad(steps: int = 12, bad_from: int = 8) -> Recorded:
     stacks = [[main, Frame("model.py", line, "forward")] for line in (4, 5, 6)]
     stacks[1].append(Frame("/x/site-packages/torch/functional.py", 33, "log", "return _log(x)"))
     tensors = [
-        WatchedTensor("layer", "forward", "net.layer", "aten.linear", 0, "float32", (4, 8), 0),
-        WatchedTensor("log", "forward", "net", "aten.log", 0, "float32", (4, 8), 1, (0,)),
-        WatchedTensor("head", "forward", "net.head", "aten.linear", 0, "float32", (4, 2), 2, (1,)),
+        WatchedTensor("layer", "forward", "net.layer", "aten.linear", 0, "float32", (4, 8), 0, device="cuda:0"),
+        WatchedTensor("log", "forward", "net", "aten.log", 0, "float32", (4, 8), 1, (0,), device="cuda:0"),
+        WatchedTensor("head", "forward", "net.head", "aten.linear", 0, "float32", (4, 2), 2, (1,), device="cpu"),
         WatchedTensor("layer.weight", "backward", "net.layer", "aten.mm", 0, "float32", (8, 8), None, (1,)),
         WatchedTensor("layer.weight", "parameter", "net.layer", "", 0, "float32", (8, 8)),
     ]

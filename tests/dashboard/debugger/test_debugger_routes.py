@@ -5,16 +5,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from fastapi.testclient import TestClient
 
+from stepscope import debug
 from stepscope.dashboard.server.binary import unpack
 from stepscope.summary import SummaryWriter
+from stepscope.summary.debugger.model import Frame, SourceFile
+from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from tests.dashboard.debugger.recorded import going_bad, many, write
 from tests.dashboard.routes import client_with_companions
-from tests.summary.debugger.dumps import MODES, write_dump, write_eager
+from tests.summary.debugger.dumps import MODES, debug_of, write_calls, write_dump, write_eager
 
 BAD = "bad|recording"
+NAN = np.array(np.nan, np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +177,7 @@ def test_an_observation_leads_to_what_it_was_given_and_its_line(client: TestClie
 
 def test_lines_of_code_are_marked(client: TestClient) -> None:
     assert ask(client, "sources", id=BAD)["files"] == [
-        {"index": 0, "path": "model.py", "host": "", "lines": 6, "marked": 3, "bad": 4}
+        {"index": 0, "path": "model.py", "host": "", "lines": 6, "marked": 3, "bad": 4, "library": False}
     ]
     found = ask(client, "source", id=BAD, index=0)
     assert found["lines"][4] == "    x = torch.log(x)"
@@ -252,6 +257,14 @@ def test_a_search_that_is_not_a_valid_regular_expression_is_answered_with_a_sent
     assert ask(client, "observations", id=BAD, q="log")["search_problem"] == ""
 
 
+def test_what_was_recorded_is_filtered_by_device(client: TestClient) -> None:
+    assert ask(client, "overview", id=BAD)["devices"] == ["cpu", "cuda:0"]
+    found = ask(client, "observations", id=BAD, device="cuda:0", first=80, last=80)
+    assert [(row["name"], row["device"]) for row in found["rows"]] == [("layer", "cuda:0"), ("log", "cuda:0")]
+    assert ask(client, "observation", id=BAD, number=42)["device"] == "cpu"
+    assert ask(client, "observation", id=BAD, number=44)["device"] == ""
+
+
 def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Path) -> None:
     write_eager(tmp_path / "dump")
     client = client_with_companions(tmp_path)
@@ -278,4 +291,87 @@ def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Pat
     assert [each["observation"] for each in ask(client, "observation", id="dump|tfdbg", number=3)["consumers"]] == [
         4,
         6,
+    ]
+
+
+def walked(client: TestClient, recording: str, number: int) -> list[tuple[str, str]]:
+    """Return the names of what the key that walks up comes by, and what is said there."""
+    found: list[tuple[str, str]] = []
+    at: int | None = number
+    while at is not None:
+        details = ask(client, "observation", id=recording, number=at)
+        found.append((details["tensor"]["name"], details["verdict"]))
+        at = details["bad_input"]
+    return found
+
+
+def test_walking_up_goes_into_the_graph_of_a_function_and_out_to_what_it_was_called_with(tmp_path: Path) -> None:
+    write_calls(tmp_path / "dump")
+    client = client_with_companions(tmp_path)
+    call = "__inference_train_7 at train.py:5"
+    assert walked(client, "dump|tfdbg", 7) == [
+        (call, "Inside of it, while_body_1/Log:0 was the first that is not finite."),
+        ("while_body_1/Log:0", "What it was given was not watched, or not all of it."),
+    ]
+    assert walked(client, "dump|tfdbg", 15) == [
+        (call, "Inside of it, train/Mul:0 was the first that is not finite."),
+        ("train/Mul:0", "It was given what was not finite already: Log at train.py:5."),
+        ("Log at train.py:5", "What it was given was not watched, or not all of it."),
+    ]
+
+
+class Halves(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x / 2
+
+
+class Logarithm(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.log(x - 1)
+
+
+def test_walking_up_goes_into_a_module_and_out_to_what_it_was_given(tmp_path: Path) -> None:
+    model = torch.nn.Sequential(Halves(), torch.nn.Sequential(torch.nn.Tanh(), Logarithm()), torch.nn.Tanh())
+    with debug.watch(model, tmp_path / "run", every=1, rules=()) as watcher:
+        model(torch.ones(2, requires_grad=True))
+        watcher.step()
+        model(torch.full((2,), float("nan"), requires_grad=True))
+        watcher.step()
+    client = client_with_companions(tmp_path)
+    rows = ask(client, "observations", id="run|recording")["rows"]
+    numbers = {(row["step"], row["name"]): row["number"] for row in rows}
+    assert walked(client, "run|recording", numbers[0, "Sequential"]) == [
+        ("Sequential", "Inside of it, 1.1 was the first that is not finite."),
+        ("1.1", "It made them itself: all that it was given is finite."),
+    ]
+    assert [name for name, _ in walked(client, "run|recording", numbers[1, "Sequential"])] == [
+        "Sequential",
+        "0",
+        "Sequential:input",
+    ]
+
+
+def test_code_is_shown_in_its_order_and_a_sentence_quotes_what_it_has_room_for(
+    tmp_path: Path,
+) -> None:
+    code = f"x = 1 # \u202eevil {'A' * 5000}"
+    shown = f"x = 1 # \\u202eevil {'A' * 5000}"
+    with TfdbgWriter(tmp_path / "dump") as writer:
+        writer.add_source(SourceFile("evil.py", (code,)))
+        writer.add_source(SourceFile("/lib/site-packages/torch/nn.py", ("1",)))
+        stack = [Frame("evil.py", 1, "f")]
+        writer.add_execution(
+            "Log", tfdbg.FULL_HEALTH, [debug_of(tfdbg.FULL_HEALTH, NAN, 1)], output_ids=[1], stack=stack
+        )
+    client = client_with_companions(tmp_path)
+    sentence = ask(client, "alerts", id="dump|tfdbg")["verdict"]["sentence"]
+    assert f"at evil.py:1 in f: {shown[:200]}.... What" in sentence
+    details = ask(client, "observation", id="dump|tfdbg", number=0)
+    assert details["excerpt"]["lines"] == [shown[:405]]
+    assert details["stack"][0]["code"] == shown[:400]
+    assert ask(client, "source", id="dump|tfdbg", index=0)["lines"] == [shown[:2005]]
+    files = ask(client, "sources", id="dump|tfdbg")["files"]
+    assert [(file["path"], file["library"]) for file in files] == [
+        ("evil.py", False),
+        ("/lib/site-packages/torch/nn.py", True),
     ]

@@ -81,6 +81,14 @@ def test_what_a_tensor_was_before_and_what_was_made_of_it() -> None:
     assert found.consumers == {0: [1, 2], 1: [2, 3]}
 
 
+def test_what_did_not_run_in_a_step_made_nothing_of_it() -> None:
+    branches = [WatchedTensor(f"cond[{number}]/log", "forward") for number in range(2)]
+    tensors = [*branches, WatchedTensor("cond", "forward", inputs=(0, 1))]
+    found = OpenedDebug(Recorded(tensors, observed([(0, 0, {}), (2, 0, {}), (1, 1, {}), (2, 1, {})])))
+    assert [found.made_of(number) for number in (1, 3)] == [[(0, 0), (1, None)], [(0, None), (1, 2)]]
+    assert not found.knows_inputs(3)
+
+
 def test_a_longer_recording_goes_on_with_what_is_known() -> None:
     whole = many(2, 2 * CHUNK)
     short = OpenedDebug(Recorded(whole.tensors, whole.observations(0, CHUNK + 5)))

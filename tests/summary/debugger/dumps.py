@@ -74,6 +74,59 @@ def debug_of(mode: tfdbg.TensorDebugMode, values: np.ndarray, tensor_id: int) ->
     return debug_tensor_of(mode, np.asarray(values), tensor_id=tensor_id)
 
 
+def write_calls(folder: Path, mode: tfdbg.TensorDebugMode = tfdbg.FULL_HEALTH) -> None:
+    """Write two calls of the function ``train``, which calls ``loss``; the second is given the logarithm of -1.
+
+    Its graph has a loop, whose body goes bad by itself in the first call.
+    """
+    times = clock()
+    with TfdbgWriter(folder, run_id="calls", version="2.21.0", host=HOST, clock=lambda: next(times)) as writer:
+        writer.add_source(SourceFile("train.py", LINES))
+        writer.add_graph("eager")
+        writer.add_graph("outer", name="train", outer_id="eager")
+        writer.add_graph("inner", name="loss", outer_id="outer")
+        writer.add_graph("body", name="while_body_1", outer_id="outer")
+        for graph, name, op_type, inputs in (
+            ("outer", "w", "Placeholder", ()),
+            ("outer", "x", "Placeholder", ()),
+            ("outer", "Identity", "Identity", ("x:0",)),
+            ("outer", "Mul", "Mul", ("w:0", "Identity:0")),
+            ("inner", "y", "Placeholder", ()),
+            ("inner", "Exp", "Exp", ("y:0",)),
+            ("outer", "Neg", "Neg", ("PartitionedCall:0",)),
+            ("outer", "While", "While", ("Neg:0",)),
+            ("body", "z", "Placeholder", ()),
+            ("body", "Log", "Log", ("z:0",)),
+            ("outer", "Sum", "Sum", ("While:0", "axis:0")),
+            ("outer", "axis", "Const", ()),
+        ):
+            writer.add_operation(graph, name, op_type, inputs=inputs, output_ids=[0], graph_name=graph)
+        for step, x in enumerate((np.float32(2), np.float32(-1))):
+            with np.errstate(all="ignore"):
+                given = np.log(x)
+                eager = [debug_of(mode, given, -1)]
+                writer.add_execution("Log", mode, eager, input_ids=[90], output_ids=[100 + step], stack=CALLED)
+                product, bad = given * 3, np.float32("nan")
+                for graph, name, value in (
+                    ("outer", "Mul", product),
+                    ("inner", "Exp", np.exp(product)),
+                    ("outer", "Neg", -np.exp(product)),
+                    ("body", "Log", bad),
+                    ("body", "Log", bad),
+                    ("outer", "Sum", bad),
+                ):
+                    writer.add_trace(graph, name, 0, mode, debug_of(mode, np.asarray(value), 1))
+                writer.add_execution(
+                    "__inference_train_7",
+                    mode,
+                    [debug_of(mode, np.asarray(bad), -1)],
+                    input_ids=[91, 100 + step],
+                    output_ids=[200 + step],
+                    stack=CALLED,
+                    graph_id="outer",
+                )
+
+
 def write_eager(folder: Path, mode: tfdbg.TensorDebugMode = tfdbg.FULL_TENSOR) -> None:
     """Write a residual layer that Python calls three times, on two devices; in the last it takes the logarithm of -1.
 

@@ -1,5 +1,6 @@
 """Dumps of TensorFlow's debugger: small ones whole, and what real ones say of the first bad value."""
 
+import os
 import re
 import uuid
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from tests.summary.debugger.dumps import (
     START,
     STEPS,
     clock,
+    write_calls,
     write_dump,
     write_eager,
     write_events,
@@ -295,4 +297,71 @@ def test_each_value_has_its_device(tmp_path: Path) -> None:
     devices = data.observations(2, 4).devices
     assert devices is not None
     assert (list(data.devices), devices.tolist()) == (["", "/device:CPU:0"], [1, 1])
-    assert [data.made_of(number) for number in range(3)] == [[None], None, None]
+    assert [data.made_of(number) for number in range(3)] == [[None], [None], [1, None]]
+
+
+def test_a_call_leads_into_its_graphs_and_arguments_lead_out_to_what_it_was_given(tmp_path: Path) -> None:
+    write_calls(tmp_path)
+    data = open_dump(tmp_path).data()
+    assert isinstance(data, TfdbgData)
+    observed = data.observations(0, 16)
+    names = [data.tensors[number].name for number in observed.tensors]
+    call = "__inference_train_7 at train.py:5"
+    once = ["Log at train.py:5", "train/Mul:0", "loss/Exp:0", "train/Neg:0"]
+    once += ["while_body_1/Log:0", "while_body_1/Log:0", "train/Sum:0", call]
+    assert names == once * 2
+    # Each call leads to the first of its own that is bad.
+    assert [data.first_bad_inside(number) for number in range(16)] == [*[None] * 7, 4, *[None] * 7, 9]
+    assert [data.made_of(number) for number in range(16)] == [
+        [None],  # the constant that Python took the logarithm of is not observed
+        [None, 0],  # the weights, and what the call was given, behind an operation that is not observed
+        [None],  # no call of a function inside of a graph is written, and nothing before it is bad
+        [None],
+        [None],
+        [4],  # a loop's body is given what it made before
+        [5],
+        [None, 0],
+        [None],
+        [None, 8],
+        [9],
+        [10],
+        [11],
+        [12],
+        [13],
+        [None, 8],
+    ]
+    verdict = first_bad(data)
+    assert verdict is not None
+    assert (verdict.observation, verdict.part) == (4, "unknown")
+
+
+def test_a_call_that_was_cut_off_leads_nowhere(tmp_path: Path) -> None:
+    write_calls(tmp_path)
+    (path,) = tmp_path.glob("*.execution")
+    os.truncate(path, path.stat().st_size - 20)
+    data = open_dump(tmp_path).data()
+    assert isinstance(data, TfdbgData)
+    assert data.observation_count == 15
+    assert data.made_of(9) == [None]
+
+
+@pytest.mark.peers
+def test_a_real_call_leads_to_the_operation_that_went_bad_in_a_function_that_it_calls(
+    peer: Callable[[str], Path],
+) -> None:
+    data = open_dump(peer("debugger/FULL_HEALTH")).data()
+    assert isinstance(data, TfdbgData)
+    observed = data.observations(0, data.observation_count)
+    names = [data.tensors[number].name for number in observed.tensors]
+    calls = [at for at, name in enumerate(names) if name.startswith("__inference_train") and observed.bad[at]]
+    assert [names[data.first_bad_inside(call) or 0] for call in calls] == [
+        "forward/Exp:0",
+        *["forward/MatMul/ReadVariableOp:0"] * 2,  # the weights are bad from then on
+    ]
+    taken = {name: data.made_of(at) or () for at, name in enumerate(names[: calls[0]])}
+    where = {name: [None if at is None else names[at] for at in found] for name, found in taken.items()}
+    # What the function gave, which the dump does not have, and the labels.
+    assert where["train/GatherV2:0"] == ["forward/truediv:0", None]
+    # The gradient's function was given what was made last around it.
+    assert where["__backward_forward_262/Placeholder:0"] == ["train/gradient_tape/Reshape_6:0"]
+    assert where["forward/Exp:0"] == ["forward/mul:0"]

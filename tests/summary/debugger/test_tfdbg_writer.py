@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stepscope.summary.debugger.figures import figures_of_values
-from stepscope.summary.debugger.model import Frame, Observations, SourceFile, WatchedTensor
+from stepscope.summary.debugger.model import DevicesData, Frame, Observations, SourceFile, WatchedTensor
 from stepscope.summary.debugger.tfdbg import open_dump
 from stepscope.summary.debugger.tfdbg_export import GRAPH, ObservationWriter, write_tfdbg
 from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter, debug_tensor_of, debug_tensor_of_figures
@@ -69,7 +69,7 @@ def test_code_that_comes_after_a_stack_that_names_it_is_found(tmp_path: Path) ->
 
 def test_observations_of_a_training_become_traces_of_a_graph(tmp_path: Path) -> None:
     tensors = [
-        WatchedTensor("layers.0", "forward", op_type="Linear", dtype="float32", shape=(2, 3), stack=4),
+        WatchedTensor("layers.0", "forward", op_type="Linear", dtype="float32", shape=(2, 3), stack=4, device="cuda:1"),
         WatchedTensor("layers.0", "backward", slot=1, dtype="float32", inputs=(0,)),
         WatchedTensor("layers:0", "forward", op_type="log", inputs=(0, 1)),
     ]
@@ -91,6 +91,9 @@ def test_observations_of_a_training_become_traces_of_a_graph(tmp_path: Path) -> 
     ]
     assert [(frame.path, frame.line) for frame in data.stack(data.tensors[0].stack or 0)] == [("net.py", 4)]
     found = data.observations(0, 4)
+    assert isinstance(data, DevicesData)
+    assert found.devices is not None
+    assert [data.devices[device] for device in found.devices] == ["cuda:1", "", "", "cuda:1"]
     assert (found.tensors.tolist(), found.bad.tolist()) == ([0, 1, 2, 0], [True, True, False, False])
     np.testing.assert_array_equal(found.figures[[0, 1, 3], :6], observed.figures[[0, 1, 3], :6])
     assert dump.graphs.enclosing(GRAPH) == [GRAPH]

@@ -90,6 +90,7 @@ export class Details {
       make("p", { className: `debugger-said ${health}` }, found.verdict),
       row,
       ...code(found),
+      ...related("Inside of it, first", found.inside ? [found.inside] : [], ""),
       ...related("Inputs", found.inputs, "Nothing that it was given was watched."),
       figures(found),
       ...related("Made of it", found.consumers, ""),

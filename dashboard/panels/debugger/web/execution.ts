@@ -15,9 +15,9 @@ import { VirtualList } from "./virtual_list.ts";
 
 const HINT = "Choose an execution to see what made it, what it was given, and its code.";
 const MOST_SAVED = 20_000;
-const ALL_OPERATIONS = [["", "All operations"]] as const;
-const ALL_MODULES = [["", "All modules"]] as const;
-const ALL_DEVICES = [["", "All devices"]] as const;
+const ALL_OPERATIONS = [["", "Operation"]] as const;
+const ALL_MODULES = [["", "Module"]] as const;
+const ALL_DEVICES = [["", "Device"]] as const;
 const NAMES = [
   "number",
   "step",
@@ -46,10 +46,10 @@ export class ExecutionView implements SubView {
   #details: Details;
   #search = new SearchField(
     "Filter: operation, module, name (regex)",
-    "Filter (regex)",
+    "Filter",
     (text) => view.write(settings.search, text),
   );
-  #phase = select("Phase", [["", "All phases"]], "", (value) => view.write(settings.phase, value));
+  #phase = select("Phase", [["", "Phase"]], "", (value) => view.write(settings.phase, value));
   #operation = select("Operation", ALL_OPERATIONS, "", (value) => view.write(settings.operation, value));
   #module = select("Module", ALL_MODULES, "", (value) => view.write(settings.module, value));
   #device = select("Device", ALL_DEVICES, "", (value) => view.write(settings.device, value));
@@ -80,6 +80,9 @@ export class ExecutionView implements SubView {
       make("div", { className: "debugger-main" }, head, this.list.element),
       this.#details.element,
     );
+    for (const filter of [this.#phase, this.#operation, this.#module, this.#device]) {
+      filter.classList.add("debugger-filter");
+    }
     this.tools = [
       this.#search.element,
       this.#phase,
@@ -100,7 +103,7 @@ export class ExecutionView implements SubView {
     this.#bad.checked = view.read(settings.bad);
     offer(
       this.#phase,
-      [["", "All phases"], ...state.overview.phases.map((phase): [string, string] => [phase, PHASES[phase]])],
+      [["", "Phase"], ...state.overview.phases.map((phase): [string, string] => [phase, PHASES[phase]])],
       view.read(settings.phase),
     );
     const { operations, modules, devices } = state.overview;

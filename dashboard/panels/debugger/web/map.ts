@@ -49,8 +49,8 @@ export class MapView implements SubView, Held {
   #curve: CurveBox;
   #figure = select("Figure", [], "", (value) => this.#write("figure", value));
   #order = select("Order of the rows", Object.entries(ORDERS), "run", (value) => this.#write("order", value));
-  #phase = select("Phase", [["", "All phases"]], "", (value) => view.write(settings.phase, value));
-  #search = new SearchField("Search tensors (regex)", "Search (regex)", (text) => view.write(settings.search, text));
+  #phase = select("Phase", [["", "Phase"]], "", (value) => view.write(settings.phase, value));
+  #search = new SearchField("Search tensors (regex)", "Search", (text) => view.write(settings.search, text));
   #count = make("span", { className: "count" });
   #state: State | null = null;
   #answer: Answer | null = null;
@@ -68,6 +68,7 @@ export class MapView implements SubView, Held {
     this.#stage.append(this.#canvas, this.#message, this.#tip);
     const foot = make("div", { className: "debugger-map-foot" }, this.#legend, this.#count);
     this.element.append(make("div", { className: "debugger-main" }, this.#stage, foot), this.#curve.element);
+    for (const filter of [this.#figure, this.#order, this.#phase]) filter.classList.add("debugger-filter");
     this.tools = [
       this.#figure,
       this.#order,
@@ -100,7 +101,7 @@ export class MapView implements SubView, Held {
     offer(this.#order, Object.entries(ORDERS), order);
     offer(
       this.#phase,
-      [["", "All phases"], ...overview.phases.map((one): [string, string] => [one, PHASES[one]])],
+      [["", "Phase"], ...overview.phases.map((one): [string, string] => [one, PHASES[one]])],
       view.read(settings.phase),
     );
     const filter = [view.read(settings.search), view.read(settings.phase), order];

@@ -118,6 +118,7 @@ export interface ObservationDetails {
   excerpt: Excerpt | null;
   inputs: Related[];
   consumers: Related[];
+  inside: Related | null;
   bad_input: number | null;
   previous: number | null;
   following: number | null;
@@ -321,6 +322,7 @@ export interface SourceRow {
   lines: number;
   marked: number;
   bad: number;
+  library: boolean;
 }
 
 /** What was made on the way over a line. */

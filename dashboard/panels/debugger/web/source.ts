@@ -47,7 +47,9 @@ export class SourceView implements SubView {
     try {
       const { files } = await this.#api.ask<SourceList>("sources", { id: state.id });
       if (this.#key !== key) return;
-      this.#list = [...files].sort((a, b) => b.bad - a.bad || b.marked - a.marked || a.path.localeCompare(b.path));
+      this.#list = [...files].sort((a, b) =>
+        Number(a.library) - Number(b.library) || b.bad - a.bad || b.marked - a.marked || a.path.localeCompare(b.path)
+      );
       this.#open(state);
     } catch (error) {
       if (this.#key === key) this.#say(messageOf(error));

@@ -191,7 +191,7 @@ export class LiveView {
 
   #section(section: LiveSection): HTMLElement {
     const pictures = section.tensors.map((tensor) => this.#picture(tensor));
-    const change = `changes by ${shortNumber(100 * section.change, 2)} %`;
+    const change = `changes by ${shortNumber(100 * section.change, 2)}%`;
     return make(
       "section",
       { className: "live-section", "aria-label": section.name || "Arrays" },

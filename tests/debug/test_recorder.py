@@ -1,0 +1,75 @@
+"""What a recorder writes, whatever the framework."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from stepscope import SummaryWriter, debug, open_logdir
+from stepscope.debug.catalog import Lines, described
+from stepscope.debug.recorder import Recorder
+from stepscope.summary.debugger.model import FIGURES, Alert, WatchedTensor
+from stepscope.summary.debugger.recordings import read_recording
+
+
+class Figures:
+    """Figures that are there already."""
+
+    is_here = True
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def figures(self) -> NDArray[np.float64]:
+        return np.ones((self._count, len(FIGURES)))
+
+
+def on(name: str, device: str) -> tuple[WatchedTensor, Lines]:
+    return described(name, "forward", device=device), ()
+
+
+def test_ranks_that_write_into_one_run_have_the_same_tensors_on_their_own_devices(tmp_path: Path) -> None:
+    with SummaryWriter(str(tmp_path)) as writer:
+        for rank in range(2):
+            recorder = Recorder(writer, f"rank {rank}", rules=())
+            places = ("layer", f"cuda:{rank}"), ("loss", "")
+            numbers = [recorder.number(name, partial(on, name, device)) for name, device in places]
+            recorder.record(rank, [number for number in numbers if number is not None], Figures(2))
+            recorder.close()
+    data = read_recording(open_logdir(tmp_path).runs["."])
+    assert [(tensor.name, tensor.device) for tensor in data.tensors] == [("layer", "cuda:0"), ("loss", "")]
+    found = data.observations(0, 4)
+    assert found.devices is not None
+    where = [data.devices[device] for device in found.devices]
+    assert list(zip(found.steps.tolist(), found.tensors.tolist(), where, strict=True)) == [
+        (0, 0, "cuda:0"),
+        (0, 1, ""),
+        (1, 0, "cuda:1"),
+        (1, 1, ""),
+    ]
+
+
+def test_a_broken_rule_logs_stops_and_calls_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    told: list[Alert] = []
+
+    def step_of(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.log(x)
+
+    with (
+        np.errstate(all="ignore"),
+        caplog.at_level("WARNING", "stepscope.debug"),
+        debug.watch(
+            step_of, tmp_path, every=1, rules=["not_finite"], on_alert=["log", "stop", told.append], framework="numpy"
+        ) as watcher,
+    ):
+        for sign, stops in ((1, False), (-1, True)):
+            watcher(sign * np.ones(2))
+            assert watcher.should_stop == stops
+    said = "numpy.log has 2 NaN of 2 elements, where all should be finite"
+    assert [(alert.rule, alert.step, alert.message) for alert in told] == [("not_finite", 1, said)]
+    assert [record.getMessage() for record in caplog.records] == [f"step 1: {said} (not_finite)"]
