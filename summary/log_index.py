@@ -135,7 +135,7 @@ class LogIndex:
         except (OSError, ValueError, msgspec.DecodeError):
             return {}
         for place in manifest.segments:
-            segment = Segment(self._folder, place.name)
+            segment = Segment(self._folder, place.name, place.at + place.length)
             content = segment.read(place.at, place.length, place.crc)
             if content is None:
                 _log.warning("a part of the index at %s is damaged; it is made again", self.address)
@@ -177,7 +177,7 @@ class LogIndex:
             listing = segment_bytes[-1]
             content = b"".join(segment_bytes)
             name = self._folder.write_segment(content)
-            segment = Segment(self._folder, name)
+            segment = Segment(self._folder, name, len(content))
             at = len(content) - len(listing)
             self._places[name] = _SegmentPlace(name, at, len(listing), crc32c(listing))
             for file, entry in zip(batch, entries, strict=True):
