@@ -138,14 +138,16 @@ def run() -> list[Figure]:
     if (taken := [first.taken, changed.taken, unchanged.taken]) != expected:
         raise AssertionError(f"{taken} files were taken from the index, not {expected}")
     pages = -(-there // PAGE_FILES)
-    what = f"{RUNS:,} runs"
-    figures = (
-        (f"{what}, first index, requests", first.requests, RUNS // PAGE_FILES + RUNS, "the mark", ""),
-        (f"{what}, {CHANGED} changed, requests", changed.requests, pages + CHANGED * REQUESTS_A_FILE, "the mark", ""),
-        (f"{what}, none changed, requests", unchanged.requests, pages, "the mark", ""),
-        (f"{what}, {CHANGED} changed", changed.seconds, first.seconds, "the first index", "s"),
-    )
-    return [Figure(*figure, higher_is_better=False) for figure in figures]
+
+    def figure(name: str, ours: float, theirs: float, peer: str = "the mark", unit: str = "") -> Figure:
+        return Figure(f"{RUNS:,} runs, {name}", ours, theirs, peer, unit, higher_is_better=False)
+
+    return [
+        figure("first index, requests", first.requests, RUNS // PAGE_FILES + RUNS),
+        figure(f"{CHANGED} changed, requests", changed.requests, pages + CHANGED * REQUESTS_A_FILE),
+        figure("none changed, requests", unchanged.requests, pages),
+        figure(f"{CHANGED} changed", changed.seconds, first.seconds, "the first index", "s"),
+    ]
 
 
 def _beginning(content: bytes) -> bytes:

@@ -26,7 +26,7 @@ class Requests(NamedTuple):
     """For ranges of files, or their sizes."""
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """All of them."""
         return self.pages + self.files
 

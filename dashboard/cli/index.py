@@ -80,10 +80,10 @@ class IndexVerb:
             f"{counted(len(snapshot.runs), 'run')}, {counted(len(files), 'event file')} ({size}), of which "
             f"{counted(logdir.taken_files, 'file')} had been read before; {time.perf_counter() - begin:.1f} s."
         )
-        if (asked := requests_of(source)).count:
+        if (asked := requests_of(source)).total:
             new = len(files) - logdir.taken_files
             console.print(
-                f"{counted(asked.count, 'request')} for the logs: {asked.pages:,} for the listing, {asked.files:,} for "
+                f"{counted(asked.total, 'request')} for the logs: {asked.pages:,} for the listing, {asked.files:,} for "
                 f"{counted(new, 'new or changed file')}; the budget is {asked.pages + REQUESTS_A_FILE * new:,}, "
                 f"{REQUESTS_A_FILE} a file."
             )
