@@ -100,8 +100,9 @@ def readme_rows(results: Mapping[str, Result]) -> str:
         figure = row.find(result)
         ours, peer = (f"{text} {figure.unit}" for text in figure.texts)
         lines.append(f"| {row.what} | {ours} | {_peer(figure)}: {peer} | {figure.ratio:.1f}x |")
+    # On one line, as there may be as many as rows.
     about = dict.fromkeys(_about(result.conditions) for _, result in shown)
-    return "\n".join([*lines, "", *(f"{text[0].upper()}{text[1:]}." for text in about)])
+    return "\n".join([*lines, "", " ".join(f"{text[0].upper()}{text[1:]}." for text in about)])
 
 
 def with_rows(readme: str, rows: str) -> str:

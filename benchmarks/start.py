@@ -8,6 +8,7 @@ TensorFlow, which it would import.
 
 import contextlib
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -37,6 +38,8 @@ REST_SECONDS: Final = 1.0
 STEPSCOPE: Final = ("stepscope", "--no-cache")
 TENSORBOARD: Final = ("tensorboard.main", "--load_fast=true")
 PEER: Final = "TensorBoard"
+AS_USERS_START: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Python keeps what it compiled of modules, as it does unless told otherwise."""
 
 
 def answered(url: str) -> bytes | None:
@@ -63,7 +66,7 @@ def started(module: str, *options: str, logs: Logs, patience: float = MOST_SECON
     command = [sys.executable, "-m", module, *options, "--logdir", str(logs.folder), "--port", str(port)]
     url = f"http://localhost:{port}/"
     begin = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=AS_USERS_START) as process:
         try:
             taken = []
             asked: tuple[Callable[[], object], ...] = (partial(answered, url), partial(has_points, url, logs))

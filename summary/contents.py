@@ -23,7 +23,7 @@ class Damage:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FileHealth:
     """What was read from one event file, and what was not."""
 

@@ -91,6 +91,34 @@ class EventFile:
         number: tells objects apart that read the same path one after the other.
     """
 
+    # There may be very many, of which most are never read again.
+    __slots__ = (
+        "_by_id",
+        "_crc",
+        "_damaged_records",
+        "_head",
+        "_lost_at",
+        "_made_scanner",
+        "_open_at",
+        "_packed",
+        "_packer",
+        "_points",
+        "_records_before",
+        "_skipped_bytes",
+        "_tail",
+        "_tail_damage",
+        "damage_count",
+        "damages",
+        "first_wall_time",
+        "number",
+        "path",
+        "position",
+        "session_starts",
+        "span",
+        "stored",
+        "waiting",
+    )
+
     def __init__(self, path: PurePosixPath, open_at: Callable[[int], BinaryIO], number: int = 0) -> None:
         self.path = path
         self.number = number
@@ -113,7 +141,7 @@ class EventFile:
         """All points, where another object read them and nobody asked for `points` yet."""
         self._points: dict[str, TagPoints] = {}
         self._skipped_bytes = 0
-        self._damaged_records: set[int] = set()
+        self._damaged_records: set[int] | None = None
         """Where records begin, of those whose rows were taken last, that have a damaged value."""
         self._tail_damage: Damage | None = None
         self._lost_at: int | None = None
@@ -406,7 +434,7 @@ class EventFile:
     def _add_damage(self, damage: Damage) -> None:
         self.damage_count += 1
         # Stretches never overlap, but several values of one record may be damaged, and each has all of it.
-        if damage.offset not in self._damaged_records:
+        if damage.offset not in (self._damaged_records or ()):
             self._skipped_bytes += damage.length
         if len(self.damages) < _DAMAGES_KEPT:
             self.damages.append(damage)
@@ -414,12 +442,14 @@ class EventFile:
     def _add_record_damage(self, rows: Rows, index: int, reason: str) -> None:
         begin, end = int(rows.offsets[index]) - HEADER_BYTES, int(rows.offsets[index] + rows.lengths[index])
         self._add_damage(Damage(begin, end + FOOTER_BYTES - begin, reason))
+        if self._damaged_records is None:
+            self._damaged_records = set()
         self._damaged_records.add(begin)
 
     def _take_rows(self, rows: NDArray[np.void], buffer: NDArray[np.uint8], base: int) -> None:
         if len(rows) == 0:
             return
-        self._damaged_records.clear()
+        self._damaged_records = None
         if self.first_wall_time is None:
             self.first_wall_time = float(rows["wall_time"][0])
         times = rows["wall_time"]

@@ -57,9 +57,11 @@ class Follower:
             observer.join()
 
     def _run(self) -> None:
+        # To watch takes a look at each folder: whoever waits for what is there gets that first.
+        watches = False
         looked = False
         while not self._stopping.is_set():
-            watched_anew = self._observe()
+            watched_anew = self._observe() if watches else False
             self._wake.clear()
             changed = self._changes.take()
             try:
@@ -70,6 +72,10 @@ class Follower:
                 # The page must not stand still without a word; the next look may well succeed.
                 looked = False
                 _log.exception("the log directory %s could not be updated; retrying soon", self._logdir.source.address)
+            if not watches:
+                watches = True
+                if self._logdir.source.watchable_folders:
+                    continue
             if self._wake.wait(self._poll_seconds):
                 # A writer's flush comes as several changes; one pass can take them all.
                 self._stopping.wait(_SETTLING_SECONDS)

@@ -16,6 +16,7 @@ from stepscope.summary.blob_cache import BlobCache, BlobKey
 from stepscope.summary.logdir_source import source_of
 from stepscope.summary.packed_points import PackedTable
 from stepscope.summary.records import crc32c
+from stepscope.summary.remote_source import RemoteSource
 from stepscope.summary.source import read_up_to
 from stepscope.summary.storage import LocalFolder, RemoteFolder, folder_at
 
@@ -47,8 +48,10 @@ class IndexFolder:
         self.address: Final = self._folder.address
         self._source: Final = source_of(self._folder.address)
 
-    def open(self, name: str) -> BinaryIO:
-        """Open a file; raises OSError."""
+    def open(self, name: str, size: int) -> BinaryIO:
+        """Open a file that should have so many bytes; raises OSError."""
+        if isinstance(self._source, RemoteSource):
+            return self._source.open_sized(PurePosixPath(name), size)
         return self._source.open(PurePosixPath(name), 0)
 
     def read_manifest(self) -> bytes:
@@ -110,10 +113,16 @@ class Segment:
     """A file of blocks that never changes; any thread may read it.
 
     It is kept open, so that it can be read when another program has replaced it.
+
+    Args:
+        folder: where it is.
+        name: the file's.
+        size: how many bytes it should have.
     """
 
-    def __init__(self, folder: IndexFolder, name: str) -> None:
+    def __init__(self, folder: IndexFolder, name: str, size: int) -> None:
         self.name: Final = name
+        self._size: Final = size
         self.recent: Final = folder.recent
         self.number: Final = next(folder.numbers)
         self._folder: Final = folder
@@ -127,7 +136,7 @@ class Segment:
         try:
             with self._lock:
                 if self._stream is None:
-                    self._stream = self._folder.open(self.name)
+                    self._stream = self._folder.open(self.name, self._size)
                 if length > _EASILY_READ and self._stream.seek(0, os.SEEK_END) < at + length:
                     return None
                 self._stream.seek(at)

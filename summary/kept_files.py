@@ -97,7 +97,9 @@ class KeptFiles:
         ):
             return False
         file.cached_bytes = file.events.position
-        if not certain:
+        if certain and self._index is not None:
+            self._index.is_still(found)
+        else:
             # The next start need not open it.
             file.packed = indexed.state, points
             self._wait(file)

@@ -134,10 +134,12 @@ class Group:
         self.name = name
         self.modules = tuple(modules)
         self._done: threading.Event | None = None
+        self._look: Callable[[], object] | None = None
 
     @property
     def ready(self) -> bool:
         """Whether to call the kernels: Numba is there, and has compiled them or nobody else is about to."""
+        self._have_a_look()
         return can_compile() and (self._done is None or self._done.is_set())
 
     @property
@@ -154,12 +156,22 @@ class Group:
             if hasattr(value, "py_func") and value.__module__ == name
         ]
 
-    def compiled_elsewhere(self, done: threading.Event) -> None:
-        """Take note that another process compiles them; ``done`` is set once it has, or has failed."""
-        self._done = done
+    def compiled_elsewhere(self, done: threading.Event, look: Callable[[], object] | None = None) -> None:
+        """Take note that another process compiles them; ``done`` is set once it has, or has failed.
+
+        ``look`` finds out whether they need to be compiled, and sets ``done`` if not. Any thread that asks for the
+        group may call it, several times.
+        """
+        self._done, self._look = done, look
+
+    def _have_a_look(self) -> None:
+        if self._look is not None:
+            self._look()
+            self._look = None
 
     def wait(self, seconds: float) -> bool:
         """Wait until the group is ready, for ``seconds`` at most; return whether it is."""
+        self._have_a_look()
         return can_compile() and (self._done is None or self._done.wait(seconds))
 
 

@@ -33,10 +33,10 @@ class _Folder(NamedTuple):
     identity: tuple[int, int]
     """Device and inode."""
     ancestors: frozenset[tuple[int, int]]
-    """Identities of the folder and of those it was reached through."""
+    """Identities of the folders that it was reached through; one object for all folders of a folder."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Seen:
     """What a folder held when it was looked at."""
 
@@ -94,7 +94,7 @@ class LocalSource:
         stirred = None if changed is None else {*changed, *map(os.path.dirname, changed)}
         # No recursion, which ends at a thousand folders below each other; and the shortest paths first.
         identity = (top.st_dev, top.st_ino)
-        folders = deque([_Folder(str(self.root), PurePosixPath(), identity, frozenset({identity}))])
+        folders = deque([_Folder(str(self.root), PurePosixPath(), identity, frozenset())])
         times_listed: Counter[tuple[int, int]] = Counter()
         seen: dict[str, _Seen] = {}
         while folders:
@@ -165,6 +165,7 @@ class LocalSource:
             return self._without_a_look(folder, known, error)
         files: list[FoundFile] = []
         folders: list[_Folder] = []
+        ancestors = folder.ancestors | {folder.identity}
         problem = ""
         for entry in entries:
             try:
@@ -179,8 +180,8 @@ class LocalSource:
                 continue
             identity = (status.st_dev, status.st_ino)
             relative = folder.relative / entry.name
-            if is_folder and identity not in folder.ancestors and self._is_wanted(relative):
-                folders.append(_Folder(entry.path, relative, identity, folder.ancestors | {identity}))
+            if is_folder and identity not in ancestors and self._is_wanted(relative):
+                folders.append(_Folder(entry.path, relative, identity, ancestors))
             elif is_file:
                 files.append(_found(relative, status))
         now_ns = time.time_ns()

@@ -8,6 +8,7 @@ wins, and what it does not know is read again. An index of another version is re
 
 import logging
 import os
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
@@ -104,7 +105,7 @@ class IndexedFile(NamedTuple):
 class LogIndex:
     """The index of one log directory; where it cannot be written, nothing is kept.
 
-    One thread loads it and then another one stores, or the same.
+    One thread loads it before any stores.
 
     Args:
         address: a local folder, or an address that `fsspec` knows; made when something is stored.
@@ -119,6 +120,7 @@ class LogIndex:
         self._places: dict[str, _SegmentPlace] = {}
         self._files: dict[PurePosixPath, IndexedFile] = {}
         self._packer: Final = Packer()
+        self._changing: Final = threading.Lock()
         self.refused = ""
         """Why it cannot be written, once that was found out."""
 
@@ -135,7 +137,7 @@ class LogIndex:
         except (OSError, ValueError, msgspec.DecodeError):
             return {}
         for place in manifest.segments:
-            segment = Segment(self._folder, place.name)
+            segment = Segment(self._folder, place.name, place.at + place.length)
             content = segment.read(place.at, place.length, place.crc)
             if content is None:
                 _log.warning("a part of the index at %s is damaged; it is made again", self.address)
@@ -148,6 +150,13 @@ class LogIndex:
             self._places[place.name] = place
         return dict(self._files)
 
+    def is_still(self, found: FoundFile) -> None:
+        """Take note that a file is as the index has it: what a listing says of it need not be there twice."""
+        with self._changing:
+            file = self._files.pop(found.path, None)
+            if file is not None:
+                self._files[found.path] = file._replace(found=found)
+
     def store(self, files: Sequence[IndexedFile], listed: Collection[PurePosixPath] | None = None) -> None:
         """Keep files; after the first that fails, nothing is tried any more, which is said once.
 
@@ -158,11 +167,12 @@ class LogIndex:
         if self.refused:
             return
         try:
-            if listed is not None:
-                for path in self._files.keys() - set(listed):
-                    del self._files[path]
-            written = self._write(files) if files else False
-            tidied = self._tidy()
+            with self._changing:
+                if listed is not None:
+                    for path in self._files.keys() - set(listed):
+                        del self._files[path]
+                written = self._write(files) if files else False
+                tidied = self._tidy()
             if written or tidied:
                 self._folder.write_manifest(_encoded_manifest(self._places.values()))
             if tidied:
@@ -177,7 +187,7 @@ class LogIndex:
             listing = segment_bytes[-1]
             content = b"".join(segment_bytes)
             name = self._folder.write_segment(content)
-            segment = Segment(self._folder, name)
+            segment = Segment(self._folder, name, len(content))
             at = len(content) - len(listing)
             self._places[name] = _SegmentPlace(name, at, len(listing), crc32c(listing))
             for file, entry in zip(batch, entries, strict=True):

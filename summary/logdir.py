@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
@@ -213,7 +214,7 @@ class Logdir:
         return to_read
 
     def _event_file(self, path: PurePosixPath) -> EventFile:
-        return EventFile(path, lambda offset: self.source.open(path, offset), next(self._file_numbers))
+        return EventFile(path, partial(self.source.open, path), next(self._file_numbers))
 
     @staticmethod
     def _was_replaced(known: StagedFile, found: FoundFile) -> bool:

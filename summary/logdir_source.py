@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 from stepscope.summary.local_source import LocalFiles, LocalSource
-from stepscope.summary.remote_source import RemoteSource
+from stepscope.summary.remote_source import RemoteSource, Requests
 from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.storage import is_address
 
@@ -27,6 +27,12 @@ class SeveralSources:
     def names(self) -> Sequence[str]:
         """What each is called."""
         return tuple(self._sources)
+
+    @property
+    def requests(self) -> Requests:
+        """How often stores were asked so far."""
+        asked = [requests_of(source) for source in self._sources.values()]
+        return Requests(sum(one.pages for one in asked), sum(one.files for one in asked))
 
     @property
     def address(self) -> str:
@@ -115,6 +121,11 @@ def _without_files(
         names.setdefault(str(path.parent), []).append(path.name)
     files = {folder: LocalFiles(Path(folder), inside) for folder, inside in names.items()}
     return [*others, *((None, folder) for folder in files)], files
+
+
+def requests_of(source: Source) -> Requests:
+    """Return how often stores were asked so far for what is in a source; a folder of this machine is none."""
+    return source.requests if isinstance(source, RemoteSource | SeveralSources) else Requests()
 
 
 def name_of(address: str) -> str:

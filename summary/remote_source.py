@@ -2,16 +2,45 @@
 
 import io
 import os
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from stepscope.summary.full_install import needs_full_install
 from stepscope.summary.source import FoundFile
 
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 """What file systems call the time of a file's last change."""
+_PAGE_FILES: Final = 1_000
+"""What a page of a listing has at most, as S3 and Google Cloud Storage give them."""
+
+
+class Requests(NamedTuple):
+    """How often a store was asked."""
+
+    pages: int = 0
+    """Of listings, as stores give them that list a thousand files at a time."""
+    files: int = 0
+    """For ranges of files, or their sizes."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.pages + self.files
+
+
+class _Counter:
+    """Counts requests of any thread."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self.so_far = Requests()
+
+    def add(self, *, pages: int = 0, files: int = 0) -> None:
+        with self._lock:
+            self.so_far = Requests(self.so_far.pages + pages, self.so_far.files + files)
 
 
 class RemoteSource:
@@ -33,6 +62,12 @@ class RemoteSource:
         self.address: Final = address
         self._sizes: dict[PurePosixPath, int] = {}
         """Of all files, as they were listed last: to ask again would be half of the requests."""
+        self._counter: Final = _Counter()
+
+    @property
+    def requests(self) -> Requests:
+        """How often the store was asked so far."""
+        return self._counter.so_far
 
     @property
     def watchable_folders(self) -> Sequence[Path]:
@@ -43,9 +78,12 @@ class RemoteSource:
         try:
             found: dict[str, dict[str, Any]] = self._file_system.find(self._root, detail=True)
         except FileNotFoundError:
+            self._counter.add(pages=1)
             self._sizes = {}
             return
+        self._counter.add(pages=max(1, -(-len(found) // _PAGE_FILES)))
         untold = [name for name, info in found.items() if info.get("size") is None]
+        self._counter.add(files=len(untold))
         sizes = dict(zip(untold, self._file_system.sizes(untold), strict=True)) if untold else {}
         files: list[FoundFile] = []
         for name, info in found.items():
@@ -62,9 +100,13 @@ class RemoteSource:
         return {}
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
-        reader = _RangeReader(self._file_system, f"{self._root}/{path}", self._sizes.get(path))
+        reader = _RangeReader(self._file_system, f"{self._root}/{path}", self._counter, self._sizes.get(path))
         reader.seek(offset)
         return cast(BinaryIO, reader)
+
+    def open_sized(self, path: PurePosixPath, size: int) -> BinaryIO:
+        """Open a file whose size is known, as to ask for it would be a request; nothing beyond that is read."""
+        return cast(BinaryIO, _RangeReader(self._file_system, f"{self._root}/{path}", self._counter, size))
 
     def locate(self, path: PurePosixPath) -> str:
         return f"{self.address.rstrip('/')}/{path}"
@@ -76,8 +118,9 @@ class _RangeReader(io.RawIOBase):
     Without a size it is asked for, as it is whenever the end is looked for.
     """
 
-    def __init__(self, file_system: Any, path: str, size: int | None = None) -> None:
+    def __init__(self, file_system: Any, path: str, counter: _Counter, size: int | None = None) -> None:
         self._file_system = file_system
+        self._counter = counter
         self._path = path
         self._position = 0
         self._size = self._current_size() if size is None else size
@@ -108,6 +151,7 @@ class _RangeReader(io.RawIOBase):
         return len(content)
 
     def _range(self, begin: int, end: int) -> bytes:
+        self._counter.add(files=1)
         try:
             content = bytes(self._file_system.cat_file(self._path, start=begin, end=end))
         except OSError:
@@ -118,6 +162,7 @@ class _RangeReader(io.RawIOBase):
         return content if len(content) <= end - begin else content[begin:end]
 
     def _current_size(self) -> int:
+        self._counter.add(files=1)
         try:
             return int(self._file_system.size(self._path) or 0)
         except OSError:

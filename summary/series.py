@@ -146,6 +146,8 @@ class LazySeries(Mapping[str, Series]):
     No restart overwrote any of their points, and none has several writers at once.
     """
 
+    __slots__ = ()
+
     @property
     @abstractmethod
     def kinds(self) -> frozenset[str]:

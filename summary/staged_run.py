@@ -30,7 +30,7 @@ _NO_TIMES: Final = np.empty(0, np.float64)
 _NONE_SUPERSEDED: Final[Mapping[PurePosixPath, int]] = MappingProxyType({})
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class StagedFile:
     """An event file, with what the listing said when it was last read."""
 
@@ -78,6 +78,21 @@ class StagedRun:
         keep_superseded: show points that a restart overwrote.
         clock: seconds since the epoch.
     """
+
+    __slots__ = (
+        "_blobs",
+        "_clock",
+        "_keep_superseded",
+        "_made",
+        "_source",
+        "_stored",
+        "_versions",
+        "committed",
+        "dirty",
+        "files",
+        "health",
+        "name",
+    )
 
     def __init__(
         self,

@@ -39,6 +39,8 @@ class StoredSeries(LazySeries):
         blobs: keeps payloads that were read.
     """
 
+    __slots__ = ("_blobs", "_made", "_run", "_source", "_tags", "_version", "files")
+
     def __init__(self, run: str, files: Sequence[StoredFile], version: int, source: Source, blobs: BlobCache) -> None:
         self.files = files
         self._run = run

@@ -2,6 +2,7 @@
 
 import time
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,7 +12,11 @@ from stepscope.dashboard.cli.reading import check_logdirs, index_at, tell_losses
 from stepscope.dashboard.server.numbers import counted, file_size
 from stepscope.summary.cache_folder import cache_folder
 from stepscope.summary.errors import UserError
+from stepscope.summary.logdir_source import requests_of
 from stepscope.summary.snapshot import Snapshot
+
+REQUESTS_A_FILE: Final = 2
+"""What a start may ask a store for each file that is new or changed, beside the pages of the listing."""
 
 
 class IndexVerb:
@@ -75,6 +80,13 @@ class IndexVerb:
             f"{counted(len(snapshot.runs), 'run')}, {counted(len(files), 'event file')} ({size}), of which "
             f"{counted(logdir.taken_files, 'file')} had been read before; {time.perf_counter() - begin:.1f} s."
         )
+        if (asked := requests_of(source)).total:
+            new = len(files) - logdir.taken_files
+            console.print(
+                f"{counted(asked.total, 'request')} for the logs: {asked.pages:,} for the listing, {asked.files:,} for "
+                f"{counted(new, 'new or changed file')}; the budget is {asked.pages + REQUESTS_A_FILE * new:,}, "
+                f"{REQUESTS_A_FILE} a file."
+            )
         console.print(f"Index: {escape(index.address)}")
         if arguments.to is not None:
             places = " ".join(f"--logdir {place}" for place in arguments.logdir)

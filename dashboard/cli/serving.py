@@ -24,6 +24,7 @@ from stepscope.dashboard.traces.sources import has_traces, trace_sources
 from stepscope.profiler.client import Address
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.follow import Follower
+from stepscope.summary.kernels import Group
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.snapshot import Snapshot
@@ -71,25 +72,29 @@ def follow(live: Live, console: Console, *, look_later: bool) -> Callable[[], No
     Args:
         live: what is followed.
         console: is told where loops are not compiled yet.
-        look_later: whether these are not even looked at now, which takes as long as it takes to import Numba.
+        look_later: whether nobody waits for a look at these, which takes as long as it takes to import Numba: who needs
+            them goes on without. Else the first who needs them has it done.
 
     Returns:
-        What is to be called when there is time for that; it does nothing where it is done.
+        What is to be called when there is time for that look; it does nothing where it is done.
     """
-    held = hold_back()
+    looking = threading.Lock()
+    held: dict[Group, threading.Event] = {}
 
     def look() -> None:
-        if compile_beside(held):
-            console.print(
-                "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at "
-                "once, traces after it; [bold]stepscope warm-up[/] does it in advance."
-            )
+        with looking:
+            looked_at = dict(held)
+            held.clear()
+            if looked_at and compile_beside(looked_at):
+                console.print(
+                    "  First start here: loops are compiled for this machine, for a minute or less. Curves are there "
+                    "at once, traces after it; [bold]stepscope warm-up[/] does it in advance."
+                )
 
-    if not look_later:
-        look()
+    held.update(hold_back(look=None if look_later else look))
     live.start()
     threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
-    return look if look_later else lambda: None
+    return look
 
 
 def show_first_pass(live: Live, console: Console) -> None:

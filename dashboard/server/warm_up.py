@@ -138,11 +138,16 @@ def _end_with_input() -> None:
     os._exit(0)
 
 
-def hold_back(groups: Iterable[Group] = tuple(GROUPS.values())) -> dict[Group, threading.Event]:
-    """Have nobody wait for groups before `compile_beside` has said which of them are compiled; return what tells it."""
+def hold_back(
+    groups: Iterable[Group] = tuple(GROUPS.values()), look: Callable[[], object] | None = None
+) -> dict[Group, threading.Event]:
+    """Have nobody wait for groups before `compile_beside` has said which of them are compiled; return what tells it.
+
+    With ``look``, which calls that once, the first who asks for a group does wait for that.
+    """
     held = {group: threading.Event() for group in groups}
     for group, done in held.items():
-        group.compiled_elsewhere(done)
+        group.compiled_elsewhere(done, look)
     return held
 
 

@@ -1,5 +1,5 @@
 import queue
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,6 +44,37 @@ def test_what_is_appended_is_published_without_waiting_for_the_clock(tmp_path: P
         wait_for(published, [0, 1])
     finally:
         follower.stop()
+
+
+def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stepscope.summary import watching
+
+    published: queue.Queue[Snapshot] = queue.Queue()
+    file = tmp_path / "run" / "events.out.tfevents.1"
+    file.parent.mkdir()
+    file.write_bytes(record(0))
+    every: list[Snapshot] = []
+    published_before: list[int] = []
+    watch = watching.watch
+
+    def watch_later(folder: Path, tell: Callable[[Sequence[str]], None]) -> object:
+        published_before.append(len(every))
+        # Nobody tells of this.
+        file.write_bytes(record(0) + record(1))
+        return watch(folder, tell)
+
+    def publish(snapshot: Snapshot) -> None:
+        every.append(snapshot)
+        published.put(snapshot)
+
+    monkeypatch.setattr(watching, "watch", watch_later)
+    follower = Follower(Logdir(tmp_path), publish, poll_seconds=PATIENCE * 2)
+    follower.start()
+    try:
+        wait_for(published, [0, 1])
+    finally:
+        follower.stop()
+    assert published_before == [1]
 
 
 def test_an_unexpected_error_does_not_end_the_following(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

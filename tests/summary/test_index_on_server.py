@@ -11,6 +11,8 @@ import pytest
 from stepscope.summary import SummaryWriter
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
+from stepscope.summary.logdir_source import requests_of, sources_of
+from stepscope.summary.remote_source import Requests
 from stepscope.summary.snapshot import Snapshot
 from tests.object_store import running_object_store
 
@@ -48,10 +50,15 @@ def content(folder: Path, *values: float) -> bytes:
 
 
 def started(bucket: str) -> tuple[Snapshot, int]:
+    snapshot, logdir = read(bucket)
+    return snapshot, logdir.taken_files
+
+
+def read(bucket: str) -> tuple[Snapshot, Logdir]:
     logdir = Logdir(f"{bucket}/logs", index=LogIndex(f"{bucket}/index"))
     snapshot = logdir.update()
     logdir.wait_until_stored()
-    return snapshot, logdir.taken_files
+    return snapshot, logdir
 
 
 def last_values(snapshot: Snapshot) -> dict[str, float]:
@@ -86,3 +93,32 @@ def test_a_restart_asks_for_the_listing_and_for_what_changed(
     requests.clear()
     assert last_values(started(bucket)[0]) == expected
     assert {method for method, folder in requests if folder == "logs"} == {"list_objects_v2"}
+
+
+def test_a_source_counts_what_the_store_was_asked_for(
+    bucket: str, tmp_path: Path, requests: Counter[tuple[str, str]]
+) -> None:
+    store = fsspec.filesystem("s3")
+    for run in range(RUNS):
+        store.pipe(f"{bucket}/logs/run_{run:02d}/events.out.tfevents.1", content(tmp_path / str(run), 1.0, run))
+    _, logdir = read(bucket)
+    assert requests_of(logdir.source) == Requests(pages=1, files=RUNS)
+    grown = content(tmp_path / "grown", *range(100))
+    store.pipe(f"{bucket}/logs/run_00/events.out.tfevents.1", grown)
+    requests.clear()
+    snapshot, logdir = read(bucket)
+    assert len(snapshot.runs["run_00"].series["loss"]) == 100
+    assert requests_of(logdir.source) == Requests(pages=1, files=1)
+    assert {method: count for (method, folder), count in requests.items() if folder == "logs"} == {
+        "list_objects_v2": 1,
+        "get_object": 1,
+    }
+    # The manifest, at which s3fs looks first, and the list of the only segment, whose size the manifest tells.
+    assert {method: count for (method, folder), count in requests.items() if folder == "index"} == {
+        "head_object": 1,
+        "get_object": 2,
+        "put_object": 2,
+    }
+    both = sources_of([f"a:{bucket}/logs", f"b:{bucket}/logs", f"c:{tmp_path}"])
+    list(both.list())
+    assert requests_of(both) == Requests(pages=2, files=0)

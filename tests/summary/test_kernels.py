@@ -61,6 +61,20 @@ def test_a_group_is_ready_unless_another_process_is_about_to_compile_it() -> Non
     assert (group.ready, group.wait(0)) == (True, True)
 
 
+def test_whoever_first_asks_for_a_group_has_it_looked_at() -> None:
+    group = Group("loops", [__name__])
+    done = threading.Event()
+    looks: list[str] = []
+
+    def look() -> None:
+        looks.append("look")
+        done.set()
+
+    group.compiled_elsewhere(done, look)
+    assert looks == []
+    assert (group.ready, group.ready, group.wait(0), looks) == (True, True, True, ["look"])
+
+
 def test_every_module_with_kernels_is_in_a_group_or_in_the_workers() -> None:
     from stepscope.dashboard.server.warm_up import GROUPS
 
