@@ -45,7 +45,7 @@ def group_curve(
     its points; "bucket" divides the whole extent into 200 equal buckets and takes each curve's mean in each. The line
     is the mean, median, least or greatest of the values at a place. The band is the least to the greatest; or, around
     the mean, one standard deviation of the sample (with n - 1), one standard error (that divided by the root of n), or
-    the 95 % interval of the mean (Student's t times the standard error). With one value at a place, it has no width.
+    the 95% interval of the mean (Student's t times the standard error). With one value at a place, it has no width.
 
     Args:
         curves: x and y of each, float64[n]; points that are not finite are left out.

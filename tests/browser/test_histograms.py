@@ -109,7 +109,7 @@ def test_percentiles_are_bands_that_tell_their_numbers(serve: Serve, page: Page,
     point_at(page, 0.98, 0.5)
     expect(page.locator("#bucket dd").first).to_have_text("20")
     names = page.locator("#bucket dt").all_inner_texts()
-    assert names[1:10] == ["Max", "93.32 %", "84.13 %", "69.15 %", "Median", "30.85 %", "15.87 %", "6.68 %", "Min"]
+    assert names[1:10] == ["Max", "93.32%", "84.13%", "69.15%", "Median", "30.85%", "15.87%", "6.68%", "Min"]
     assert page.locator("#bucket dd").all_inner_texts()[1] == "2"
 
 

@@ -47,7 +47,7 @@ def test_histograms_are_ridges_that_name_the_bucket_under_the_pointer(serve: Ser
     page.mouse.move(area["x"] + area["width"] / 4, area["y"] + area["height"] * 0.93)
     cells = page.locator("#bucket dd")
     expect(cells).to_have_count(6)
-    assert cells.all_inner_texts()[:5] == ["10", "0", "1", "3 (75 %)", "4"]
+    assert cells.all_inner_texts()[:5] == ["10", "0", "1", "3 (75%)", "4"]
 
 
 @pytest.mark.parametrize("mode", ["overlay", "heatmap"])

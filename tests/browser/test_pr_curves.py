@@ -72,7 +72,7 @@ def test_runs_are_ranked_by_average_precision_and_say_their_other_steps(serve: S
     # At 0.5: of three positives and five negatives.
     matrix = page.locator(".pr-matrix").first.locator("td b")
     assert matrix.all_inner_texts() == ["3", "0", "1", "4"]
-    assert page.locator(".pr-matrix").first.locator("td.right span").all_inner_texts() == ["37.5 %", "50.0 %"]
+    assert page.locator(".pr-matrix").first.locator("td.right span").all_inner_texts() == ["37.5%", "50.0%"]
     expect(page.locator(".pr-dots i")).to_have_count(2)
 
 

@@ -460,7 +460,7 @@ def test_svg_has_circles_by_color_labels_title_and_legend(cloud: Page) -> None:
     groups = [group for group in document.iter(f"{SVG}g") if (group.get("fill") or "").startswith("#")]
     assert [(group.get("fill"), len(group)) for group in groups] == [("#ff0000", 2), ("#0000ff", 1)]
     texts = sorted(element.text or "" for element in document.iter(f"{SVG}text"))
-    assert texts == ["<row> 0", "<row> 1", "<row> 2", "A & B", "Kind", "PC 1  50.0 %", "PC 2  25.0 %", "one"]
+    assert texts == ["<row> 0", "<row> 1", "<row> 2", "A & B", "Kind", "PC 1  50.0%", "PC 2  25.0%", "one"]
 
 
 def test_svg_of_very_many_points_holds_an_image_and_says_so(cloud: Page) -> None:

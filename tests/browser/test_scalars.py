@@ -451,8 +451,8 @@ def test_marks_measure_between_two_places(serve: Serve, page: Page, logdir: Path
         ["", "Run", re.compile("A ↓"), "Step A", "B", "Step B", "B − A", "Change", "Slope", "Time"]
     )
     assert [row.locator("td").all_inner_texts()[1:9] for row in rows.all()] == [
-        ["a", "8", "0", "2", "2", "−6", "−75 %", "−3.0"],
-        ["b", "1", "0", "4", "2", "+3", "+300 %", "+1.5"],
+        ["a", "8", "0", "2", "2", "−6", "−75%", "−3.0"],
+        ["b", "1", "0", "4", "2", "+3", "+300%", "+1.5"],
     ]
     page.locator(".dock th", has_text="B − A").get_by_role("button").click()
     expect(rows.first.locator("td").nth(1)).to_have_text("b")

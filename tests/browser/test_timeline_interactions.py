@@ -351,7 +351,7 @@ def test_two_traces_are_aligned_at_a_step_and_their_differences_colored(open_pag
     assert box is not None
     page.mouse.move(x, box["y"] + second["y"] + 10)
     tip = page.locator(".timeline-tip")
-    expect(tip).to_contain_text("longer in the second: mean 150.0 µs → 225.0 µs (+50.0 %), 2 → 2 slices")
+    expect(tip).to_contain_text("longer in the second: mean 150.0 µs → 225.0 µs (+50.0%), 2 → 2 slices")
     page.wait_for_function("() => location.search.includes('timeline.compare=')")
     page.reload()
     settled(page)

@@ -92,7 +92,7 @@ export function follow(): void {
 
 type Write = (values: readonly number[]) => string[];
 const percents: Write = (values) =>
-  signed(values.map((value) => Number((value * 100).toPrecision(4)))).map((text) => `${text} %`);
+  signed(values.map((value) => Number((value * 100).toPrecision(4)))).map((text) => `${text}%`);
 const signed: Write = (values) => aligned(values).map((text, index) => (values[index] > 0 ? `+${text}` : text));
 const step = (value: number) => stepText(Math.round(value));
 const each = (write: (value: number) => string): Write => (values) => values.map(write);

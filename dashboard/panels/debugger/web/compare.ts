@@ -34,7 +34,7 @@ export class CompareView implements SubView {
   readonly tools: HTMLElement[];
   #api: Api;
   #other = select("Compare with", [["", "Compare with …"]], "", (value) => view.write(settings.other, value));
-  #tolerance = select("Tolerance: the relative difference that is none yet", [], "", (value) => {
+  #tolerance = select("Tolerance: relative differences up to it count as none", [], "", (value) => {
     const found = settings.tolerance.options.find((option) => option === value);
     if (found) view.write(settings.tolerance, found);
   });

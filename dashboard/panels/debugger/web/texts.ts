@@ -1,4 +1,5 @@
 /** Figures, tensors and places as text. */
+import { shortNumber } from "../../../web/core/numbers.ts";
 import type { TensorFacts } from "./messages.generated.ts";
 
 /** A figure as it is sent: null where it was not measured, infinite ones as text. */
@@ -14,19 +15,8 @@ export const PHASES: Record<string, string> = {
   graph: "graph",
 };
 
-/** A number in few letters: "1,234", "0.0312", "3.4e+38". */
-export function short(value: Sent): string {
-  if (value === null) return "–";
-  const number = Number(value);
-  if (Number.isNaN(number)) return "NaN";
-  if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
-  const size = Math.abs(number);
-  if (Number.isInteger(number) && size < 1e7) return number.toLocaleString("en-US").replace("-", "−");
-  const text = size !== 0 && (size >= 1e6 || size < 1e-3)
-    ? number.toExponential(2)
-    : String(Number(number.toPrecision(4)));
-  return text.replace(/^-/, "−");
-}
+/** A figure in few letters. */
+export const short = (value: Sent): string => value === null ? "–" : shortNumber(Number(value));
 
 const FIGURES: Record<string, string> = {
   auto: "Automatic",

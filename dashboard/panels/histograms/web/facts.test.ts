@@ -38,12 +38,12 @@ Deno.test("the bucket of a line is that of the stair under the pointer", () => {
       ["Step", "1,200"],
       ["From", "1"],
       ["To", "3"],
-      ["Count", "6 (75 %)"],
+      ["Count", "6 (75%)"],
       ["Of", "8"],
       ["Time", when(5)],
     ],
   });
-  assert.deepEqual(lineFacts(stairs, meta, 0.5)?.rows[3], ["Count", "2 (25 %)"]);
+  assert.deepEqual(lineFacts(stairs, meta, 0.5)?.rows[3], ["Count", "2 (25%)"]);
   assert.equal(lineFacts([0, 1], meta, 0.5), null);
 });
 
@@ -54,10 +54,10 @@ Deno.test("the cell of a heat map is that of the nearest column and the row at t
     ["Step", "7"],
     ["From", "0"],
     ["To", "1"],
-    ["Count", "6 (75 %)"],
+    ["Count", "6 (75%)"],
     ["Of", "8"],
   ]);
-  assert.deepEqual(rows(10, 1.5)?.[3], ["Count", "3 (75 %)"]);
+  assert.deepEqual(rows(10, 1.5)?.[3], ["Count", "3 (75%)"]);
   assert.deepEqual([rows(0, -0.1), rows(0, 2)], [undefined, undefined]);
 });
 
@@ -68,7 +68,7 @@ Deno.test("percentiles are told from the largest down", () => {
     rows: [
       ["Step", "7"],
       ["Max", "13"],
-      ["93.32 %", "12"],
+      ["93.32%", "12"],
       ["Median", "11"],
       ["Min", "10"],
       ["Of", "8"],

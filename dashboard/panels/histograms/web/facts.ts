@@ -37,7 +37,7 @@ interface Bucket {
 }
 
 const bucketRows = (step: number, { left, right, count }: Bucket, total: number, wall: number): Rows => {
-  const share = total > 0 ? ` (${Number(((100 * count) / total).toPrecision(3))} %)` : "";
+  const share = total > 0 ? ` (${Number(((100 * count) / total).toPrecision(3))}%)` : "";
   return [
     ["Step", stepText(step)],
     ["From", show(left)],
@@ -80,7 +80,7 @@ export function heatFacts(meta: HeatMeta, toPx: (place: number) => number, px: n
 }
 
 const percentile = (point: number) =>
-  point === 0 ? "Min" : point === 5000 ? "Median" : point === 10000 ? "Max" : `${(point / 100).toFixed(2)} %`;
+  point === 0 ? "Min" : point === 5000 ? "Median" : point === 10000 ? "Max" : `${(point / 100).toFixed(2)}%`;
 
 /** The percentiles of the column nearest to a pixel. */
 export function bandFacts(meta: BandMeta, toPx: (place: number) => number, px: number): Facts {

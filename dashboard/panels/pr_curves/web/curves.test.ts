@@ -90,5 +90,5 @@ Deno.test("ratios, counts and parts are written as they are read", () => {
     "2.5e−5",
     "1.5e7",
   ]);
-  assert.deepEqual([share(1, 3), share(0, 0), thresholdText(0.5004)], ["33.3 %", "–", "0.5"]);
+  assert.deepEqual([share(1, 3), share(0, 0), thresholdText(0.5004)], ["33.3%", "–", "0.5"]);
 });

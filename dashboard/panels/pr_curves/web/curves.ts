@@ -71,7 +71,7 @@ export const amount = (value: number): string =>
   Number.isInteger(value) && value < 1e15 ? integer(value) : shortNumber(value, 5);
 
 /** A part of all, in percent; a dash where there is nothing. */
-export const share = (value: number, all: number): string => (all > 0 ? ((value / all) * 100).toFixed(1) + " %" : "–");
+export const share = (value: number, all: number): string => (all > 0 ? ((value / all) * 100).toFixed(1) + "%" : "–");
 
 /** A threshold with as many digits as it needs. */
 export const thresholdText = (value: number): string => String(Number(value.toFixed(3)));

@@ -10,7 +10,7 @@ Deno.test("lines of the grid are at round numbers", () => {
 
 Deno.test("an axis is named with its share of the variance, where that is known", () => {
   const named = [{ name: "PC 1", share: 0.4321 }, { name: "PC 2", share: null }, { name: "PC 3", share: NaN }];
-  assert.deepEqual(named.map(axes.textOf), ["PC 1  43.2 %", "PC 2", "PC 3"]);
+  assert.deepEqual(named.map(axes.textOf), ["PC 1  43.2%", "PC 2", "PC 3"]);
 });
 
 Deno.test("the origin is in the middle where it is in the middle of the points", () => {

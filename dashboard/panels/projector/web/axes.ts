@@ -49,7 +49,7 @@ export function ticks(low: number, high: number, wanted: number): number[] {
 export const textOf = (
   axis: Axis,
 ) => (typeof axis.share === "number" && Number.isFinite(axis.share)
-  ? `${axis.name}  ${(axis.share * 100).toFixed(1)} %`
+  ? `${axis.name}  ${(axis.share * 100).toFixed(1)}%`
   : axis.name);
 
 /** Where zero is in the cube, kept within it. */

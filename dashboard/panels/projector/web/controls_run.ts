@@ -141,7 +141,7 @@ export class Trust {
     else if (quality?.state === "failed") {
       this.element.replaceChildren(remark(quality.message, "bad"), ask("Try again", "Measure again"));
     } else if (quality) {
-      const share = quality.progress ? ` ${Math.round(quality.progress * 100)} %` : "";
+      const share = quality.progress ? ` ${Math.round(quality.progress * 100)}%` : "";
       this.element.replaceChildren(remark(`Measuring…${share}`));
     } else {
       const text = job && !job.ended ? "Measured when the projection is done." : "Not measured yet.";

@@ -339,7 +339,7 @@ function cellOf(row: Cells, key: string, find: (name: string) => void): HTMLElem
   const text = key.endsWith("_ns")
     ? durationText(value, 4)
     : key === "percent"
-    ? `${(100 * value).toFixed(1)} %`
+    ? `${(100 * value).toFixed(1)}%`
     : key === "count"
     ? integer(value)
     : quantity(String(row.counter ?? ""), value);

@@ -109,7 +109,7 @@ export class Colors {
     if (this.mode === "duration") {
       return { ramp: [`${durationText(SHORTEST_NS, 1)} and less`, durationText(this.longest, 2)] };
     }
-    if (this.mode === "occupancy") return { ramp: ["0 %", "100 %"], entries: [[theme.unknown, "unknown"]] };
+    if (this.mode === "occupancy") return { ramp: ["0%", "100%"], entries: [[theme.unknown, "unknown"]] };
     if (this.mode === "difference") {
       return { entries: Object.entries(theme.verdicts).map(([word, color]) => [color, VERDICTS[word]]) };
     }

@@ -289,7 +289,7 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
       spread ? `${integer(spread.place + 1)} of ${integer(spread.count)}` : integer(occurrences.count),
       spread ? "Position in time" : undefined,
     ],
-    ["Total", durationText(occurrences.total), `${share.toFixed(2)} % of the trace's length, over all lanes`],
+    ["Total", durationText(occurrences.total), `${share.toFixed(2)}% of the trace's length, over all lanes`],
     [
       "Mean",
       spread ? `${durationText(spread.mean)} ± ${durationText(spread.std, 3)}` : durationText(occurrences.mean),
@@ -299,7 +299,7 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
   ];
   if (spread) {
     rows.push(["Median", durationText(spread.median)], [
-      "95 %",
+      "95%",
       durationText(spread.p95),
       "95% take at most this long",
     ]);
@@ -309,7 +309,7 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
     rows.push([
       "This one",
       `${rankText(spread.rank)} longest`,
-      `${spread.percentile.toFixed(1)} % take at most as long`,
+      `${spread.percentile.toFixed(1)}% take at most as long`,
     ]);
   }
   const body = make("div", null, table(rows));
@@ -369,7 +369,7 @@ function changeOf({ verdict, means: [first, second], counts }: Change) {
   const both = first && second !== null
     ? `mean ${durationText(first)} → ${durationText(second)} (${second >= first ? "+" : ""}${
       ((100 * (second - first)) / first).toFixed(1)
-    } %), `
+    }%), `
     : "";
   return `${VERDICTS[verdict]}: ${both}${integer(counts[0])} → ${integer(counts[1])} slices`;
 }
@@ -377,7 +377,7 @@ function changeOf({ verdict, means: [first, second], counts }: Change) {
 /** @param colors what slices are colored by */
 export function tooltip(slice: DrawnSlice, { mode, verdicts }: Colors): HTMLElement[] {
   const { name, category, count, lane, source, value } = slice;
-  const known = value !== null && value >= 0 ? ` · ${value.toFixed(0)} % occupancy` : " · occupancy not known";
+  const known = value !== null && value >= 0 ? ` · ${value.toFixed(0)}% occupancy` : " · occupancy not known";
   const parts = [
     make("div", { className: "timeline-tip-name" }, name),
     make(

@@ -55,7 +55,7 @@ export class Overlays {
       const rest = all.filter(([name, ns]) => ns > 0 && !explained.has(name)).slice(0, 2).map(reported).join(", ");
       const share = `explains ${durationText(time(known), 3)} of ${durationText(time(all), 3)} (${
         Math.floor((100 * time(known)) / Math.max(1, time(all)))
-      } %)`;
+      }%)`;
       if (all.length) {
         entries.push([
           theme.critical,
