@@ -114,11 +114,11 @@ class Client:
         async def listen() -> None:
             async with self._http.stream("GET", "/api/revision", timeout=None) as events:
                 async for line in events.aiter_lines():
-                    if line.startswith("data: ") and line[6:].strip():
+                    if line.startswith("id: "):
                         # As the page: while it is busy, only the latest counts.
                         if latest.full():
                             latest.get_nowait()
-                        latest.put_nowait(int(line[6:]))
+                        latest.put_nowait(int(line[4:]))
 
         listening = asyncio.ensure_future(listen())
         try:

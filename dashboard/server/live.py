@@ -1,6 +1,7 @@
 """The log directory as the dashboard sees it: the latest snapshot, and word of the next."""
 
 import asyncio
+import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,6 +36,8 @@ class Live:
             make_follower: makes the follower, given the function that it calls with each new snapshot.
             title: the title of the browser tab; that it is the log directory's if empty.
         """
+        self.id: Final = secrets.token_hex(8)
+        """Tells the page whether it is another server's revisions that it hears of."""
         self.path = path
         self.title: Final = page_title(path, title)
         self._followed = self._snapshot = EMPTY_SNAPSHOT

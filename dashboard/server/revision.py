@@ -17,7 +17,8 @@ LEAST_SECONDS_BETWEEN: Final = 0.2
 
 
 async def revision_events(live: Live, request: Request) -> AsyncIterator[str]:
-    """Yield the revision at once and whenever it changes, with a heartbeat in between."""
+    """Yield which server this is, the revision at once and whenever it changes, with a heartbeat in between."""
+    yield f"event: server\ndata: {live.id}\n\n"
     revision = -1
     while not live.closed and not await request.is_disconnected():
         started = monotonic()

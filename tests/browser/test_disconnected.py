@@ -17,6 +17,12 @@ from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
 
+# Headless, every page believes that it is in front.
+BEHIND = """hidden => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
 
 class Server:
     """A dashboard in a process of its own, always on the same port."""
@@ -127,21 +133,32 @@ def test_a_server_that_hangs_is_said_until_it_goes_on(page: Page, server: Server
 def test_tabs_behind_others_leave_their_connection_to_the_one_in_front(
     page: Page, server: Server, logdir: Path
 ) -> None:
-    # A browser has six connections to a server. Headless, every page believes that it is in front.
-    behind = """hidden => {
-        Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
-        document.dispatchEvent(new Event("visibilitychange"));
-    }"""
+    # A browser has six connections to a server.
     tabs = [page, *(page.context.new_page() for _ in range(7))]
     for tab in tabs:
         tab.set_default_timeout(PATIENCE_MS)
         tab.goto(server.url)
         expect_curves(tab)
-        tab.evaluate(behind, True)
-    page.evaluate(behind, False)
+        tab.evaluate(BEHIND, True)
+    page.evaluate(BEHIND, False)
     write_runs(logdir, "b", points=7)
     expect(page.locator("#run-count")).to_have_text("2 of 2 shown")
     expect(tabs[1].locator("#run-count")).to_have_text("1 of 1 shown")
     expect(tabs[1].locator("#live")).to_have_attribute("data-state", "live")
-    tabs[1].evaluate(behind, False)
+    tabs[1].evaluate(BEHIND, False)
     expect(tabs[1].locator("#run-count")).to_have_text("2 of 2 shown")
+
+
+def test_a_tab_that_comes_to_the_front_has_what_another_server_tells(page: Page, server: Server, logdir: Path) -> None:
+    page.goto(server.url)
+    expect_curves(page)
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/api/revision")):
+        page.evaluate(BEHIND, True)
+    server.kill()
+    # As many changes as before, so that the new server is at the same revision with other data.
+    (old,) = (logdir / "a").iterdir()
+    old.unlink()
+    write_runs(logdir, "a", points=50)
+    server.start()
+    page.evaluate(BEHIND, False)
+    page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0].x.length === 50")

@@ -114,7 +114,8 @@ def port(tmp_path: Path) -> Iterator[int]:
 
 def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with urlopen(f"http://localhost:{port}/api/revision") as stream:
-        assert stream.readline() == b"id: 1\n"
+        assert stream.readline() == b"event: server\n"
+        assert b"id: 1\n" in iter(stream.readline, b"")
         monkeypatch.setattr(web_server, "HEADER_SECONDS", 0.0)
         for begun in (b"", b"GET /data/runs HTTP/1.1\r\nHost: local"):
             with socket.create_connection(("127.0.0.1", port)) as connection:

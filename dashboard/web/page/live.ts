@@ -31,9 +31,11 @@ let isStarted = false;
 let isResting = false;
 let falling = 0;
 let source: EventSource | null = null;
+/** The one whose revisions were heard of last. */
+let server: string | null = null;
 /** When the connection was lost, in milliseconds since 1970; null while there is one. */
 let lostAt: number | null = null;
-/** A server is there again, maybe another one: all is asked for once more, whatever revision it is at. */
+/** A server is there again, or it is another one: all is asked for once more, whatever revision it is at. */
 let restarted = false;
 const listeners: ((lostAt: number | null) => void)[] = [];
 let retrying = 0;
@@ -103,6 +105,10 @@ function connect() {
     refreshState();
     deliver();
   };
+  stream.addEventListener("server", ({ data }) => {
+    restarted ||= server !== null && server !== data;
+    server = data;
+  });
   stream.addEventListener("heartbeat", () => {
     heard = Date.now();
   });
@@ -130,8 +136,6 @@ function looked() {
   } else if (isResting) {
     isResting = false;
     heard = Date.now();
-    // Meanwhile another server may have come, whose revisions are others.
-    restarted = shown !== null && !paused;
     connect();
   } else deliver();
 }
