@@ -273,6 +273,14 @@ def test_an_exception_writes_the_ring(tmp_path: Path) -> None:
     assert sorted(set(recorded(tmp_path).observations(0, 10**6).steps.tolist())) == [0, 3, 4]
 
 
+def test_the_ring_is_written_by_hand(tmp_path: Path) -> None:
+    model = Network()
+    with debug.watch(model, tmp_path, every=100, ring=2) as watcher:
+        train(model, torch.optim.SGD(model.parameters(), 0.1), 5)
+        assert (watcher.dump(), watcher.dump()) == (2, 0)
+        assert sorted(set(recorded(tmp_path).observations(0, 10**6).steps.tolist())) == [0, 3, 4]
+
+
 def test_a_writer_that_is_given_stays_open_and_scalars_go_with_the_steps(tmp_path: Path) -> None:
     model = Network()
     with SummaryWriter(tmp_path) as writer:

@@ -15,6 +15,8 @@ import torch
 from torch import nn
 
 from stepscope import SummaryWriter, debug, open_logdir
+from stepscope.dashboard.debugger.comparison import compare
+from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.debug.live import LiveTensors
 from stepscope.debug.torch_live import LiveView
 from stepscope.summary.debugger.recordings import RecordedData, has_recording, read_recording
@@ -84,6 +86,25 @@ def test_compiled_models_are_named_as_such(tmp_path: Path, compiled: Any, is_com
     else:
         assert names(data, "forward") == ["Sequential:input", "Sequential"]
         assert "Of what is inside, only parameters, their gradients and updates are seen" in note
+    torch._dynamo.reset()
+
+
+def test_the_first_difference_of_a_compiled_model_from_an_eager_one(tmp_path: Path) -> None:
+    def trained(name: str, scale: float, *, compiled: bool) -> OpenedDebug:
+        own = model()
+        with torch.no_grad():
+            own[2].weight.mul_(scale)
+        called = torch.compile(own, backend="aot_eager") if compiled else own
+        with debug.watch(called, tmp_path / name, every=1):
+            train(called)
+        return OpenedDebug(recorded(tmp_path / name))
+
+    eager = trained("eager", 1.0, compiled=False)
+    same = compare(eager, trained("compiled", 1.0, compiled=True), 1e-5)
+    # Of what is inside of the compiled one, parameters, gradients and updates are compared.
+    assert (same.differences, same.compared) == ([], 15)
+    other = compare(eager, trained("other", 1.5, compiled=True), 1e-5)
+    assert eager.data.tensors[other.differences[0].tensor].name == "2.weight"
     torch._dynamo.reset()
 
 
