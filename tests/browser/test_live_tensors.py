@@ -1,5 +1,6 @@
 """Arrays of a running program in a real browser."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -112,6 +113,15 @@ def test_names_choose_and_stay_in_the_address(panel: Page, program: str) -> None
     expect(panel.locator(".live-status")).to_contain_text("2 arrays")
     expect(picture(panel, "encoder/kernels")).to_have_count(0)
     assert "live_tensors.names=decoder" in panel.url
+
+
+def test_the_page_sets_the_rate_and_what_changes_are_measured_over(panel: Page, program: str) -> None:
+    look(panel, program)
+    step(panel)
+    panel.get_by_label("How many frames changes are measured over").select_option("32")
+    asked = re.compile(r'"rate":30,.*"window":32,')
+    with panel.expect_request(lambda request: asked.search(request.post_data or "") is not None):
+        panel.get_by_label("Frames per second, at most").select_option("30")
 
 
 def test_a_wrong_token_is_said_and_ends_it(panel: Page, program: str) -> None:
