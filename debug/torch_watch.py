@@ -417,7 +417,9 @@ class TorchWatcher(Watcher):
             running.numbers.append(number)
             if self._settings.tensors != "health" and self._is_recorded(self._step):
                 name = self.recorder.catalog.tensors[number].name
-                self._write_value(phase, name, value.detach().to("cpu", copy=True))
+                # A value that is too large is not copied first.
+                if self._settings.tensors != "full" or self._is_kept(name, value.nbytes):
+                    self._write_value(phase, name, value.detach().to("cpu", copy=True))
         return number
 
     # --- the optimizer ---------------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ Names = Iterable[str | re.Pattern[str]] | str | re.Pattern[str] | None
 """Names of modules, parameters or tensors, each with all below it, or compiled regular expressions that are searched
 for in names."""
 
+MOST_VALUE_BYTES: Final = 128 << 20
+"""Of a value that is written whole: readers of event files take records of twice that."""
 _MOST_CLASSES: Final = 1_000
 
 
@@ -253,5 +255,12 @@ class Watcher(ABC):
         detail = self._settings.tensors
         if detail == "histogram":
             self.recorder.writer.add_histogram(histogram_tag(phase, name), array, self._step)
-        elif detail == "full":
+        elif detail == "full" and self._is_kept(name, array.nbytes):
             self.recorder.writer.add_tensor(value_tag(phase, name), array, self._step)
+
+    def _is_kept(self, name: str, size: int) -> bool:
+        """Return whether a whole value of so many bytes is written; the recording says of which it is not."""
+        if size <= MOST_VALUE_BYTES:
+            return True
+        self.recorder.catalog.note(f"{name} is not written whole, only what was measured of it: it has {size:,} bytes.")
+        return False

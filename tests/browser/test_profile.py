@@ -297,10 +297,11 @@ def test_ranks_of_one_folder_and_changes_between_two(serve: Callable[..., Dashbo
 def test_the_list_of_many_ranks_leaves_room_for_what_they_tell(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:
+    ids = [trace_id("run", f"{rank}.trace.json") for rank in range(24)]
     for rank in range(24):
         kernel = activity("ncclDevKernel_AllReduce", 10, 20 + rank, 1)
         write(logdir, "run", step(1, 0, 100), kernel, name=f"{rank}.trace.json", distributedInfo={"rank": rank})
-    open_page(page, serve(logdir), "ranks", trace=trace_id("run", "0.trace.json"))
+    open_page(page, serve(logdir), "ranks", trace=ids[0], ranks=",".join(ids))
     expect(page.locator(".profile-ranks .mantine-Pill-root")).to_have_count(24)
     expect(page.locator(".profile-card").first).to_be_in_viewport()
     box = page.locator(".profile-ranks").bounding_box()

@@ -110,7 +110,8 @@ def test_where_facts_cannot_be_kept_the_answer_is_whole(
 
 def test_an_interrupt_ends_it_with_what_is_known_and_keeps_that(tmp_path: Path) -> None:
     job = tmp_path / "job"
-    paths = write_job(job, 400)
+    # Enough for some seconds, of which the first answer takes one.
+    paths = write_job(job, 300, steps=40)
     facts = str(tmp_path / "facts")
     command = [
         sys.executable,

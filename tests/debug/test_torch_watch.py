@@ -11,8 +11,11 @@ import torch
 from torch import nn
 
 from stepscope import SummaryWriter, debug, open_logdir
+from stepscope.debug import watcher
 from stepscope.debug.showing import LIVE
+from stepscope.summary.debugger.model import FIGURES
 from stepscope.summary.debugger.recordings import RecordedData, read_recording
+from stepscope.summary.kinds.debug import value_tag
 
 Train = Callable[[Any, int], None]
 
@@ -185,6 +188,24 @@ def test_histograms_and_whole_values(tmp_path: Path) -> None:
     assert read_recording(runs["histogram"]).value(row) is None
 
 
+def test_a_value_that_is_too_large_is_measured_but_not_written_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher, "MOST_VALUE_BYTES", 31)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+    with debug.watch(model, tmp_path, every=1, tensors="full", include=["0", "1"]) as watched:
+        model(torch.ones(2, 3))
+        watched.step()
+    data = recorded(tmp_path)
+    note = "0 is not written whole, only what was measured of it: it has 32 bytes."
+    assert note in data.problems
+    row = found_row(data, 0, "forward 0")
+    assert data.observations(row, row + 1).figures[0, FIGURES.index("size")] == 8
+    (run,) = open_logdir(tmp_path).runs.values()
+    assert value_tag("forward", "1") in run.series
+    assert value_tag("forward", "0") not in run.series
+
+
 def test_nothing_is_on_the_model_between_recorded_steps_or_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,7 +287,7 @@ def test_an_alert_raises_where_it_is_asked_to(tmp_path: Path) -> None:
 
 def test_an_exception_writes_the_ring(tmp_path: Path) -> None:
     model = Network()
-    watcher = debug.watch(model, tmp_path, every=100, ring=2)
+    watcher = debug.watch(model, tmp_path, every=100, ring=2, rules=[])
     train(model, torch.optim.SGD(model.parameters(), 0.1), 5)
     with pytest.raises(ZeroDivisionError), watcher:
         1 / 0  # noqa: B018
@@ -275,9 +296,9 @@ def test_an_exception_writes_the_ring(tmp_path: Path) -> None:
 
 def test_the_ring_is_written_by_hand(tmp_path: Path) -> None:
     model = Network()
-    with debug.watch(model, tmp_path, every=100, ring=2) as watcher:
+    with debug.watch(model, tmp_path, every=100, ring=2, rules=[]) as watched:
         train(model, torch.optim.SGD(model.parameters(), 0.1), 5)
-        assert (watcher.dump(), watcher.dump()) == (2, 0)
+        assert (watched.dump(), watched.dump()) == (2, 0)
         assert sorted(set(recorded(tmp_path).observations(0, 10**6).steps.tolist())) == [0, 3, 4]
 
 

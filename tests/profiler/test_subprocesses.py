@@ -77,7 +77,9 @@ def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     # What earlier tests have left, so that the children here are those of the test.
     end_readers()
     for child in psutil.Process().children():
-        child.wait(0)
+        # Of joblib's processes, some wait for more work as long as the tests' process lives.
+        child.kill()
+        child.wait()
     classes = (subprocess.Popen, multiprocessing.popen_fork.Popen)
     before = [dict(vars(each)) for each in classes]
     threads = threading.enumerate()

@@ -7,6 +7,6 @@ from benchmarks._rank_traces import RankMaker, made_template, write_ranks
 STRAGGLER = 2
 
 
-def write_job(folder: Path, ranks: int) -> list[str]:
+def write_job(folder: Path, ranks: int, steps: int = 3) -> list[str]:
     """Write the traces of a job, one of whose ranks is slow, and return their paths."""
-    return write_ranks(folder, RankMaker(made_template(), ranks, STRAGGLER))
+    return write_ranks(folder, RankMaker(made_template(steps), ranks, STRAGGLER))
