@@ -1,5 +1,6 @@
 // Cards of curves: what they show, fetched for those on the screen, kept up to date, with one cursor for all.
 // dashboard/curves/routes.py answers; web/lines draws.
+import { live } from "../../web/page/live.ts";
 import { settings as runSettings } from "../../runs/web/settings.generated.ts";
 import { runs } from "../../runs/web/state.ts";
 import type { Column } from "../../web/core/binary.ts";
@@ -148,7 +149,11 @@ function viewOf(query: string) {
   const rest = new URLSearchParams(query);
   const hidden = runs.hidden(rest);
   rest.delete("hide");
-  return { base: `${state.panel} ${revision} ${rest}`, hidden, grouped: rest.has(runSettings.group.name) };
+  return {
+    base: `${state.panel} ${live.restarts} ${revision} ${rest}`,
+    hidden,
+    grouped: rest.has(runSettings.group.name),
+  };
 }
 
 /** Whether all that is wanted is here: runs were switched off since, or on again that have not been forgotten. */

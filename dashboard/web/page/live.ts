@@ -37,6 +37,8 @@ let server: string | null = null;
 let lostAt: number | null = null;
 /** A server is there again, or it is another one: all is asked for once more, whatever revision it is at. */
 let restarted = false;
+/** How often that was so. */
+let restarts = 0;
 const listeners: ((lostAt: number | null) => void)[] = [];
 let retrying = 0;
 /** The page asks for what the last revision brought: another one now would make it drop the answer. */
@@ -74,6 +76,7 @@ function deliver() {
   const first = shown === null;
   // No revision of any server is negative: whoever hears of it takes it for news, and of the true one after it.
   shown = restarted ? -1 - latest : latest;
+  if (restarted) restarts += 1;
   restarted = false;
   answering = window.setTimeout(answered, NO_ANSWER_MS);
   setProps("revision", { data: shown });
@@ -141,6 +144,10 @@ function looked() {
 }
 
 export const live = {
+  /** How often all was asked for once more: what is known of an earlier time may be of another server. */
+  get restarts(): number {
+    return restarts;
+  },
   /** The frame shows what was asked for last: begins to listen, or goes on to what came meanwhile. */
   start() {
     if (isStarted) return answered();
