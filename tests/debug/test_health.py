@@ -146,3 +146,24 @@ def test_a_value_that_comes_again_is_not_measured_again_unless_it_was_written_to
     batch.add(tensor)
     assert len(batch) == 3
     assert batch.figures()[:, FIGURES.index("mean")].tolist() == [1, 1, 2]
+
+
+def test_what_is_measured_on_a_device_is_copied_from_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Elsewhere(torch.Tensor):  # type: ignore[misc]
+        """Measured as what is on a device, since its numbers may be anywhere."""
+
+    copies: list[int] = []
+    copied = torch_health._copied
+
+    def counted(rows: list[torch.Tensor]) -> NDArray[np.float64]:
+        copies.append(len(rows))
+        return copied(rows)
+
+    monkeypatch.setattr(torch_health, "_copied", counted)
+    batch = HealthBatch()
+    for value in (1.0, 2.0, 3.0):
+        batch.add(torch.full((4,), value).as_subclass(Elsewhere))
+    assert not batch.is_here
+    assert copies == []
+    assert batch.figures()[:, FIGURES.index("mean")].tolist() == [1, 2, 3]
+    assert copies == [3]
