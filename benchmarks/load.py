@@ -157,6 +157,7 @@ class Client:
         inputs: list[dict[str, Any]] = [
             {"id": "view", "property": "data", "value": _VIEW},
             {"id": "revision", "property": "data", "value": revision},
+            {"id": "runs-wanted", "property": "data", "value": 0},
         ]
         found = await self._callback("frame", callback_body(outputs, inputs, state, ["revision.data"]))
         self._keys = found.get("frame-key", {}).get("data", self._keys)

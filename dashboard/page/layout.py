@@ -248,6 +248,7 @@ def stores(
         dcc.Store(id="view"),
         dcc.Store(id="defaults", data=declared),
         dcc.Store(id="runs-listing"),
+        dcc.Store(id="runs-wanted", data=0),
         dcc.Store(id="revision"),
         dcc.Store(id="theme"),
         dcc.Store(id="scheme"),

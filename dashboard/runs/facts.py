@@ -127,6 +127,16 @@ class Facts:
         return tuple(run for run in self.runs if run not in self.helpers)
 
     @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of every run in the order of first events."""
+        return {run: place for place, run in enumerate(self.runs)}
+
+    @cached_property
+    def orders(self) -> Mapping[str, int]:
+        """The place of every run that belongs to no other, among these."""
+        return {run: order for order, run in enumerate(self.trainings)}
+
+    @cached_property
     def hparams(self) -> Mapping[str, Mapping[str, HParamValue]]:
         """Hyperparameters by run.
 
@@ -230,6 +240,9 @@ class Facts:
         return max(ends, default=None)
 
     def values(self, runs: Iterable[str], field: Field) -> list[FactValue]:
-        """Return the values of a field for several runs."""
+        """Return the values of a field for several runs; of a few, not worked out for all."""
+        names = list(runs)
+        if len(names) < len(self.runs) / 2 and field not in self._known:
+            return [self.value(run, field) for run in names]
         column = self.column(field)
-        return [column[run] for run in runs]
+        return [column[run] for run in names]

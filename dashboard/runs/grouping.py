@@ -119,8 +119,12 @@ class SeedsFound:
 
 def seeds_found(facts: Facts) -> SeedsFound:
     """Return how many runs differ from another by their seed only."""
-    counts = [count for count in Counter(seed_labels(facts).values()).values() if count > 1]
-    return SeedsFound(len(counts), sum(counts))
+
+    def found() -> SeedsFound:
+        counts = [count for count in Counter(seed_labels(facts).values()).values() if count > 1]
+        return SeedsFound(len(counts), sum(counts))
+
+    return facts.once("seeds_found", found)
 
 
 def seed_labels(facts: Facts) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 from stepscope.dashboard.page.state import DEFAULT_RUNS
@@ -16,12 +17,22 @@ from stepscope.dashboard.runs.messages import (
     Listing,
     PaintedValue,
     RunColumn,
+    RunGroup,
     RunRow,
     ScaleLegend,
     Surroundings,
     ValuesLegend,
 )
 from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.runs.window import (
+    FIRST_ROWS,
+    MOST_ROWS,
+    ListedGroup,
+    Window,
+    shared_value,
+    window_key,
+    window_of,
+)
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.numbers import json_number
 
@@ -31,20 +42,20 @@ REMEMBERED: Final = 8
 _DEPENDS: Final = (settings.GROUP, settings.COLOR, settings.COLUMNS, settings.RENAMED, settings.PAINTED)
 
 
-def listing_key(table: RunTable) -> str:
+def listing_key(table: RunTable, most: int = FIRST_ROWS) -> str:
     """Return equal keys have equal rows: what is switched on or stands out changes none of them."""
     view = table.view
     chosen = [view.settings.get(setting.name) for setting in _DEPENDS]
-    return fingerprint((table.snapshot.revision, view.run_filter, chosen))
+    return fingerprint((table.snapshot.revision, view.run_filter, chosen, window_key(table, most)))
 
 
-def rows_of(table: RunTable) -> dict[str, RunRow]:
-    """By run, the rows of those that pass the filter, in order of their first event."""
-    places = {group.label: place for place, group in enumerate(table.listed_groups)}
+def rows_of(table: RunTable, window: Window) -> dict[str, RunRow]:
+    """By run, the rows that a page is sent, in order of their first event."""
+    places = {head.group.label: place for place, head in enumerate(window.groups)}
     helpers = table.facts.helpers
-    orders = {run: order for order, run in enumerate(table.facts.trainings)}
-    listed = {run: helpers[run].parent if run in helpers else run for run in table.listed}
-    columns = [table.facts.column(field) for field in table.columns]
+    orders = table.facts.orders
+    listed = {run: helpers[run].parent if run in helpers else run for run in window.runs}
+    values = zip(*(table.facts.values(listed, field) for field in table.columns), strict=True)
     return {
         run: {
             "run": run,
@@ -54,45 +65,61 @@ def rows_of(table: RunTable) -> dict[str, RunRow]:
             "light": table.colors[run].light,
             "dark": table.colors[run].dark,
             "started": table.snapshot.runs[run].first_wall_time,
-            "group": places[table.group_of[owner]] if owner in table.group_of else None,
-            "values": [_plain(column[run]) for column in columns],
+            "group": places.get(table.group_of.get(owner, "")),
+            "values": [_plain(value) for value in own],
         }
-        for run, owner in listed.items()
+        for (run, owner), own in zip(listed.items(), values if table.columns else repeat(()), strict=False)
     }
 
 
-def surroundings(table: RunTable) -> Surroundings:
-    """Return what the table shows besides its rows."""
+def surroundings(table: RunTable, window: Window) -> Surroundings:
+    """Return what the table shows besides the rows of runs."""
     found = seeds_found(table.facts)
+    trainings = table.facts.trainings if table.found is None else table.found
     return {
         "columns": [column_of(field, table.facts) for field in table.columns],
-        "groups": [
-            {
-                "label": group.label,
-                "light": table.group_colors[group.label].light,
-                "dark": table.group_colors[group.label].dark,
-                "count": sum(run not in table.facts.helpers for run in group.runs),
-            }
-            for group in table.listed_groups
-        ],
+        "groups": [_group(table, head) for head in window.groups],
         "group_error": table.group_error,
         "legend": legend(table),
         "seeds": {"settings": found.settings, "runs": found.runs},
         "placeholder": _placeholder(table.facts),
         "total": len(table.facts.trainings),
         "loading": table.snapshot.loading or not table.snapshot.revision,
+        "found": len(trainings),
+        "whole_table": window.whole,
+        "unlisted": list(window.unlisted),
         "searched": table.found is not None,
-        "last_default": _last_default(table),
+        "last_default": (
+            table.facts.orders[trainings[DEFAULT_RUNS - 1]]
+            if len(trainings) >= DEFAULT_RUNS
+            else len(table.facts.trainings) - 1
+        ),
     }
 
 
-def _last_default(table: RunTable) -> int:
-    trainings = table.facts.trainings
-    found = trainings if table.found is None else table.found
-    return trainings.index(found[DEFAULT_RUNS - 1]) if len(found) >= DEFAULT_RUNS else len(trainings) - 1
+def _group(table: RunTable, head: ListedGroup) -> RunGroup:
+    shared = [shared_value(table.facts.values(head.runs, field), field) for field in table.columns]
+    color = table.group_colors[head.group.label]
+    first = head.runs[0]
+    helper = table.facts.helpers.get(first)
+    return {
+        "label": head.group.label,
+        "light": color.light,
+        "dark": color.dark,
+        "count": sum(run not in table.facts.helpers for run in head.group.runs),
+        "found": len(head.runs),
+        "order": table.facts.orders[first if helper is None else helper.parent],
+        "started": table.snapshot.runs[first].first_wall_time,
+        "values": [_plain(value) for value, _ in shared],
+        "means": [differs for _, differs in shared],
+    }
 
 
 def _placeholder(facts: Facts) -> str:
+    return facts.once("placeholder", lambda: _search_that_finds(facts))
+
+
+def _search_that_finds(facts: Facts) -> str:
     condition = condition_example(facts)
     return f"Name or {condition}" if condition else f"Name, such as {name}" if (name := name_example(facts)) else "Name"
 
@@ -155,23 +182,26 @@ class Listings:
         self._told: Final[OrderedDict[str, _Told]] = OrderedDict()
         self._lock: Final = threading.Lock()
 
-    def news(self, table: RunTable, known: str) -> tuple[Listing | None, str]:
+    def news(self, table: RunTable, known: str, most: int = FIRST_ROWS) -> tuple[Listing | None, str]:
         """Return what a page has to be told.
 
         Args:
             table: what it has to show.
             known: key of what it shows, "" for nothing yet.
+            most: rows that it wants at most.
 
         Returns:
             The message of `message`, None where nothing changed; and the key that the page brings the next time.
         """
-        key = listing_key(table)
+        most = min(max(most, FIRST_ROWS), MOST_ROWS)
+        key = listing_key(table, most)
         if key == known:
             return None, key
         with self._lock:
             before = self._told.get(known)
-        rows = rows_of(table)
-        around = surroundings(table)
+        window = window_of(table, most)
+        rows = rows_of(table, window)
+        around = surroundings(table, window)
         reported = message(before.rows if before is not None else None, rows)
         now = fingerprint(around)
         same = before is not None and not reported["rows"] and not reported["gone"] and before.around == now

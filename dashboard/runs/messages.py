@@ -46,6 +46,17 @@ class RunGroup(Painted):
 
     label: str
     count: int
+    """Runs that it has, whether or not they pass the search."""
+    found: int
+    """Runs that pass the search."""
+    order: int
+    """Place of the first of these."""
+    started: float
+    """When that began."""
+    values: list[float | str | bool | None]
+    """For each column what its runs have in common, or the mean of a metric."""
+    means: list[bool]
+    """Where its runs differ."""
 
 
 class ScaleLegend(TypedDict):
@@ -92,6 +103,12 @@ class Surroundings(TypedDict):
     """What stands in the empty search: a search that finds something."""
     total: int
     loading: bool
+    found: int
+    """Runs that belong to no other, and pass the search with what belongs to them."""
+    whole_table: bool
+    """Whether the page has all rows that pass the search."""
+    unlisted: list[str]
+    """Runs whose rows the page has, that are not among the first ones of the table."""
     searched: bool
     """Whether a search that is understood chose the rows."""
     last_default: int

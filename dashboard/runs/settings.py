@@ -20,6 +20,8 @@ COLOR: Final = Setting[str]("runs.color", "auto", lambda raw: raw[-1], lambda va
 """What colors tell: "auto" (the group where runs are grouped, else the run), "run", "group", or a field."""
 COLUMNS: Final = names("runs.columns")
 """Fields that are columns of the run table; without any, the hyperparameters that differ."""
+SORT: Final = names("runs.sort")
+"""Columns that the table is sorted by, the first before the others: "run:asc", "hparam:lr:desc"."""
 PINNED: Final = names("runs.pin")
 SELECTED: Final = names("runs.select")
 """Runs that stand out in every panel."""
@@ -32,7 +34,7 @@ RENAMED: Final = names("runs.name")
 PAINTED: Final = names("runs.paint")
 
 RUN_SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    GROUP, LINE, BAND, MEMBERS, ALIGN, COLOR, COLUMNS, PINNED, SELECTED, FOLDED, ALL_FOLDED, OPENED,
+    GROUP, LINE, BAND, MEMBERS, ALIGN, COLOR, COLUMNS, SORT, PINNED, SELECTED, FOLDED, ALL_FOLDED, OPENED,
     RENAMED, PAINTED,
 )  # fmt: skip
 

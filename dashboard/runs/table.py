@@ -49,6 +49,11 @@ class RunTable:
         """Runs that pass the filter, in order of their first event."""
         return self._filtered[0]
 
+    @cached_property
+    def listed_set(self) -> frozenset[str]:
+        """Runs that pass the filter."""
+        return frozenset(self.listed)
+
     @property
     def filter_error(self) -> str:
         """What is wrong with the filter; empty if nothing is. A wrong filter lets every run through."""
@@ -138,12 +143,13 @@ class RunTable:
         return tuple(run for run in settings.PINNED.of(self.view) if run in self.snapshot.runs)
 
     @cached_property
-    def _names(self) -> Mapping[str, str]:
+    def names(self) -> Mapping[str, str]:
+        """What runs are called on the screen that were given another name by hand."""
         return settings.parse_pairs(settings.RENAMED.of(self.view))
 
     def label(self, run: str) -> str:
         """Return what the run is called on the screen."""
-        return self._names.get(run) or self.snapshot.run_title(run)
+        return self.names.get(run) or self.snapshot.run_title(run)
 
     @cached_property
     def columns(self) -> tuple[Field, ...]:

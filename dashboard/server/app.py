@@ -225,6 +225,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         Output("frame-key", "data"),
         Input("view", "data"),
         Input("revision", "data"),
+        Input("runs-wanted", "data"),
         State("frame-key", "data"),
         State("scheme", "data"),
         State(setting_id("tab"), "value"),
@@ -232,12 +233,17 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
     )
     @partial(once_per_revision, live, question=page_question)
     def update_page(
-        query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
+        query: str | None,
+        revision: int | None,
+        wanted: int,
+        known: dict[str, str],
+        scheme: str | None,
+        chosen: str | None,
     ) -> Any:
         """Bring what is around the panels up to date; what is as the page has it already is not sent again.
 
         ``chosen`` is the tab that was chosen when this was asked for. It is left alone where it is the open one: the
-        user may have chosen another since.
+        user may have chosen another since. ``wanted`` is how many rows of runs the page wants.
         """
         if query is None:
             raise dash.exceptions.PreventUpdate
@@ -245,7 +251,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         table = RunTable(snapshot, decode(query))
         parts, name = page_parts(table, panels, reading=live.reading)
         keys = {part: fingerprint(value) for part, value in parts.items()}
-        news, keys["rows"] = listings.news(table, known.get("rows", ""))
+        news, keys["rows"] = listings.news(table, known.get("rows", ""), wanted)
         # The page hears of every answer, also of one that changes nothing: it waits for it with the next revision.
         keys["revision"] = str(revision)
         changed = {part: value if keys[part] != known.get(part) else no_update for part, value in parts.items()}
@@ -289,10 +295,15 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
 
 
 def page_question(
-    query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
+    query: str | None,
+    revision: int | None,
+    wanted: int,
+    known: dict[str, str],
+    scheme: str | None,
+    chosen: str | None,
 ) -> object:
     """Return what an answer to a page depends on: not on the revision that it had before."""
-    return query, revision, {part: key for part, key in known.items() if part != "revision"}, scheme, chosen
+    return query, revision, wanted, {part: key for part, key in known.items() if part != "revision"}, scheme, chosen
 
 
 def page_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:

@@ -17,8 +17,8 @@ export function withHelpers(found: readonly RunRow[]): RunRow[] {
 }
 
 function headState(item: GroupItem): "true" | "false" | "mixed" {
-  const on = membersOf(item).filter(runs.isOn).length;
-  return on === 0 ? "false" : on === item.members.length ? "true" : "mixed";
+  const on = membersOf(item).filter(runs.isOn).length + (runs.othersAreOn() ? item.found - item.members.length : 0);
+  return on === 0 ? "false" : on === item.found ? "true" : "mixed";
 }
 /** Whether it is switched on. */
 export const stateOf = (item: Item) => (isHead(item) ? headState(item) : runs.isOn(item) ? "true" : "false");
@@ -75,7 +75,7 @@ function headParts(item: GroupItem) {
   return [
     fold(runs.isFolded(item), "the runs"),
     make("span", { className: "leaf" }, make("bdi", { dir: "ltr" }, textOf(item))),
-    count(item.members.length),
+    count(item.found),
   ];
 }
 
@@ -106,7 +106,7 @@ export class Name implements CellRenderer<Item> {
   refresh({ data }: CellParams<Item>) {
     const now = JSON.stringify(
       isHead(data)
-        ? [data.id, textOf(data), data.members.length, runs.isFolded(data)]
+        ? [data.id, textOf(data), data.found, runs.isFolded(data)]
         : [data.id, textOf(data), data.helpers.length, runs.isOpened(data.run), runs.isPinned(data.run)],
     );
     // What is under the hand stays the same element while nothing of it changes.

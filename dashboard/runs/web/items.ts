@@ -1,6 +1,5 @@
 /** The rows of the table: runs, and groups above their members. */
 import type { Listing, RunGroup, RunRow } from "./messages.generated.ts";
-import { asNumber, type Value } from "./values.ts";
 
 export interface RunItem extends RunRow {
   id: string;
@@ -17,12 +16,8 @@ export interface GroupItem extends RunGroup {
   kind: "group";
   /** Its place among the groups. */
   group: number;
-  order: number;
-  started: number;
+  /** Its runs that the page has. */
   members: string[];
-  values: Value[];
-  /** Where its runs differ. */
-  means: boolean[];
 }
 
 export type Item = RunItem | GroupItem;
@@ -30,22 +25,10 @@ export type Item = RunItem | GroupItem;
 export const isHead = (item: Item): item is GroupItem => item.kind === "group";
 export const idOf = (run: string): string => `r:${run}`;
 
-/** What stands in the row of a group: what its runs have in common, or the mean of a metric. */
-function summary(rows: readonly RunRow[], place: number, isMetric: boolean): Value {
-  const values = rows.map((row) => row.values[place]);
-  if (values.every((value) => value === values[0])) return values[0];
-  if (!isMetric) return null;
-  const present = values.filter((value) => value !== null);
-  const numbers = present.map(asNumber).filter((value) => value !== null);
-  if (!numbers.length || numbers.length < present.length) return null;
-  const mean = numbers.reduce((sum, value) => sum + value / numbers.length, 0);
-  return Number.isFinite(mean) ? mean : null;
-}
-
 /** All of them by id. Runs that are as they were keep their object: the grid redraws only what differs. */
 export function itemsOf(
   rows: Iterable<RunRow>,
-  { groups, columns }: Pick<Listing, "groups" | "columns">,
+  { groups }: Pick<Listing, "groups">,
   known: ReadonlyMap<string, Item>,
 ): Map<string, Item> {
   const items = new Map<string, Item>();
@@ -63,20 +46,8 @@ export function itemsOf(
     items.set(id, same ? before : { ...row, id, kind: "run", source: row, below, helpers: own });
   }
   groups.forEach((group, place) => {
-    const own = members[place];
-    if (!own.length) return;
     const id = `g:${group.label}`;
-    items.set(id, {
-      ...group,
-      id,
-      kind: "group",
-      group: place,
-      order: own[0].order,
-      started: own[0].started,
-      members: own.map((row) => row.run),
-      values: columns.map((column, at) => summary(own, at, column.kind === "metric")),
-      means: columns.map((_column, at) => own.some((row) => row.values[at] !== own[0].values[at])),
-    });
+    items.set(id, { ...group, id, kind: "group", group: place, members: members[place].map(({ run }) => run) });
   });
   return items;
 }

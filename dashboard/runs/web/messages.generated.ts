@@ -13,6 +13,9 @@ export interface Listing {
   placeholder: string;
   total: number;
   loading: boolean;
+  found: number;
+  whole_table: boolean;
+  unlisted: string[];
   searched: boolean;
   last_default: number;
   base: string;
@@ -63,6 +66,11 @@ export interface RunGroup {
   dark: string;
   label: string;
   count: number;
+  found: number;
+  order: number;
+  started: number;
+  values: (number | string | boolean | null)[];
+  means: boolean[];
 }
 
 /** What colors tell: a scale of numbers, with the colors along it, light and dark. */

@@ -43,24 +43,37 @@ function filterNote(): HTMLElement[] {
 /** What a search finds and does not show. */
 function searchNote(): HTMLElement[] {
   if (!runs.around().searched || filtered() !== null) return [];
-  const found = [...runs.rows.values()].filter(({ parent }) => parent === null);
-  const on = found.filter(runs.isOn).length;
+  const [found, on] = [runs.count(), runs.countOn()];
   // What was switched off by hand is seen in the rows.
-  if (on === found.length || (on > 0 && found.length <= SEEN_AT_ONCE)) return [];
+  if (on === found || (on > 0 && found <= SEEN_AT_ONCE)) return [];
   return [note(
     make(
       "span",
       {},
-      `${on ? integer(on) : "None"} of the ${integer(found.length)} found are shown.`,
+      `${on ? integer(on) : "None"} of the ${integer(found)} found are shown.`,
     ),
     button("Show these", "link", runs.showFound),
   )];
 }
 
+/** Where the table does not have all rows. */
+function lengthNote(): HTMLElement[] {
+  if (runs.around().whole_table) return [];
+  const listed = `The table lists the first ${integer(runs.countListed())} of ${integer(runs.count())} runs`;
+  const rest = runs.hasMore() ? "; scroll down for more." : "; sort or search to see others.";
+  return [note(make("span", {}, listed + rest))];
+}
+
 function notes(): void {
   const error = runs.around().group_error;
   const wrong = error ? [make("div", { className: "note bad", role: "alert" }, error)] : [];
-  document.getElementById("runs-notes")?.replaceChildren(...wrong, ...seedsHint(), ...filterNote(), ...searchNote());
+  document.getElementById("runs-notes")?.replaceChildren(
+    ...wrong,
+    ...seedsHint(),
+    ...filterNote(),
+    ...searchNote(),
+    ...lengthNote(),
+  );
 }
 
 function legendOfValues({ entries, more }: ValuesLegend): HTMLElement {

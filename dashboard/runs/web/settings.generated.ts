@@ -9,6 +9,7 @@ export const settings = {
   align: choice("runs.align", "interpolate", ["interpolate", "bucket"]),
   color: text("runs.color", "auto"),
   columns: names("runs.columns"),
+  sort: names("runs.sort"),
   pin: names("runs.pin"),
   select: names("runs.select"),
   fold: names("runs.fold"),

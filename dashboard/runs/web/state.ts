@@ -30,11 +30,20 @@ let around: Surroundings = {
   placeholder: "",
   total: 0,
   loading: true,
+  found: 0,
+  whole_table: true,
+  unlisted: [],
   searched: false,
   last_default: 19,
 };
+let unlisted: ReadonlySet<string> = new Set();
 let version = "";
 let view = read();
+/** Rows that are asked for at once when the end of those that are here is seen. */
+const MORE_ROWS = 1000;
+/** The most that the server sends. */
+const MOST_ROWS = 20_000;
+let wanted = MORE_ROWS;
 
 function read() {
   const params = pageView.params();
@@ -43,6 +52,7 @@ function read() {
     base: params.get("runs") || "default",
     show: list("show"),
     hide: list("hide"),
+    sort: pageView.read(settings.sort),
     selected: new Set(pageView.read(settings.select)),
     pinned: new Set(pageView.read(settings.pin)),
     folded: new Set(pageView.read(settings.fold)),
@@ -52,6 +62,7 @@ function read() {
 }
 
 const switches = () => ({ ...view, lastDefault: around.last_default, searched: around.searched });
+const othersAreOn = () => view.base === "all" || (view.base === "found" && around.searched);
 const isFolded = (group: { label: string }) => view.folded.has(group.label) !== view.allFolded;
 
 function setBase(base: string, shown: string[]): void {
@@ -87,6 +98,7 @@ function take(news: Listing | null): void {
   for (const row of news.rows) rows.set(row.run, row);
   version = news.version;
   around = news;
+  unlisted = new Set(news.unlisted);
   changed("rows");
 }
 
@@ -109,7 +121,8 @@ export const runs = {
   switchRuns,
   /** All or none: of what the search lets through, where something is searched for. */
   switchAll(on: boolean, listed: RunRow[]): void {
-    if (listed.filter(({ parent }) => parent === null).length < around.total) switchRuns(listed, on);
+    if (!around.whole_table) setBase(!on ? "none" : around.searched ? "found" : "all", []);
+    else if (listed.filter(({ parent }) => parent === null).length < around.total) switchRuns(listed, on);
     else setBase(on ? "all" : "none", []);
   },
   /** Shows all that the search finds, whatever it will find; where nothing is searched for, what is shown by default. */
@@ -117,6 +130,7 @@ export const runs = {
   /** Shows these runs and no others. */
   only: (shown: string[]): void => setBase("none", shown),
   select: (selected: string[]): void => pageView.write(settings.select, selected),
+  sort: (columns: string[]): void => pageView.write(settings.sort, columns),
   pin: (run: string, on: boolean): void => pageView.toggle(settings.pin, run, on),
   fold: (group: { label: string }, on: boolean): void =>
     pageView.toggle(settings.fold, group.label, on !== view.allFolded),
@@ -129,7 +143,26 @@ export const runs = {
   isOpened: (run: string): boolean => view.opened.has(run),
   open: (run: string, on: boolean): void => pageView.toggle(settings.open, run, on),
   /** How many runs that belong to no other pass the search. */
-  count: (): number => [...rows.values()].filter(({ parent }) => parent === null).length,
+  count: (): number => around.found,
+  /** How many of these are on. */
+  countOn(): number {
+    const here = [...rows.values()].filter(({ parent }) => parent === null);
+    return here.filter(runs.isOn).length + (othersAreOn() ? around.found - here.length : 0);
+  },
+  /** Whether runs are on that pass the search, and that the page does not have. */
+  othersAreOn,
+  /** Whether it stands in the table, and is not only known because the view names it. */
+  isListed: (run: string): boolean => !unlisted.has(run),
+  /** How many runs that belong to no other the table lists. */
+  countListed: (): number =>
+    [...rows.values()].filter(({ run, parent }) => parent === null && !unlisted.has(run)).length,
+  /** Whether the server has more rows to send, beyond those that were asked for. */
+  hasMore: (): boolean => !around.whole_table && wanted < MOST_ROWS,
+  askForMore(): void {
+    if (around.whole_table || wanted >= MOST_ROWS || rows.size < wanted) return;
+    wanted += MORE_ROWS;
+    setProps("runs-wanted", { data: wanted });
+  },
   /** What a run was given by hand, or "". */
   given: (setting: Gift, run: string): string => givenIn(pageView.read(setting), run),
   give: (setting: Gift, run: string, text: string): void =>

@@ -1,5 +1,5 @@
 /** The table of runs: brings its grid in line with what the server and the view say of them. */
-import { type Grid, type GridColumn, type GridRow, gridWhenReady } from "../../web/core/ag_grid.ts";
+import { type ColumnState, type Grid, type GridColumn, type GridRow, gridWhenReady } from "../../web/core/ag_grid.ts";
 import { gridFunctions } from "../../web/core/dash.ts";
 import { within } from "../../web/core/dom.ts";
 import { signOfScrolling } from "../../web/core/scroll_sign.ts";
@@ -14,6 +14,8 @@ import { ago } from "./values.ts";
 type Column = GridColumn<Fit>;
 const GRID = "runs-grid";
 const LEAST_NAME = 104;
+/** So many rows before the end more are asked for. */
+const NEAR_THE_END = 100;
 /** The name's least share of the table; heads of groups have a fold and a count beside it. */
 const NAME_SHARE = { runs: 0.68, groups: 0.8 };
 
@@ -32,7 +34,7 @@ function arrange({ nodes }: { nodes: GridRow<Item>[] }): void {
 
 function passes({ data }: GridRow<Item>): boolean {
   if (isHead(data)) return true;
-  if (runs.isPinned(data.run)) return false;
+  if (runs.isPinned(data.run) || !runs.isListed(data.run)) return false;
   if (data.below && data.parent !== null && (runs.isPinned(data.parent) || !runs.isOpened(data.parent))) return false;
   const group = data.group === null ? undefined : runs.around().groups[data.group];
   return !group || !runs.isFolded(group);
@@ -140,6 +142,22 @@ function showRows(grid: Grid<Item, Fit>): void {
   shownGroups = nowGroups;
 }
 
+const sortsOf = (grid: Grid<Item, Fit>): string[] =>
+  grid.getColumnState().filter(({ sort }) => sort)
+    .sort((one, other) => (one.sortIndex ?? 0) - (other.sortIndex ?? 0))
+    .map(({ colId, sort }) => `${colId}:${sort}`);
+
+/** The grid sorts as the view says, where that is not what the user has just done in it. */
+function showSort(grid: Grid<Item, Fit>): void {
+  const { sort: wanted } = runs.view();
+  if (!grid.getColumns()?.length || JSON.stringify(sortsOf(grid)) === JSON.stringify(wanted)) return;
+  const state = wanted.map((entry, sortIndex): ColumnState => {
+    const colon = entry.lastIndexOf(":");
+    return { colId: entry.slice(0, colon), sort: entry.endsWith(":desc") ? "desc" : "asc", sortIndex };
+  });
+  grid.applyColumnState({ state, defaultState: { sort: null } });
+}
+
 let shownPinned = "";
 let pinnedItems: RunItem[] = [];
 function showView(grid: Grid<Item, Fit>): void {
@@ -152,6 +170,7 @@ function showView(grid: Grid<Item, Fit>): void {
     grid.setGridOption("pinnedTopRowData", top);
   }
   pinnedItems = top;
+  showSort(grid);
   const key = JSON.stringify([[...pinned], [...folded], allFolded, [...opened]]);
   if (key !== shownPinned) grid.onFilterChanged();
   shownPinned = key;
@@ -191,6 +210,12 @@ function begin(found: Grid<Item, Fit>): void {
     if (!finished) return;
     fitTexts();
     found.refreshCells({ force: true });
+  });
+  api.addEventListener("sortChanged", ({ source }) => {
+    if (source !== "api" && source !== "gridOptionsChanged") runs.sort(sortsOf(found));
+  });
+  api.addEventListener("viewportChanged", ({ lastRow }) => {
+    if (lastRow !== undefined && lastRow >= found.getDisplayedRowCount() - NEAR_THE_END) runs.askForMore();
   });
   api.addEventListener("filterChanged", () => filterListeners.forEach((listener) => listener()));
   api.addEventListener("gridSizeChanged", fitName);

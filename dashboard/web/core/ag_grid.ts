@@ -78,6 +78,8 @@ export interface GridEvent {
   source: string;
   finished?: boolean;
   column?: GridColumn | null;
+  /** Of what is drawn. */
+  lastRow?: number;
 }
 
 /** Whether a row stays at the top or the bottom of its grid. */
@@ -100,6 +102,7 @@ export interface Grid<D, C = unknown> {
   forEachNodeAfterFilterAndSort(act: (row: GridRow<D>) => void): void;
   getRowNode(id: string): GridRow<D> | undefined;
   getDisplayedRowAtIndex(index: number): GridRow<D> | undefined;
+  getDisplayedRowCount(): number;
   getPinnedTopRow(index: number): GridRow<D> | undefined;
   getPinnedTopRowCount(): number;
   getSelectedRows(): D[];

@@ -7,6 +7,7 @@ from stepscope.dashboard.runs.examples import condition_example, examples, name_
 from stepscope.dashboard.runs.facts import Facts
 from stepscope.dashboard.runs.listing import surroundings
 from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.runs.window import window_of
 from tests.dashboard.runs.tiny import Points, named, snapshot
 
 RUNS: dict[str, tuple[dict[str, Any], Points]] = {
@@ -46,14 +47,16 @@ def test_every_example_finds_something() -> None:
 def test_the_example_in_the_search_is_a_condition_that_holds(hparams: list[dict[str, Any]], expected: str) -> None:
     shot = snapshot({f"r{at}": (found, {}) for at, found in enumerate(hparams)})
     assert condition_example(Facts.of(shot)) == expected
-    around = surroundings(RunTable(shot, View()))
+    table = RunTable(shot, View())
+    around = surroundings(table, window_of(table, 10))
     assert around["placeholder"] == (f"Name or {expected}" if expected else "Name, such as r0")
 
 
 def test_without_runs_there_is_no_example() -> None:
     facts = Facts.of(named())
     assert (name_example(facts), examples(facts)) == ("", [])
-    assert surroundings(RunTable(named(), View()))["placeholder"] == "Name"
+    table = RunTable(named(), View())
+    assert surroundings(table, window_of(table, 10))["placeholder"] == "Name"
 
 
 def test_of_a_long_name_the_end_is_an_example() -> None:

@@ -13,6 +13,7 @@ from stepscope.dashboard.runs.grouping import RunGroup, SeedsFound, group_runs, 
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
 from stepscope.dashboard.runs.listing import rows_of, surroundings
 from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.runs.window import window_of
 from stepscope.summary import SummaryWriter
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.snapshot import Snapshot
@@ -117,8 +118,8 @@ def test_helpers_take_no_place_among_the_first_runs_and_no_first_color() -> None
 
 def test_rows_name_the_run_that_they_belong_to_and_only_runs_are_counted(two_seeds: Snapshot) -> None:
     table = RunTable(two_seeds, View(settings={"runs.group": ("seeds",)}))
-    rows = rows_of(table)
-    around = surroundings(table)
+    window = window_of(table, 10)
+    rows, around = rows_of(table, window), surroundings(table, window)
     assert rows["b"]["parent"] is None
     assert (rows["b/all_losses_val"]["parent"], rows["b/all_losses_val"]["order"]) == ("b", 2)
     assert rows["a/seed_1/all_losses_val"]["group"] == rows["a/seed_1"]["group"] == 0

@@ -1,8 +1,11 @@
 from typing import Any
 
 from stepscope.dashboard.page.state import View
-from stepscope.dashboard.runs.listing import Listings, legend, listing_key, rows_of, surroundings
+from stepscope.dashboard.runs import listing
+from stepscope.dashboard.runs.listing import FIRST_ROWS, Listings, legend, listing_key
+from stepscope.dashboard.runs.messages import RunRow, Surroundings
 from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.runs.window import window_of
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import named, snapshot
 
@@ -18,6 +21,14 @@ def shot(loss: float, revision: int = 1, *more: str) -> Snapshot:
 def table(of: Snapshot, **settings: str) -> RunTable:
     values = {"runs.columns": ("hparam:opt", "metric:loss.last")}
     return RunTable(of, View(settings={**values, **{f"runs.{name}": (value,) for name, value in settings.items()}}))
+
+
+def rows_of(found: RunTable, most: int = FIRST_ROWS) -> dict[str, RunRow]:
+    return listing.rows_of(found, window_of(found, most))
+
+
+def surroundings(found: RunTable, most: int = FIRST_ROWS) -> Surroundings:
+    return listing.surroundings(found, window_of(found, most))
 
 
 def test_rows_say_all_that_the_page_shows_of_a_run() -> None:
@@ -38,8 +49,20 @@ def test_rows_say_all_that_the_page_shows_of_a_run() -> None:
 def test_around_the_rows_are_columns_groups_and_seeds() -> None:
     found = table(shot(0.5), group="hparam:opt")
     groups = [
-        {"label": f"opt={opt}", "light": color.light, "dark": color.dark, "count": 1}
-        for opt, color in (("adam", found.colors["a"]), ("sgd", found.colors["b"]))
+        {
+            "label": f"opt={opt}",
+            "light": color.light,
+            "dark": color.dark,
+            "count": 1,
+            "found": 1,
+            "order": order,
+            "started": 1000.0 + order,
+            "values": [opt, loss],
+            "means": [False, False],
+        }
+        for order, (opt, color, loss) in enumerate(
+            (("adam", found.colors["a"], 0.5), ("sgd", found.colors["b"], "NaN"))
+        )
     ]
     assert surroundings(found) == {
         "columns": [
@@ -53,6 +76,9 @@ def test_around_the_rows_are_columns_groups_and_seeds() -> None:
         "placeholder": 'Name or opt == "adam"',
         "total": 2,
         "loading": False,
+        "found": 2,
+        "whole_table": True,
+        "unlisted": [],
         "searched": False,
         "last_default": 1,
     }
