@@ -2,6 +2,7 @@
 
 import logging
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -15,7 +16,15 @@ from stepscope.summary.snapshot import Snapshot
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
+    from stepscope.summary.folder_watches import FolderWatches
+
 _SETTLING_SECONDS: Final = 0.05
+_MOST_WATCHED: Final = 4_000
+"""Folders that Linux is asked to watch: other programs need watches too. The others are looked at now and then."""
+_QUIET_SHARE: Final = 0.005
+"""Of a core, for looking at what does not change, ..."""
+_LONGEST_POLL: Final = 120.0
+"""... unless it would be looked at more rarely than this."""
 _SECONDS_BETWEEN_ATTEMPTS: Final = 60.0
 """After the system refused to watch a folder, for which it may have to go through all folders below."""
 _log: Final = logging.getLogger(__name__)
@@ -41,7 +50,9 @@ class Follower:
         self._published = -1
         self._changes = _Changes(self._wake)
         self._observers: dict[Path, BaseObserver] = {}
+        self._watches: FolderWatches | None = None
         self._refused: dict[Path, float] = {}
+        self._refused_until = -math.inf
         self._thread = threading.Thread(target=self._run, name="stepscope-follower", daemon=True)
 
     def start(self) -> None:
@@ -55,15 +66,19 @@ class Follower:
         for observer in self._observers.values():
             observer.stop()
             observer.join()
+        if self._watches is not None:
+            self._watches.stop()
 
     def _run(self) -> None:
         # To watch takes a look at each folder: whoever waits for what is there gets that first.
         watches = False
         looked = False
         while not self._stopping.is_set():
-            watched_anew = self._observe() if watches else False
+            watched_anew = self._observe() if watches and sys.platform != "linux" else False
+            begin = time.thread_time()
             self._wake.clear()
             changed = self._changes.take()
+            before = self._published
             try:
                 # What changed before a folder was watched was told by nobody.
                 self._publish(self._logdir.update(self._publish, changed if looked and not watched_anew else None))
@@ -76,7 +91,12 @@ class Follower:
                 watches = True
                 if self._logdir.source.watchable_folders:
                     continue
-            if self._wake.wait(self._poll_seconds):
+            quiet = looked and not changed and self._published == before
+            if sys.platform == "linux" and not (quiet and self._watches) and self._watch_folders():
+                continue
+            # To look at very many folders takes a while: that it is rarely done keeps a quiet directory cheap.
+            taken = (time.thread_time() - begin) / _QUIET_SHARE if quiet else 0.0
+            if self._wake.wait(max(self._poll_seconds, min(taken, _LONGEST_POLL))):
                 # A writer's flush comes as several changes; one pass can take them all.
                 self._stopping.wait(_SETTLING_SECONDS)
 
@@ -111,6 +131,34 @@ class Follower:
                 continue
             watched_anew = True
         return watched_anew
+
+    def _watch_folders(self) -> bool:
+        """Watch the folders in which something will most likely change.
+
+        Returns:
+            Whether some were not watched before; these are to be looked at again.
+        """
+        source = self._logdir.source
+        wanted = source.folders_to_watch(_MOST_WATCHED)
+        if not wanted or time.monotonic() < self._refused_until:
+            return False
+        try:
+            if self._watches is None:
+                from stepscope.summary.folder_watches import FolderWatches
+
+                self._watches = FolderWatches(self._changes.add)
+            added = self._watches.watch(wanted)
+        except NotInstalledError as error:
+            self._refused_until = math.inf
+            _log.warning("polling instead: %s", error)
+        except OSError as error:
+            self._refused_until = time.monotonic() + _SECONDS_BETWEEN_ATTEMPTS
+            _log.warning("%s cannot be watched (%s); polling instead", source.address, error)
+        else:
+            if added:
+                self._changes.add(added)
+            return bool(added)
+        return False
 
 
 class _Changes:

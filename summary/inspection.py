@@ -198,6 +198,9 @@ class SingleFile:
     def watchable_folders(self) -> Sequence[Path]:
         return ()
 
+    def folders_to_watch(self, most: int) -> Sequence[str]:
+        return ()
+
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         try:
             with self.open(self.PATH, 0) as stream:

@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from heapq import nlargest
 from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
@@ -18,7 +19,9 @@ _MOST_WAYS: Final = 16
 _QUIET_SHARE: Final = 1 / 20
 """A folder is left alone for this share of the time since it last changed, ..."""
 _LONGEST_REST: Final = 60.0
-"""... but for no more seconds than this, unless it is known to have changed."""
+"""... but for no more seconds than this, unless it is known to have changed, ..."""
+_LOOKS_PER_SECOND: Final = 500
+"""... or that there are so many that to look at more of them would keep a processor busy."""
 _TICK_NS: Final = 2_000_000_000
 """A folder that changed so shortly before it was listed may change again without a later time of change."""
 
@@ -79,6 +82,11 @@ class LocalSource:
     def watchable_folders(self) -> Sequence[Path]:
         return (self.root,)
 
+    def folders_to_watch(self, most: int) -> Sequence[str]:
+        parents = [path for path, seen in self._seen.items() if seen.folders]
+        ends = [(seen.changed_at, path) for path, seen in self._seen.items() if not seen.folders]
+        return [*parents[:most], *(path for _, path in nlargest(max(0, most - len(parents)), ends))]
+
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         unlisted: dict[PurePosixPath, str] = {}
         try:
@@ -128,7 +136,8 @@ class LocalSource:
         if known is None or stirred is None or known.problem:
             return self._scan(folder, known)
         now = self._clock()
-        rest = min(_LONGEST_REST, (now - known.changed_at) * _QUIET_SHARE)
+        longest = max(_LONGEST_REST, len(self._seen) / _LOOKS_PER_SECOND)
+        rest = min(longest, (now - known.changed_at) * _QUIET_SHARE)
         due = folder.path in stirred or now - known.looked_at >= rest
         if not due and not known.folders:
             return known
@@ -234,6 +243,9 @@ class LocalFiles:
     @property
     def watchable_folders(self) -> Sequence[Path]:
         # To watch the whole folder for them, with all that is below, could cost more than to ask for each.
+        return ()
+
+    def folders_to_watch(self, most: int) -> Sequence[str]:
         return ()
 
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:

@@ -42,6 +42,10 @@ class SeveralSources:
     def watchable_folders(self) -> Sequence[Path]:
         return [folder for source in self._sources.values() for folder in source.watchable_folders]
 
+    def folders_to_watch(self, most: int) -> Sequence[str]:
+        local = [source for source in self._sources.values() if source.watchable_folders]
+        return [folder for source in local for folder in source.folders_to_watch(most // len(local))]
+
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         for name, source in self._sources.items():
             for found in source.list(changed):

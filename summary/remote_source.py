@@ -73,6 +73,9 @@ class RemoteSource:
     def watchable_folders(self) -> Sequence[Path]:
         return ()
 
+    def folders_to_watch(self, most: int) -> Sequence[str]:
+        return ()
+
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         self._file_system.invalidate_cache()
         try:

@@ -38,6 +38,13 @@ class Source(Protocol):
         """Local folders in which the operating system can tell of changes."""
         ...
 
+    def folders_to_watch(self, most: int) -> Sequence[str]:
+        """Return the folders of the last listing whose changes are worth a watch of the system, at most so many.
+
+        Those in which further folders may come go first, then those that changed last.
+        """
+        ...
+
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         """Return all files, in no particular order; an absent tree is empty.
 

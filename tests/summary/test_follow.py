@@ -1,10 +1,14 @@
+import os
 import queue
+import sys
+import time
 from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from stepscope.summary import follow
 from stepscope.summary.follow import Follower
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.proto.event_pb2 import Event
@@ -19,6 +23,13 @@ PATIENCE = 30.0
 def record(step: int) -> bytes:
     value = Summary.Value(tag="loss", simple_value=float(step))
     return frame(Event(wall_time=1.0, step=step, summary=Summary(value=[value])).SerializeToString())
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def wait_for(published: "queue.Queue[Snapshot]", steps: list[int]) -> None:
@@ -47,7 +58,7 @@ def test_what_is_appended_is_published_without_waiting_for_the_clock(tmp_path: P
 
 
 def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from stepscope.summary import watching
+    from stepscope.summary import folder_watches
 
     published: queue.Queue[Snapshot] = queue.Queue()
     file = tmp_path / "run" / "events.out.tfevents.1"
@@ -55,19 +66,19 @@ def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, m
     file.write_bytes(record(0))
     every: list[Snapshot] = []
     published_before: list[int] = []
-    watch = watching.watch
+    watches = folder_watches.FolderWatches
 
-    def watch_later(folder: Path, tell: Callable[[Sequence[str]], None]) -> object:
+    def watch_later(tell: Callable[[Sequence[str]], None]) -> object:
         published_before.append(len(every))
         # Nobody tells of this.
         file.write_bytes(record(0) + record(1))
-        return watch(folder, tell)
+        return watches(tell)
 
     def publish(snapshot: Snapshot) -> None:
         every.append(snapshot)
         published.put(snapshot)
 
-    monkeypatch.setattr(watching, "watch", watch_later)
+    monkeypatch.setattr(folder_watches, "FolderWatches", watch_later)
     follower = Follower(Logdir(tmp_path), publish, poll_seconds=PATIENCE * 2)
     follower.start()
     try:
@@ -75,6 +86,38 @@ def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, m
     finally:
         follower.stop()
     assert published_before == [1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has a limit of watches")
+def test_a_folder_of_the_many_that_are_not_watched_is_watched_once_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "_MOST_WATCHED", 3)
+    published: queue.Queue[Snapshot] = queue.Queue()
+    files = [tmp_path / f"run_{number}" / "events.out.tfevents.1" for number in range(9)]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        file.write_bytes(record(0))
+        os.utime(file, (number, number))
+        os.utime(file.parent, (number, number))
+    follower = Follower(Logdir(tmp_path), published.put, poll_seconds=PATIENCE * 2)
+    follower.start()
+
+    def watched() -> set[str]:
+        return {os.path.basename(folder) for folder in follower._watches._watches} if follower._watches else set()
+
+    try:
+        wait_until(lambda: watched() == {tmp_path.name, "run_7", "run_8"})
+        # Its folder changes, which the one above tells of.
+        files[0].parent.rename(tmp_path / "away")
+        (tmp_path / "away").rename(files[0].parent)
+        wait_until(lambda: watched() == {tmp_path.name, "run_0", "run_8"})
+        with files[0].open("ab") as stream:
+            stream.write(record(1))
+        while (series := published.get(timeout=PATIENCE).series("run_0", "loss")) is None or len(series) < 2:
+            pass
+    finally:
+        follower.stop()
 
 
 def test_an_unexpected_error_does_not_end_the_following(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
