@@ -11,10 +11,10 @@ from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_a
 import numpy as np
 
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
-from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, sessions
+from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, session_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import HParamValue
-from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.series import SCALARS, LazySeries, Run, Series
 from stepscope.summary.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -96,6 +96,21 @@ def summed_up(series: Series, statistic: Statistic) -> float | None:
             assert_never(statistic)
 
 
+def _summed_up_tag(run: Run, field: MetricField) -> float | None:
+    series = run.series.get(field.tag)
+    return summed_up(series, field.statistic) if series is not None and series.kind == SCALARS else None
+
+
+def _own_hparams(run: Run) -> Mapping[str, HParamValue] | None:
+    """Return those of the session that began in a run; None where none did."""
+    found = session_of(run)
+    if found is None:
+        return None
+    # By name: a protobuf map has no order.
+    values = ((name, python_value(value)) for name, value in sorted(found.start.hparams.items()))
+    return {name: plain for name, plain in values if plain is not None}
+
+
 class Facts:
     """The facts of all runs of a snapshot, found out when asked for."""
 
@@ -115,6 +130,14 @@ class Facts:
         if key not in self._known:
             self._known[key] = make()
         return cast(T, self._known[key])
+
+    @staticmethod
+    def _of_run(run: Run, key: object, make: Callable[[Run], T]) -> T:
+        """Return what a run alone tells, worked out once: a run that has not changed is the same in later snapshots."""
+        known = cast(dict[object, object], vars(run).setdefault("_facts", {}))
+        if key not in known:
+            known[key] = make(run)
+        return cast(T, known[key])
 
     @cached_property
     def helpers(self) -> Mapping[str, Helper]:
@@ -145,15 +168,8 @@ class Facts:
         ``add_hparams`` writes it. Where several are below, none is the run's. A line of ``add_scalars`` has those of
         the run that it belongs to.
         """
-        own = {
-            found.run: {
-                # By name: a protobuf map has no order.
-                name: plain
-                for name, value in sorted(found.start.hparams.items())
-                if (plain := python_value(value)) is not None
-            }
-            for found in sessions(self.runs)
-        }
+        found_in = ((name, self._of_run(self.runs[name], "hparams", _own_hparams)) for name in sorted(self.runs))
+        own = {name: hparams for name, hparams in found_in if hparams is not None}
         below: dict[str, list[str]] = {}
         for session in own:
             if session != ".":
@@ -220,15 +236,20 @@ class Facts:
     @cached_property
     def metric_tags(self) -> tuple[str, ...]:
         """All scalar tags, in order of first appearance."""
-        tags = (series.tag for run in self.runs.values() for series in run.of_kind(SCALARS))
-        return tuple(dict.fromkeys(tags))
+        tags: dict[str, None] = {}
+        seen: set[object] = set()
+        for run in self.runs.values():
+            alike = run.series.described_by if isinstance(run.series, LazySeries) else None
+            if alike is None or id(alike) not in seen:
+                tags |= dict.fromkeys(series.tag for series in run.of_kind(SCALARS))
+                seen.add(id(alike))
+        return tuple(tags)
 
     def value(self, run: str, field: Field) -> FactValue:
         """Return the value of a field for a run."""
         if isinstance(field, HParamField):
             return self.hparams[run].get(field.name)
-        series = self.runs[run].series.get(field.tag)
-        return summed_up(series, field.statistic) if series is not None and series.kind == SCALARS else None
+        return self._of_run(self.runs[run], field, lambda own: _summed_up_tag(own, field))
 
     def column(self, field: Field) -> Mapping[str, FactValue]:
         """Return the value of a field by run, for all runs; worked out once."""

@@ -184,7 +184,10 @@ def _sorted(items: Sequence[Item], sorts: Sequence[tuple[Callable[[Item], _Key |
 def _run_keys(table: RunTable, column: str) -> Callable[[str], _Key | None]:
     match column:
         case "run":
-            return lambda run: _natural(table.label(run))
+            title = table.snapshot.run_title
+            own = table.facts.once("sorted names", lambda: {run: _natural(title(run)) for run in table.snapshot.runs})
+            given = {run: _natural(name) for run, name in table.names.items()}
+            return lambda run: given.get(run, own[run])
         case "started":
             return lambda run: table.snapshot.runs[run].first_wall_time
         case _:

@@ -8,7 +8,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
+from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import frame
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser
@@ -114,6 +116,35 @@ def test_columns_sort_and_filter(serve: Serve, page: Page, logdir: Path) -> None
     expect(page.locator("#run-count")).to_have_text("3 of 5 shown")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect_names(page, "a/seed_0", "a/seed_1", "b/seed_0", "b/seed_1", "bare")
+
+
+def test_of_many_runs_the_first_are_listed_and_more_as_one_scrolls(serve: Serve, page: Page, logdir: Path) -> None:
+    for number in range(1100):
+        folder = logdir / f"r{number:04}"
+        folder.mkdir()
+        value = Summary.Value(tag="loss", simple_value=float(number))
+        event = Event(wall_time=1000.0 + number, summary=Summary(value=[value]))
+        (folder / "events.out.tfevents.1").write_bytes(frame(event.SerializeToString()))
+    opened(serve, page, logdir)
+    notes, first = page.locator("#runs-notes"), page.locator(".run-grid .ag-row[row-index='0'] .run-name")
+    expect(notes).to_contain_text("The table lists the first 1,000 of 1,100 runs; scroll down for more.")
+    expect(first).to_have_text("r0000")
+    header = page.locator(".run-grid .ag-header-cell", has_text="Run")
+    header.click()
+    header.click()
+    expect(first).to_have_text("r1099")
+    assert "runs.sort=run:desc" in page.url
+    page.evaluate("""() => {
+      const grid = dash_ag_grid.getApi("runs-grid");
+      grid.ensureIndexVisible(grid.getDisplayedRowCount() - 1);
+    }""")
+    expect(notes).not_to_contain_text("The table lists")
+    page.evaluate('() => dash_ag_grid.getApi("runs-grid").ensureIndexVisible(1099)')
+    expect(row(page, "r0000")).to_be_visible()
+    page.get_by_label(SEARCH).fill("r10[4-9].")
+    expect(notes).to_contain_text("20 of the 60 found are shown.")
+    page.get_by_role("button", name="Show these").click()
+    expect(page.locator("#run-count")).to_have_text("60 of 1,100 shown")
 
 
 def test_runs_are_searched_by_conditions(serve: Serve, page: Page, logdir: Path) -> None:

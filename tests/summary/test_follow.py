@@ -89,7 +89,7 @@ def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, m
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has a limit of watches")
-def test_a_folder_of_the_many_that_are_not_watched_is_watched_once_it_changed(
+def test_of_many_folders_those_with_others_in_them_and_those_that_changed_last_are_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow, "_MOST_WATCHED", 3)
@@ -108,13 +108,14 @@ def test_a_folder_of_the_many_that_are_not_watched_is_watched_once_it_changed(
 
     try:
         wait_until(lambda: watched() == {tmp_path.name, "run_7", "run_8"})
-        # Its folder changes, which the one above tells of.
-        files[0].parent.rename(tmp_path / "away")
-        (tmp_path / "away").rename(files[0].parent)
-        wait_until(lambda: watched() == {tmp_path.name, "run_0", "run_8"})
-        with files[0].open("ab") as stream:
+        # The folder above is watched always, and tells of it.
+        new = tmp_path / "run_new" / "events.out.tfevents.1"
+        new.parent.mkdir()
+        new.write_bytes(record(0))
+        wait_until(lambda: watched() == {tmp_path.name, "run_new", "run_8"})
+        with new.open("ab") as stream:
             stream.write(record(1))
-        while (series := published.get(timeout=PATIENCE).series("run_0", "loss")) is None or len(series) < 2:
+        while (series := published.get(timeout=PATIENCE).series("run_new", "loss")) is None or len(series) < 2:
             pass
     finally:
         follower.stop()

@@ -17,6 +17,11 @@ def test_a_pattern_is_found_anywhere_whatever_its_case(text: str, literal: bool,
     assert Pattern(text, literal=literal).matches(["loss/x", "validation/Loss", "abc"]) == matches
 
 
+def test_letters_that_are_alike_in_other_alphabets_are_found() -> None:
+    # The Kelvin sign is a capital k.
+    assert Pattern("k").matches(["K", "\N{KELVIN SIGN}", "\N{LATIN SMALL LETTER LONG S}"]) == [True, True, False]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("(", "missing \\)"), ("*", "nothing to repeat"), ("a" * 301, "longer than 300 characters")],
@@ -65,7 +70,7 @@ def test_a_search_that_takes_too_much_memory_is_given_up(monkeypatch: pytest.Mon
         def search(self, *arguments: object, **options: object) -> None:
             raise MemoryError
 
-    pattern = Pattern("a")
+    pattern = Pattern("a+")
     monkeypatch.setattr(pattern, "_compiled", Greedy())
     with pytest.raises(PatternError, match="takes too long"):
         pattern.matches(["a"])

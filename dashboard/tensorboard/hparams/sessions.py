@@ -59,13 +59,19 @@ def experiments(runs: Mapping[str, Run]) -> list[Experiment]:
 def sessions(runs: Mapping[str, Run]) -> Iterator[FoundSession]:
     """Yield the sessions of runs, by name."""
     for name in sorted(runs):
-        run = runs[name]
-        start = _plugin_data(run, SESSION_START_TAG)
-        if start is None or start.WhichOneof("data") != "session_start_info":
-            continue
-        end = _plugin_data(run, SESSION_END_TAG)
-        ended = end is not None and end.WhichOneof("data") == "session_end_info"
-        yield FoundSession(name, start.session_start_info, end.session_end_info if end is not None and ended else None)
+        found = session_of(runs[name])
+        if found is not None:
+            yield found
+
+
+def session_of(run: Run) -> FoundSession | None:
+    """Return the session that began in a run, if one did."""
+    start = _plugin_data(run, SESSION_START_TAG)
+    if start is None or start.WhichOneof("data") != "session_start_info":
+        return None
+    end = _plugin_data(run, SESSION_END_TAG)
+    ended = end is not None and end.WhichOneof("data") == "session_end_info"
+    return FoundSession(run.name, start.session_start_info, end.session_end_info if end is not None and ended else None)
 
 
 def run_of_metric(session: str, group: str) -> str:

@@ -125,3 +125,21 @@ def test_hyperparameters_are_called_as_their_experiment_has_them_shown(tmp_path:
     names = ["lr", "a", "b", "plain"]
     assert [facts.title(HParamField(name)) for name in names] == ["learning rate", "a", "b", "plain"]
     assert resolve("learning rate", facts) == resolve("lr", facts) == HParamField("lr")
+
+
+def test_facts_of_a_run_that_has_not_changed_are_those_of_the_snapshot_before(tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        with SummaryWriter(str(tmp_path / run)) as writer:
+            start = session_start(start_info(checked_hparams({"lr": 0.1})))
+            writer.add_summary(Summary(value=[start]), 0)
+            writer.add_scalar("loss", 1.0, 0)
+    logdir, loss = Logdir(tmp_path), MetricField("loss", "last")
+    first = Facts.of(logdir.update())
+    assert first.column(loss) == {"a": 1.0, "b": 1.0}
+    with SummaryWriter(str(tmp_path / "b")) as writer:
+        writer.add_scalar("loss", 2.0, 1)
+    second = Facts.of(logdir.update())
+    assert second is not first
+    assert second.column(loss) == {"a": 1.0, "b": 2.0}
+    assert second.hparams["a"] is first.hparams["a"]
+    assert second.hparams["b"] is not first.hparams["b"]
