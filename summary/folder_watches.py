@@ -92,7 +92,7 @@ class FolderWatches:
             watch = self._watches.pop(folder)
             if self._folders.get(watch) == folder:
                 del self._folders[watch]
-                inotify_rm_watch(self._file, watch)
+                inotify_rm_watch(self._file, watch)  # type: ignore[arg-type]
 
     def _run(self) -> None:
         poller = select.poll()

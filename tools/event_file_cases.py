@@ -44,6 +44,9 @@ class MemorySource:
     def delete(self, path: str) -> None:
         self._files.pop(PurePosixPath(path), None)
 
+    def folders_to_watch(self, most: int) -> Sequence[str]:
+        return ()
+
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         return iter([found for found, _ in self._files.values()])
 

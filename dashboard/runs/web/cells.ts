@@ -2,6 +2,8 @@
 import type { CellParams, CellRenderer } from "../../web/core/ag_grid.ts";
 import { icon, make } from "../../web/core/dom.ts";
 import { type GroupItem, isHead, type Item, type RunItem } from "./items.ts";
+import { integer } from "../../web/core/numbers.ts";
+import { say } from "../../web/page/layout.ts";
 import { isPointed } from "./pointed.ts";
 import { type RunRow, runs } from "./state.ts";
 import { textOf } from "./row_names.ts";
@@ -9,6 +11,14 @@ import { textOf } from "./row_names.ts";
 const rowsOf = (names: readonly string[]): RunRow[] =>
   names.map((run) => runs.rows.get(run)).filter((row) => row !== undefined);
 export const membersOf = (item: GroupItem): RunRow[] => rowsOf(item.members);
+
+/** The runs of a group; none, which is said, where the page has not all of them. */
+export function allMembersOf(group: Pick<GroupItem, "label" | "found">, members: RunRow[]): RunRow[] {
+  if (runs.around().whole_table || members.length === group.found) return members;
+  const search = `group == ${JSON.stringify(group.label)}`;
+  say(`Only ${integer(members.length)} of its ${integer(group.found)} runs are in the table: search for ${search}`);
+  return [];
+}
 
 /** Runs, each with those that belong to it behind it. */
 export function withHelpers(found: readonly RunRow[]): RunRow[] {

@@ -1,10 +1,10 @@
 /** What the mouse and the keyboard do in the table of runs. */
 import { bind, bindingsOf, type Command, register } from "../../web/core/commands.ts";
 import { within } from "../../web/core/dom.ts";
-import { membersOf, stateOf, withHelpers } from "./cells.ts";
+import { allMembersOf, membersOf, stateOf, withHelpers } from "./cells.ts";
 import { isHead, type Item, type RunItem } from "./items.ts";
 import * as menu from "./menu.ts";
-import { runs } from "./state.ts";
+import { type RunRow, runs } from "./state.ts";
 import { focusRun, itemAt, listed, passing } from "./table.ts";
 
 /** The run that a range of selected ones begins at. */
@@ -16,7 +16,10 @@ type Modifiers = Pick<MouseEvent | KeyboardEvent, "ctrlKey" | "metaKey" | "shift
 
 function chosen(item: Item, event: Modifiers): void {
   const more = event.ctrlKey || event.metaKey;
-  if (isHead(item)) return selectRuns(item.members, more);
+  if (isHead(item)) {
+    const names = namesOf(item);
+    return names.length ? selectRuns(names, more) : undefined;
+  }
   before = [...runs.view().selected];
   if (event.shiftKey && anchor) return selectRange(item.run);
   anchor = item.run;
@@ -38,9 +41,15 @@ function selectRange(to: string): void {
   if (start >= 0) runs.select(names.slice(start, end + 1));
 }
 
-const only = (item: Item): void => runs.only(isHead(item) ? item.members : [item.run]);
-const toggle = (item: Item): void =>
-  runs.switchRuns(withHelpers(isHead(item) ? membersOf(item) : [item.source]), stateOf(item) !== "true");
+const rowsOf = (item: Item): RunRow[] => isHead(item) ? allMembersOf(item, membersOf(item)) : [item.source];
+const namesOf = (item: Item): string[] => rowsOf(item).map(({ run }) => run);
+
+function only(item: Item): void {
+  const names = namesOf(item);
+  if (names.length) runs.only(names);
+}
+
+const toggle = (item: Item): void => runs.switchRuns(withHelpers(rowsOf(item)), stateOf(item) !== "true");
 const fold = (item: Item): void =>
   isHead(item) ? runs.fold(item, !runs.isFolded(item)) : runs.open(item.run, !runs.isOpened(item.run));
 

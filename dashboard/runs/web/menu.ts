@@ -3,7 +3,7 @@ import { bind } from "../../web/core/commands.ts";
 import { make, toClipboard } from "../../web/core/dom.ts";
 import { type Place, popover } from "../../web/core/popover.ts";
 import { say } from "../../web/page/layout.ts";
-import { withHelpers } from "./cells.ts";
+import { allMembersOf, withHelpers } from "./cells.ts";
 import { settings } from "./settings.generated.ts";
 import { type RunRow, runs } from "./state.ts";
 
@@ -52,12 +52,14 @@ export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
     ["Copy name", () => toClipboard(row.run).then(() => say("Name copied"))],
   ];
   if (row.group !== null) {
-    const members = () =>
-      [...runs.rows.values()].filter(({ group, parent }) => group === row.group && parent === null).map(({ run }) =>
-        run
-      );
-    entries.push(["Select the group", () => runs.select(members())]);
-    entries.push(["Only this group", () => runs.only(members())]);
+    const all = runs.around().groups[row.group];
+    const withMembers = (act: (names: string[]) => void) => () => {
+      const here = [...runs.rows.values()].filter(({ group, parent }) => group === row.group && parent === null);
+      const names = allMembersOf(all, here).map(({ run }) => run);
+      if (names.length) act(names);
+    };
+    entries.push(["Select the group", withMembers(runs.select)]);
+    entries.push(["Only this group", withMembers(runs.only)]);
   }
   popover.menu(anchor, `Run ${row.label}`, [...entries, colorEntry(row)], at);
 }

@@ -33,8 +33,12 @@ function seedsHint(): HTMLElement[] {
 function filterNote(): HTMLElement[] {
   const left = filtered();
   if (left === null) return [];
+  const [few, all] = [integer(left), integer(runs.count())];
+  const leave = runs.around().whole_table
+    ? `leave ${few} of ${all} runs.`
+    : `leave ${few} of the first ${integer(runs.countListed())} of ${all} runs; a search goes through all.`;
   return [note(
-    make("span", {}, `The columns' filters leave ${left} of ${runs.count()} runs.`),
+    make("span", {}, `The columns' filters ${leave}`),
     button("Show only these", "link", () => runs.only(passing().map(({ run }) => run))),
     button("Clear", "link", clearFilters),
   )];

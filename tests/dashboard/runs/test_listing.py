@@ -2,10 +2,10 @@ from typing import Any
 
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.runs import listing
-from stepscope.dashboard.runs.listing import FIRST_ROWS, Listings, legend, listing_key
+from stepscope.dashboard.runs.listing import Listings, legend, listing_key
 from stepscope.dashboard.runs.messages import RunRow, Surroundings
 from stepscope.dashboard.runs.table import RunTable
-from stepscope.dashboard.runs.window import window_of
+from stepscope.dashboard.runs.window import FIRST_ROWS, window_of
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import named, snapshot
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.runs import listing
 from stepscope.dashboard.runs.facts import FactValue, HParamField, MetricField
@@ -61,7 +63,7 @@ def test_what_a_view_names_is_sent_besides_and_is_not_listed() -> None:
 
 def test_groups_stand_above_their_members_unless_they_are_folded() -> None:
     shot = snapshot({run: ({"opt": "adam" if int(run[1:]) % 3 else "sgd", "n": int(run[1:])}, {}) for run in MANY})
-    grouped = {"group": "hparam:opt", "columns": ("hparam:n", "hparam:opt")}
+    grouped: Any = {"group": "hparam:opt", "columns": ("hparam:n", "hparam:opt")}
     window = window_of(table(shot, **grouped), 4)
     assert ([head.group.label for head in window.groups], set(window.runs) - set(window.unlisted)) == (
         ["opt=sgd"], {"r0", "r3", "r6"},
@@ -80,7 +82,7 @@ def test_groups_stand_above_their_members_unless_they_are_folded() -> None:
 
 
 def test_lines_of_a_run_come_with_it() -> None:
-    lines = {f"r{number}/loss_train": ({}, {"loss": [1.0]}) for number in range(3)}
+    lines: Any = {f"r{number}/loss_train": ({}, {"loss": [1.0]}) for number in range(3)}
     shot = snapshot({**{f"r{number}": ({}, {"acc": [1.0]}) for number in range(3)}, **lines})
     assert listed(table(shot, sort="run:desc"), 1) == {"r2", "r2/loss_train"}
 
