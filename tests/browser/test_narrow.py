@@ -288,3 +288,16 @@ def test_long_titles_of_cards_have_two_lines_on_a_phone(
     assert titles.evaluate_all(
         "all => all.every((e) => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight)"
     )
+
+
+def test_on_a_wide_screen_every_toolbar_is_one_row(page: Page, serve: Callable[..., Dashboard]) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1000})
+    url = serve(FOLDER).url
+    for panel in ("scalars", "custom_scalars", "audio", "histograms"):
+        page.goto(f"{url}?tab={panel}")
+        page.locator(READY[panel]).first.wait_for()
+        rows = page.locator("#panel .toolbar").evaluate(
+            "bar => new Set([...bar.children].filter(e => e.offsetHeight)"
+            ".map(e => Math.round((e.offsetTop + e.offsetHeight / 2) / 8))).size"
+        )
+        assert rows == 1, panel
