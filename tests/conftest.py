@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.plugin_distributions import EXAMPLE, pip_install
 
-# A deadline would make tests fail on a busy machine, and tests never judge times.
-settings.register_profile("stepscope", deadline=None)
+# What judges times would make tests fail on a busy machine.
+settings.register_profile("stepscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("stepscope")
 
 # Shells have what runs in the background ignore Ctrl+C, and what that starts does, too.
