@@ -14,7 +14,6 @@ from typing import BinaryIO, Final
 
 from stepscope.summary.blob_cache import BlobCache, BlobKey
 from stepscope.summary.logdir_source import source_of
-from stepscope.summary.packed_points import PackedTable
 from stepscope.summary.records import crc32c
 from stepscope.summary.remote_source import RemoteSource
 from stepscope.summary.source import read_up_to
@@ -158,15 +157,6 @@ class StoredBlock:
     def __init__(self, segment: Segment, at: int, length: int, crc: int) -> None:
         self.segment = segment
         self._at, self._length, self._crc = at, length, crc
-
-    @property
-    def length(self) -> int:
-        """Its bytes."""
-        return self._length
-
-    def fits(self, table: PackedTable) -> bool:
-        """Return whether it has as many bytes as a table says."""
-        return self._length == table.length
 
     def read(self) -> bytes | None:
         key = BlobKey(self.segment.number, self._at)

@@ -2,13 +2,14 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Final
 
 from stepscope.summary.column_cache import ColumnCache
-from stepscope.summary.log_index import IndexedFile, LogIndex
+from stepscope.summary.index_lists import IndexedFile
+from stepscope.summary.log_index import LogIndex
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.staged_run import StagedFile
@@ -37,8 +38,8 @@ class KeptFiles:
         self._packer: Final = Packer()
         self.taken = 0
         """How many files were taken that had not changed."""
-        self._indexed: dict[PurePosixPath, IndexedFile] = {}
-        """What the index had at the beginning, and was not taken yet."""
+        self._indexed: Mapping[PurePosixPath, IndexedFile] = {}
+        """What the index had at the beginning, while the first pass is under way."""
         self._seen_ns: int | None = None
         """When the files were listed last, in nanoseconds since the epoch."""
         self._storing: Final = ThreadPoolExecutor(1, "stepscope-cache")
@@ -49,11 +50,11 @@ class KeptFiles:
     def begin(self) -> None:
         """Note that the files are about to be listed; the first time, read what the index has of them."""
         if self._index is not None and self._seen_ns is None:
-            self._indexed = dict(self._index.load())
+            self._indexed = self._index.load()
         self._seen_ns = time.time_ns()
 
     def forget_others(self) -> None:
-        """Let go of what the index has of files that nobody asked for in the first pass."""
+        """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""
         self._indexed = {}
 
     def take(self, file: StagedFile, *, cheaply: bool = False) -> bool:
@@ -83,7 +84,6 @@ class KeptFiles:
         certain = indexed.is_certainly(found)
         if cheaply and not certain:
             return False
-        del self._indexed[file.found.path]
         if found.etag and not certain and found.size < LEAST_CACHED:
             # To compare takes more requests than to read all of it.
             return False
@@ -97,9 +97,7 @@ class KeptFiles:
         ):
             return False
         file.cached_bytes = file.events.position
-        if certain and self._index is not None:
-            self._index.is_still(found)
-        else:
+        if not certain:
             # The next start need not open it.
             file.packed = indexed.state, points
             self._wait(file)
