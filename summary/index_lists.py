@@ -130,9 +130,7 @@ class SegmentFiles:
             int(entry["changed_ns"]),
             self._etags.get(place, ""),
         )
-        return IndexedFile(
-            found, int(entry["seen_ns"]), _STATE_DECODER.decode(self._states[place]), self.points(place)
-        )
+        return IndexedFile(found, int(entry["seen_ns"]), _STATE_DECODER.decode(self._states[place]), self.points(place))
 
     def points(self, place: int) -> PackedPoints:
         """Return the points of a file."""

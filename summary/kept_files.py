@@ -2,14 +2,15 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Final
 
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.index_lists import IndexedFile
-from stepscope.summary.log_index import LogIndex
+from stepscope.summary.log_index import IndexedFiles, LogIndex
+from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.staged_run import StagedFile
@@ -38,7 +39,7 @@ class KeptFiles:
         self._packer: Final = Packer()
         self.taken = 0
         """How many files were taken that had not changed."""
-        self._indexed: Mapping[PurePosixPath, IndexedFile] = {}
+        self._indexed: IndexedFiles | None = None
         """What the index had at the beginning, while the first pass is under way."""
         self._seen_ns: int | None = None
         """When the files were listed last, in nanoseconds since the epoch."""
@@ -49,13 +50,22 @@ class KeptFiles:
 
     def begin(self) -> None:
         """Note that the files are about to be listed; the first time, read what the index has of them."""
-        if self._index is not None and self._seen_ns is None:
-            self._indexed = self._index.load()
+        if self._seen_ns is None:
+            self.indexed()
         self._seen_ns = time.time_ns()
+
+    def indexed(self) -> IndexedFiles | None:
+        """Read what the index has, before anything is listed; return that if it is of this log directory."""
+        if self._index is None:
+            return None
+        if self._indexed is None:
+            self._index.logs = identity_of(self._source)
+            self._indexed = self._index.load()
+        return self._indexed if self._indexed.logs == self._index.logs else None
 
     def forget_others(self) -> None:
         """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""
-        self._indexed = {}
+        self._indexed = None
 
     def take(self, file: StagedFile, *, cheaply: bool = False) -> bool:
         """Take what there is of a file that was not read yet, and return whether that is all of it.
@@ -77,7 +87,7 @@ class KeptFiles:
         return complete
 
     def _from_index(self, file: StagedFile, *, cheaply: bool) -> bool:
-        indexed = self._indexed.get(file.found.path)
+        indexed = None if self._indexed is None else self._indexed.get(file.found.path)
         if indexed is None:
             return False
         found, then, points = file.found, indexed.found, indexed.points
@@ -97,6 +107,7 @@ class KeptFiles:
         ):
             return False
         file.cached_bytes = file.events.position
+        file.as_indexed = certain
         if not certain:
             # The next start need not open it.
             file.packed = indexed.state, points

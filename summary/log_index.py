@@ -186,7 +186,7 @@ class LogIndex:
             return bool(dead)
         chosen = set(wasteful)
         moving: list[IndexedFile] = []
-        for path, (files, place) in list(self._files.items()):
+        for path, (files, _) in list(self._files.items()):
             if files.segment.name in chosen:
                 file = IndexedFiles(self._files, "").get(PurePosixPath(path))
                 # What is damaged is read again by the next start.
