@@ -57,15 +57,15 @@ class IndexFolder:
         """Return the manifest as it is now; raises OSError."""
         return self._folder.read(_MANIFEST)
 
-    def write_segment(self, content: bytes) -> str:
-        """Write a new segment and return its name; raises OSError."""
+    def write_segment(self, pieces: Sequence[bytes]) -> str:
+        """Write a new segment, piece after piece, and return its name; raises OSError."""
         name = f"{secrets.token_hex(8)}.segment"
-        self._replace(name, content)
+        self._replace(name, pieces)
         return name
 
     def write_manifest(self, content: bytes) -> None:
         """Replace the manifest; raises OSError."""
-        self._replace(_MANIFEST, content)
+        self._replace(_MANIFEST, [content])
 
     def sweep(self, in_use: Sequence[str]) -> None:
         """Delete segments that no manifest has any more, but not those that may be on their way into one."""
@@ -83,16 +83,16 @@ class IndexFolder:
         elif isinstance(self._folder, RemoteFolder):
             self._folder.remove(name)
 
-    def _replace(self, name: str, content: bytes) -> None:
+    def _replace(self, name: str, pieces: Sequence[bytes]) -> None:
         if not isinstance(self._folder, LocalFolder):
-            self._folder.replace(name, content)
+            self._folder.replace(name, b"".join(pieces))
             return
         folder: Path = self._folder.path
         # What programs log may be secret, and so is what is kept of it.
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=_UNFINISHED, delete=False) as stream:
             try:
-                stream.write(content)
+                stream.writelines(pieces)
                 stream.close()
                 os.replace(stream.name, folder / name)
             except BaseException:

@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -44,6 +44,8 @@ class KeptFiles:
         self._seen_ns: int | None = None
         """When the files were listed last, in nanoseconds since the epoch."""
         self._storing: Final = ThreadPoolExecutor(1, "stepscope-cache")
+        self._written: list[Future[None]] = []
+        """What was last handed on to be written to the index."""
         self._waiting: dict[PurePosixPath, tuple[StagedFile, int]] = {}
         """Files that the index should have, and when they were listed for that."""
         self._stored_at = -_SECONDS_BETWEEN_SEGMENTS
@@ -167,7 +169,9 @@ class KeptFiles:
             indexed = [one for file, seen_ns in self._waiting.values() for one in self._indexed_now(file, seen_ns)]
             self._waiting.clear()
             self._stored_at = time.monotonic()
-            self._storing.submit(self._index.store, indexed, None if listed is None else listed())
+            # What waits to be written stays in memory: of two shares at most, whatever the disk takes.
+            wait(self._written)
+            self._written = [self._storing.submit(self._index.store, indexed, None if listed is None else listed())]
 
     def _wait(self, file: StagedFile) -> None:
         if self._index is not None and self._seen_ns is not None:

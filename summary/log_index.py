@@ -155,7 +155,7 @@ class LogIndex:
         for batch in _batches(files):
             written = index_lists.encoded(batch, len(_MAGIC))
             at = len(_MAGIC) + sum(map(len, written.blocks))
-            name = self._folder.write_segment(b"".join([_MAGIC, *written.blocks, written.list]))
+            name = self._folder.write_segment([_MAGIC, *written.blocks, written.list])
             segment = Segment(self._folder, name, at + len(written.list))
             self._places[name] = _SegmentPlace(name, at, len(written.list), crc32c(written.list))
             stored = written.files(segment)
