@@ -104,7 +104,7 @@ def logs(tmp_path: Path) -> Path:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take times of change for exact, as they are where no two changes come within a tick of the clock."""
-    monkeypatch.setattr("stepscope.summary.log_index._SETTLED_NS", 0)
+    monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
 
 
 @pytest.mark.usefixtures("settled")
@@ -287,7 +287,7 @@ def test_a_manifest_cannot_lead_out_of_its_folder(logs: Path, tmp_path: Path) ->
     manifest = (tmp_path / "index" / "manifest").read_bytes()
     place = log_index._decoded_manifest(manifest).segments[0]
     led_out = log_index._SegmentPlace(f"../{outside.name}", place.at, place.length, place.crc)
-    encoded = msgspec.msgpack.encode(log_index._Manifest([led_out]))
+    encoded = msgspec.msgpack.encode(log_index._Manifest([led_out], ""))
     (tmp_path / "index" / "manifest").write_bytes(log_index._MAGIC + crc32c(encoded).to_bytes(4, "little") + encoded)
     assert LogIndex(str(tmp_path / "index")).load() == {}
 
