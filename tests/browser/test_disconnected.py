@@ -208,7 +208,7 @@ def test_panels_show_what_the_server_that_is_back_has(browser: Browser, logdir: 
             # Of one context six pages could listen.
             context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
             stack.callback(context.close)
-            page = pages[panel] = context.new_page()
+            page = pages[panel] = slowed(context.new_page())
             page.set_default_timeout(PATIENCE_MS)
             page.goto(f"{server.url}?tab={panel}")
             page.wait_for_function(seen(shown))
