@@ -1,5 +1,6 @@
 """A dashboard on a free port over a temporary log directory, and a headless Chromium page that tolerates no error."""
 
+import os
 import re
 import socket
 import threading
@@ -32,6 +33,16 @@ from tools.browser import FLAGS, browser_path
 # Long enough for the compilation of the scan, which the first start on a new machine waits for.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
+
+# How many times slower the scripts of pages run, to find what only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
+SLOWNESS = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
+
+
+def slowed(page: Page) -> Page:
+    """Have the scripts of a page run ``SLOWNESS`` times slower, while its server is as fast as ever."""
+    if SLOWNESS > 1:
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWNESS})
+    return page
 
 
 @dataclass(frozen=True)
@@ -143,7 +154,7 @@ def page(context: BrowserContext, serve: Callable[..., Dashboard], usual_port: i
     It is closed before its servers are stopped: it would ask them in vain. Nothing of it stays for the next test but
     scripts.
     """
-    opened = context.new_page()
+    opened = slowed(context.new_page())
     opened.set_default_timeout(PATIENCE_MS)
     errors: list[str] = []
     strangers: list[str] = []
@@ -198,7 +209,7 @@ def release(page: Page, held: list[Route]) -> None:
 def phone(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     """A page as wide as a phone, under a finger; closed before its servers are stopped."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
-    page = context.new_page()
+    page = slowed(context.new_page())
     page.set_default_timeout(PATIENCE_MS)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.conftest import PATIENCE_MS, slowed
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
@@ -67,7 +67,7 @@ def server(logdir: Path) -> Iterator[Server]:
 def page(browser: Browser, server: Server) -> Iterator[Page]:
     """A page that may complain of requests without an answer."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    opened = context.new_page()
+    opened = slowed(context.new_page())
     opened.set_default_timeout(PATIENCE_MS)
     yield opened
     context.close()

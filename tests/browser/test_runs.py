@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back, release
 
 pytestmark = pytest.mark.browser
 
@@ -209,6 +209,44 @@ def test_a_name_is_taken_by_keys_that_the_field_has_uses_for(
     expect_names(page, "a/seed_1", "b/seed_1")
     page.wait_for_timeout(pause)
     expect(field).to_have_value("loss.min > 2 and lr < 1")
+
+
+# What is to be done at once, but later, is done when it is told to.
+HELD_TIMERS = """() => {
+  const { setTimeout: begin, clearTimeout: end } = window;
+  const held = new Map();
+  window.setTimeout = (act, ...more) => more[0] ? begin(act, ...more) : -held.set(held.size + 1, act).size;
+  window.clearTimeout = (timer) => held.delete(-timer) || end(timer);
+  window.releaseTimers = () => {
+    Object.assign(window, { setTimeout: begin, clearTimeout: end });
+    held.forEach((act) => act());
+  };
+}"""
+
+
+def test_escape_closes_the_names_that_were_still_to_be_offered(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    field = page.get_by_label(SEARCH)
+    option = page.get_by_role("listbox").get_by_role("option")
+    # Names that are not here yet.
+    held = hold_back(page, "api/runs/fields")
+    field.click()
+    page.keyboard.type("los")
+    page.keyboard.press("Escape")
+    with page.expect_response("**/api/runs/fields*"):
+        release(page, held)
+    expect(field).to_be_focused()
+    expect(option).to_have_count(0)
+    page.keyboard.press("Backspace")
+    expect(option).to_have_text(["loss.last", "loss.min", "loss.max"])
+    # Names for what was typed just now.
+    page.evaluate(HELD_TIMERS)
+    page.keyboard.type("s")
+    page.keyboard.press("Escape")
+    page.evaluate("releaseTimers()")
+    expect(option).to_have_count(0)
+    expect(field).to_have_value("los")
 
 
 def test_seeds_are_offered_as_groups(serve: Serve, page: Page, logdir: Path) -> None:

@@ -222,7 +222,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     return folder / "logs", read_anew(folder / "logs"), files
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_a_damaged_index_is_of_no_consequence(
     kept: tuple[Path, dict[str, Any], dict[str, bytes]], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
