@@ -96,11 +96,17 @@ class Follower:
                 self._stopping.wait(_SETTLING_SECONDS)
 
     def _show_indexed(self) -> None:
-        snapshot = self._logdir.indexed()
-        if snapshot.revision:
+        try:
+            snapshot = self._logdir.indexed()
+            if not snapshot.revision:
+                return
             self._publish(snapshot)
-            if self._may_look is not None:
-                self._may_look.wait(_MOST_WAIT_SECONDS)
+        except Exception:
+            # The look that follows shows all that there is.
+            _log.exception("what the index of %s has could not be shown", self._logdir.source.address)
+            return
+        if self._may_look is not None:
+            self._may_look.wait(_MOST_WAIT_SECONDS)
 
     def _publish(self, snapshot: Snapshot) -> None:
         if snapshot.revision != self._published:

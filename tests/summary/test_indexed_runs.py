@@ -210,3 +210,20 @@ def test_what_was_shown_stays_while_files_are_read(logs: Path, index: Path, monk
     logdir.update(partial.append)
     assert partial
     assert all(snapshot.loading and {"late/b", "a"} <= snapshot.runs.keys() for snapshot in partial)
+
+
+def test_a_follower_looks_where_the_index_cannot_be_shown(
+    logs: Path, index: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(self: Logdir) -> Snapshot:
+        raise RuntimeError("no way to show it")
+
+    monkeypatch.setattr(Logdir, "indexed", fail)
+    published: queue.Queue[Snapshot] = queue.Queue()
+    follower = Follower(Logdir(logs, index=LogIndex(str(index))), published.put, poll_seconds=PATIENCE)
+    follower.start()
+    try:
+        assert list(published.get(timeout=PATIENCE).runs) == ["late/b", "a"]
+    finally:
+        follower.stop()
+    assert f"what the index of {logs} has could not be shown" in caplog.text
