@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import APIResponse, Page, Route, expect
 
 from stepscope.dashboard.server.access import Access
-from tests.browser.conftest import Dashboard, hold_back, release
+from tests.browser.conftest import CALLBACKS, Dashboard, hold_back, wait_until
 
 EVENTS = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 8, "name": f"operator {n}"} for n in range(4)]
 TRACE = json.dumps({"traceEvents": EVENTS})
@@ -70,13 +70,12 @@ def test_a_panel_that_was_asked_for_before_a_trace_was_opened_shows_that_trace(
         else:
             route.fulfill(response=answer)
 
-    page.route("**/_dash-update-component*", hold)
+    page.route(CALLBACKS, hold)
     page.evaluate(HELD_VIEW)
     page.evaluate(DRAG, [["rank0.json", "rank1.json"], TRACE])
     expect(page).to_have_url(re.compile(r"timeline\.trace=\|dropped\|rank0\.json"))
-    while not held:
-        page.wait_for_timeout(20)
-    page.route("**/_dash-update-component*", lambda route: route.continue_())
+    wait_until(page, lambda: bool(held), "the panel that was asked for before")
+    page.route(CALLBACKS, lambda route: route.continue_())
     for route, answer in held:
         route.fulfill(response=answer)
     choice = page.get_by_role("textbox", name="Trace").or_(page.get_by_role("combobox", name="Trace")).first
@@ -99,7 +98,7 @@ def test_a_trace_that_was_being_sent_takes_nobody_away_from_another_tab(
         requested.value.set_files(later)
     page.get_by_role("tab", name="Profile").click()
     expect(page.locator("#profile-facts")).to_contain_text("4 slices")
-    release(page, held)
+    held.release()
     box = page.locator("#trace-sending")
     expect(box.get_by_role("status")).to_have_text("later.json is ready.")
     expect(page).to_have_url(re.compile("tab=profile"))
