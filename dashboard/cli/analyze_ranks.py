@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from rich.console import Console
 
 from stepscope.dashboard.cli.analyze_text import About, Answer, print_shared
+from stepscope.dashboard.cli.interrupts import interrupt_this_thread_alone
 from stepscope.dashboard.cli.reading import printable
 from stepscope.dashboard.traces.peaks import peaks_words
 from stepscope.dashboard.traces.rank_words import progress_words
@@ -156,6 +157,7 @@ def gathered(
     console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 160)
     ranks: CollectedRanks | None = None
     told = 0.0
+    interrupt_this_thread_alone()
     steps = gather(paths, store, engine=engine, progress=progress)
     try:
         for ranks in steps:

@@ -3,7 +3,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
@@ -221,6 +221,21 @@ def test_a_row_selects_its_runs_and_ctrl_adds(serve: Callable[..., Dashboard], p
     assert re.findall(r"runs\.select=([^&]+)", page.url) == ["a0", "a0/val"]
     page.locator(f"{ROWS}[row-id='b1'] [col-id='opt']").click(modifiers=["ControlOrMeta"])
     expect(selection(page)).to_contain_text("2 of 6 selected")
+
+
+def test_a_table_that_comes_after_its_data_is_heard_too(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_sessions(logdir)
+    held: list[Route] = []
+    page.route("**/async-community*.js*", lambda route: held.append(route))
+    page.goto(serve(logdir).url + "?tab=hparams&hparams.rows=sessions")
+    expect(page.locator("#hparams-facts")).to_contain_text("6 sessions")
+    expect(page.locator(".hparams-axis")).to_have_count(6)
+    for route in held:
+        route.continue_()
+    page.locator(f"{ROWS}[row-id='a0'] [col-id='opt']").click()
+    expect(selection(page)).to_contain_text("1 of 6 selected")
 
 
 def test_seeds_are_one_row_with_mean_and_deviation(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:

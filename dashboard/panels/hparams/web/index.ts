@@ -10,7 +10,7 @@ import type { SentTable } from "./messages.generated.ts";
 import { received } from "./payload.ts";
 import { settings } from "./settings.generated.ts";
 import { data, hasData, isDrawnBy, redraw, setData } from "./state.ts";
-import { applyTable, type Column, tableColumns } from "./table.ts";
+import { applyTable, type Column, heedTable, tableColumns } from "./table.ts";
 
 /** A hand is on the panel: what it pressed stays until it lets go, or there would be no click and no drag. */
 let held = false;
@@ -49,6 +49,7 @@ callbacks("stepscope", {
   hparamsData(sent: SentTable | null, shown: Column[]) {
     if (!sent) return [noUpdate(), noUpdate()];
     setData(received(sent));
+    void heedTable();
     redraw();
     const wanted = tableColumns();
     return [data().rows, JSON.stringify(wanted) === JSON.stringify(shown) ? noUpdate() : wanted];

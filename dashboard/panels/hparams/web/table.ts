@@ -1,6 +1,13 @@
 /** The table: its columns, selection, sorting, shading, and what leaves the page. */
 import { integer } from "../../../web/core/numbers.ts";
-import { type ColumnState, type Grid, gridOf, type GridRow, reactElement as h } from "../../../web/core/ag_grid.ts";
+import {
+  type ColumnState,
+  type Grid,
+  gridOf,
+  type GridRow,
+  gridWhenReady,
+  reactElement as h,
+} from "../../../web/core/ag_grid.ts";
 import { pageTextWidth } from "../../../web/core/canvas_text.ts";
 import { gridComponents, gridFunctions } from "../../../web/core/dash.ts";
 import { toClipboard, within } from "../../../web/core/dom.ts";
@@ -20,7 +27,8 @@ import * as state from "./state.ts";
 
 const SELECTION_COLUMN = "ag-Grid-SelectionColumn";
 const api = new Api("api/hparams");
-const gridNow = () => gridOf<Row>("hparams-grid");
+const GRID = "hparams-grid";
+const gridNow = () => gridOf<Row>(GRID);
 
 // --- cells -------------------------------------------------------------------------------------------------
 
@@ -249,10 +257,14 @@ function wantedPlaces(): ColumnState[] {
   });
 }
 
+/** Listens to the grid before anybody can do something in it: it comes when it likes, with rows and columns or before. */
+export const heedTable = (): Promise<void> => gridWhenReady<Row>(GRID).then(applyTable);
+
 export function applyTable(): void {
   const grid = gridNow();
-  if (!grid?.getColumns()?.length) return;
+  if (!grid) return;
   listen(grid);
+  if (!grid.getColumns()?.length) return;
   tell("places", wantedPlaces(), (places) => {
     if (places.length) grid.applyColumnState({ state: places, applyOrder: true });
   });
