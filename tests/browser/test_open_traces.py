@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import APIResponse, Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from stepscope.dashboard.server.access import Access
-from tests.browser.conftest import Dashboard, hold_back, release
+from tests.browser.conftest import Dashboard, hold_back
 
 EVENTS = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 8, "name": f"operator {n}"} for n in range(4)]
 TRACE = json.dumps({"traceEvents": EVENTS})
@@ -46,45 +46,6 @@ def test_traces_are_dropped_on_the_empty_page(
     expect(page.locator("#profile-facts")).to_contain_text("4 slices")
 
 
-# Dash hears of the view a frame after the address bar; here when it is told to.
-HELD_VIEW = """() => {
-  const { set_props } = dash_clientside;
-  const held = [];
-  dash_clientside.set_props = (id, props) => id === "view" ? held.push(props) : set_props(id, props);
-  window.releaseView = () => held.forEach((props) => set_props("view", props));
-}"""
-
-
-def test_a_panel_that_was_asked_for_before_a_trace_was_opened_shows_that_trace(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
-    page.goto(serve(logdir).url)
-    expect(page.get_by_role("button", name="Open a trace")).to_be_visible()
-    expect(page.locator("#live")).to_have_attribute("data-state", "live")
-    held: list[tuple[Route, APIResponse]] = []
-
-    def hold(route: Route) -> None:
-        answer = route.fetch()
-        if "timeline-choice" in answer.text():
-            held.append((route, answer))
-        else:
-            route.fulfill(response=answer)
-
-    page.route("**/_dash-update-component*", hold)
-    page.evaluate(HELD_VIEW)
-    page.evaluate(DRAG, [["rank0.json", "rank1.json"], TRACE])
-    expect(page).to_have_url(re.compile(r"timeline\.trace=\|dropped\|rank0\.json"))
-    while not held:
-        page.wait_for_timeout(20)
-    page.route("**/_dash-update-component*", lambda route: route.continue_())
-    for route, answer in held:
-        route.fulfill(response=answer)
-    choice = page.get_by_role("textbox", name="Trace").or_(page.get_by_role("combobox", name="Trace")).first
-    expect(choice).to_be_attached()
-    page.evaluate("releaseView()")
-    expect(choice).to_have_value(re.compile(r"^Dropped · rank0\.json · "))
-
-
 def test_a_trace_that_was_being_sent_takes_nobody_away_from_another_tab(
     serve: Callable[..., Dashboard], page: Page, logdir: Path, tmp_path: Path
 ) -> None:
@@ -99,7 +60,7 @@ def test_a_trace_that_was_being_sent_takes_nobody_away_from_another_tab(
         requested.value.set_files(later)
     page.get_by_role("tab", name="Profile").click()
     expect(page.locator("#profile-facts")).to_contain_text("4 slices")
-    release(page, held)
+    held.release()
     box = page.locator("#trace-sending")
     expect(box.get_by_role("status")).to_have_text("later.json is ready.")
     expect(page).to_have_url(re.compile("tab=profile"))

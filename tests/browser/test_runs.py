@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard, hold_back, release
+from tests.browser.conftest import Dashboard, expect_uncut, hold_back
 
 pytestmark = pytest.mark.browser
 
@@ -235,7 +235,7 @@ def test_escape_closes_the_names_that_were_still_to_be_offered(serve: Serve, pag
     page.keyboard.type("los")
     page.keyboard.press("Escape")
     with page.expect_response("**/api/runs/fields*"):
-        release(page, held)
+        held.release()
     expect(field).to_be_focused()
     expect(option).to_have_count(0)
     page.keyboard.press("Backspace")
@@ -459,12 +459,10 @@ def test_long_names_stay_different_wherever_they_are_cut(serve: Serve, page: Pag
                     writer.add_scalar(tag, place + step, step, walltime=1000 + place)
     opened(serve, page, logdir)
     expect(page.locator(".run-grid .run-name")).to_have_count(4)
+    expect_uncut(page.locator(".run-grid .leaf"))
     names = shown_names(page, ".run-grid .run-name")
     assert len(set(names)) == 4
     assert [("4" in name, "lion" in name) for name in names] == [(True, "lion" in name) for name in LONG]
-    assert not page.evaluate(
-        "() => [...document.querySelectorAll('.run-grid .leaf')].some((e) => e.scrollWidth > e.clientWidth)"
-    )
     row(page, names[0]).hover()
     expect(page.locator(".ag-tooltip")).to_have_text(LONG[0])
 
@@ -472,8 +470,8 @@ def test_long_names_stay_different_wherever_they_are_cut(serve: Serve, page: Pag
         page.get_by_role("button", name=name, exact=True).click()
         tags = page.locator(".run-settings .metric .tag")
         expect(tags).to_have_count(len(LAYERS))
+        expect_uncut(tags)
         assert len(set(tags.all_inner_texts())) == len(LAYERS)
-        assert not tags.evaluate_all("all => all.some((e) => e.scrollWidth > e.clientWidth)")
     page.keyboard.press("Escape")
 
     page.set_viewport_size({"width": 700, "height": 900})
