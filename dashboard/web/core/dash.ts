@@ -55,13 +55,7 @@ export function callbacks(namespace: string, functions: Record<string, Callback>
 export const setProps = (id: Id, props: Record<string, unknown>): void => window.dash_clientside.set_props?.(id, props);
 
 /** The properties that a component has now, if it is on the page. */
-export function propsOf(id: Id): Record<string, unknown> | undefined {
-  try {
-    return window.dash_component_api?.getLayout(id)?.props;
-  } catch {
-    return undefined; // Dash looks into the path of what is nowhere.
-  }
-}
+export const propsOf = (id: Id): Record<string, unknown> | undefined => window.dash_component_api?.getLayout(id)?.props;
 
 /** Whether Dash runs yet. */
 export const isReady = (): boolean => Boolean(window.dash_clientside.set_props);
@@ -74,9 +68,6 @@ export const callbackContext = (): CallbackContext => window.dash_clientside.cal
 
 /** The id of the control of a setting (`setting_id` of dashboard/page/controls.py): Dash takes no dot in it. */
 export const settingId = (name: string): Id => ({ type: "setting", name: name.replaceAll(".", ":") });
-
-/** The id of the control of a setting that is on or off (`toggle_id`). */
-export const toggleId = (name: string): Id => ({ type: "toggle", name: name.replaceAll(".", ":") });
 
 /**
  * Callbacks of a panel whose modules come with its first visit.

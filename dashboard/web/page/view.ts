@@ -1,6 +1,6 @@
 // What the user sees, as URL parameters: the store "view" and the address bar hold the same query string.
 // Python's side of it is dashboard/page/state.py.
-import { callbackContext, callbacks, noUpdate, propsOf, setProps, settingId, toggleId } from "../core/dash.ts";
+import { callbackContext, callbacks, noUpdate, setProps, settingId } from "../core/dash.ts";
 import { live } from "./live.ts";
 import { storage } from "../core/dom.ts";
 import type { Setting } from "../core/setting.ts";
@@ -109,8 +109,10 @@ function begin() {
 
 /** Makes a text control that is on the page show what the view says. */
 function follow(name: string) {
-  const id = settingId(name);
-  if (propsOf(id)) setProps(id, { value: new URLSearchParams(current).get(name) || "" });
+  const id = settingId(name) as Record<string, string>;
+  // As Dash writes the parts of an id: in the order of their names.
+  if (!document.getElementById(JSON.stringify({ name: id.name, type: id.type }))) return;
+  setProps(id, { value: new URLSearchParams(current).get(name) || "" });
 }
 
 const tabs = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]:not(.tab-group)")];
@@ -118,19 +120,6 @@ const tabName = (tab: HTMLElement | undefined): string => (tab ? tab.id.slice(ta
 
 /** Mounts the open panel again, so that its controls show what the view says. */
 const remount = () => setProps("panel-again", { data: Date.now() });
-
-/** Controls of the frame, which no panel brings along. */
-const FRAME = ["tab", "run_filter"];
-
-/** Whether a panel was made for an older view, in which one of its controls said something else. */
-function isOutdated(query: string): boolean {
-  const then = new URLSearchParams(query);
-  const now = new URLSearchParams(current);
-  return [...new Set([...then.keys(), ...now.keys()])].some((name) =>
-    !FRAME.includes(name) && !sameValues(then.getAll(name), now.getAll(name)) &&
-    (propsOf(settingId(name)) ?? propsOf(toggleId(name))) !== undefined
-  );
-}
 
 window.addEventListener("popstate", () => {
   const next = fromAddress();
@@ -307,8 +296,7 @@ callbacks("stepscope", {
   },
   /**
    * View, revision and scheme -> the stores of the open panel; what it knows already is not told again. Runs when a
-   * panel has been mounted too, since any of the three may have changed while it was on its way; where its controls are
-   * among what did, it is mounted again.
+   * panel has been mounted too, since any of the three may have changed while it was on its way.
    */
   tellPanel(
     view: string,
@@ -319,8 +307,6 @@ callbacks("stepscope", {
     revisions: unknown[],
     schemes: unknown[],
   ) {
-    const isMounted = callbackContext().triggered.some(({ prop_id }) => prop_id === "panel.children");
-    if (isMounted && views.some((query) => isOutdated(String(query ?? "")))) remount();
     const news = (value: unknown, known: unknown[]) => known.map((old) => (old === value ? noUpdate() : value));
     return [news(view, views), news(revision ?? null, revisions), news(scheme ?? null, schemes)];
   },
