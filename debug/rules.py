@@ -9,24 +9,23 @@ certain.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.debug.scalar_rules import SCALAR_RULES, ScalarRule
+from stepscope.debug.tensor_names import called
+from stepscope.debug.tensor_rules import TENSOR_RULES, Mask, Round, TensorRule
 from stepscope.summary.cancellation import check_cancelled
-from stepscope.summary.debugger.model import COLUMN, FIGURES, Alert, DebugData, Figure, Observations, WatchedTensor
+from stepscope.summary.debugger.model import COLUMN, FIGURES, Alert, DebugData, Observations, WatchedTensor
 
-Mask = NDArray[np.bool_]
 MOST_ALERTS: Final = 1_000
 """Of `judge`."""
 MOST_OF_A_RULE: Final = 10
 """Alerts of one rule in one step; how many more tensors there are is one more alert."""
 _STRETCH: Final = 1 << 14
 """Observations that are read at once."""
-_SAGEMAKER: Final = "Amazon SageMaker Debugger's default"
 _BASELINE_WEIGHT: Final = 0.1
 _BASELINE_LEAST: Final = 3
 
@@ -44,236 +43,9 @@ class Curve(Protocol):
     def values(self) -> NDArray[np.float64]: ...
 
 
-@dataclass(frozen=True)
-class Round:
-    """Observations of different tensors, a row each, with what was known of these tensors before."""
-
-    watched: Sequence[WatchedTensor]
-    """The tensor of each."""
-    figures: NDArray[np.float64]
-    """[n, len(FIGURES)]"""
-    before: NDArray[np.float64]
-    """The figures of the same tensors the last time; NaN where there was none."""
-    baseline: NDArray[np.float64]
-    """[n]: the running mean of the absolute mean until then; NaN until it is of three observations."""
-    parameter_l2: NDArray[np.float64]
-    """[n]: of an update, the L2 norm of the parameter that it was added to; else NaN."""
-    marked: Mask
-    """[n]: whether it is known to be not finite, though not how; see `Observations.marked`."""
-
-    def figure(self, figure: Figure) -> NDArray[np.float64]:
-        """Return one figure of each."""
-        column: NDArray[np.float64] = self.figures[:, COLUMN[figure]]
-        return column
-
-
-@dataclass(frozen=True)
-class TensorRule:
-    """A rule about the values of one tensor."""
-
-    name: str
-    about: str
-    """What it finds, with its thresholds."""
-    source: str
-    """Where the thresholds are from."""
-    applies: Callable[[WatchedTensor], bool]
-    broken: Callable[[Round], Mask]
-    """Which rows break it; warnings of NumPy are off."""
-    found: Callable[[WatchedTensor, Mapping[str, float]], str]
-    """Says in half a sentence what was found, and what was expected."""
-    judged_by: tuple[str, ...]
-    """Figures that go into the alert; besides those of the model "baseline" and "parameter_l2"."""
-    patience: int = 1
-    """Observations in a row that must break it."""
-
-
 Rule = TensorRule | ScalarRule
 
 
-def _bad(found: Round) -> Mask:
-    counts = found.figure("nan") + found.figure("positive_infinity") + found.figure("negative_infinity")
-    bad: Mask = (counts > 0) | found.marked
-    return bad
-
-
-def is_operation(tensor: WatchedTensor) -> bool:
-    """Return whether it is the output of a single operation, such as "aten.log", rather than of a module."""
-    return "." in tensor.op_type
-
-
-def base_name(tensor: WatchedTensor) -> str:
-    """Return what an operation or a module is called without the library's name, such as "log" or "relu"."""
-    return tensor.op_type.lower().partition(".")[2].rstrip("_") or tensor.op_type.lower()
-
-
-_MASKING: Final = (
-    "masked_fill",
-    "full",
-    "where",
-    "fill",
-    "scalar_tensor",
-    "tril",
-    "triu",
-    "lift",
-    "_to_copy",
-    "copy",
-    "selectv2",
-)
-
-
-def makes_masks(tensor: WatchedTensor) -> bool:
-    """Return whether -Inf in its values is as a rule meant so: attention masks are made by such operations."""
-    return is_operation(tensor) and base_name(tensor) in _MASKING
-
-
-def _not_finite(found: Round) -> Mask:
-    only_negative = found.figure("nan") + found.figure("positive_infinity") == 0
-    masks = np.array([makes_masks(tensor) for tensor in found.watched], bool)
-    broken: Mask = _bad(found) & ~(only_negative & masks)
-    return broken
-
-
-def _exploding(found: Round) -> Mask:
-    few_bits = np.array([_bits(tensor.dtype) <= 16 for tensor in found.watched], bool)
-    grown = found.figure("absolute_mean") > 1000 * found.baseline
-    broken: Mask = (grown & (found.baseline > 0)) | (few_bits & (found.figure("overflow") > 0))
-    return broken
-
-
-def _bits(dtype: str) -> int:
-    if dtype.startswith("float8"):
-        return 8
-    return 16 if dtype in ("float16", "bfloat16") else 64
-
-
-def _relu_like(tensor: WatchedTensor) -> bool:
-    return tensor.phase == "forward" and base_name(tensor) in ("relu", "relu6", "threshold", "hardtanh", "hardswish")
-
-
-def _squashing(tensor: WatchedTensor) -> str:
-    kind = base_name(tensor)
-    return kind if tensor.phase == "forward" and kind in ("sigmoid", "tanh") else ""
-
-
-def _saturated(found: Round) -> Mask:
-    is_tanh = np.array([_squashing(tensor) == "tanh" for tensor in found.watched], bool)
-    mean, square = found.figure("mean"), found.figure("variance") + found.figure("mean") ** 2
-    # The mean of the derivative, 1 - y**2 of tanh and y - y**2 of the sigmoid, as a share of the steepest.
-    flat: Mask = np.where(is_tanh, 1 - square, 4 * (mean - square)) < 0.01
-    return flat
-
-
-def _all_zero(found: Round) -> Mask:
-    broken: Mask = (found.figure("size") > 0) & (found.figure("zeros") == found.figure("size"))
-    return broken
-
-
-def _unchanged(found: Round) -> Mask:
-    same = np.isclose(found.figures, found.before, rtol=1e-5, atol=1e-8) | np.isnan(found.figures)
-    measured = ~np.isnan(found.before[:, COLUMN["size"]]) & (found.figure("size") > 0)
-    return measured & same.all(axis=1)
-
-
-def _update_ratio(found: Round) -> Mask:
-    ratio = found.figure("l2") / (found.parameter_l2 + 1e-9)
-    return (found.parameter_l2 > 0) & ((ratio > 10) | ((ratio < 1e-8) & (ratio > 0)))
-
-
-def _counts(figures: Mapping[str, float]) -> str:
-    names = (("nan", "NaN"), ("positive_infinity", "+Inf"), ("negative_infinity", "-Inf"))
-    counts = [f"{figures[figure]:,.0f} {name}" for figure, name in names if figures[figure] > 0]
-    if not counts:
-        return "elements that are not finite"
-    return f"{' and '.join(counts)} of {figures['size']:,.0f} elements"
-
-
-TENSOR_RULES: Final = (
-    TensorRule(
-        "not_finite",
-        "A value has NaN or infinite elements. Operations that make masks may have -Inf.",
-        f"{_SAGEMAKER} for exploding_tensor: any",
-        lambda tensor: True,
-        _not_finite,
-        lambda tensor, figures: f"has {_counts(figures)}, where all should be finite",
-        ("size", "nan", "positive_infinity", "negative_infinity"),
-    ),
-    TensorRule(
-        "exploding",
-        "The absolute mean is over 1,000 times its running mean (a tenth for the newest, at least three before), or in"
-        " 16 or 8 bits an element is within a factor of two of the largest number.",
-        "Stepscope's own",
-        lambda tensor: not is_operation(tensor) and tensor.phase in ("forward", "backward", "update", "parameter"),
-        _exploding,
-        lambda tensor, figures: (
-            f"grew to an absolute mean of {figures['absolute_mean']:.3g} from {figures['baseline']:.3g}"
-            if figures["absolute_mean"] > 1000 * figures["baseline"]
-            else f"has {figures['overflow']:.2%} of its elements at the limit of {tensor.dtype}"
-        ),
-        ("absolute_mean", "baseline", "overflow"),
-    ),
-    TensorRule(
-        "vanishing",
-        "The absolute mean of a gradient is below 1e-7, three times in a row.",
-        f"{_SAGEMAKER} for vanishing_gradient; three times is Stepscope's own",
-        lambda tensor: tensor.phase == "backward" and not is_operation(tensor),
-        lambda found: (found.figure("absolute_mean") < 1e-7) & (found.figure("zeros") < found.figure("size")),
-        lambda tensor, figures: f"has an absolute mean of {figures['absolute_mean']:.3g}, where 1e-7 is the least",
-        ("absolute_mean",),
-        patience=3,
-    ),
-    TensorRule(
-        "dead",
-        "At least 95% of what a ReLU gives are zeros, three times in a row.",
-        "Stepscope's own, as the share of single units is not recorded",
-        _relu_like,
-        lambda found: found.figure("zeros") >= 0.95 * np.maximum(found.figure("size"), 1),
-        lambda tensor, figures: f"is {figures['zeros'] / figures['size']:.1%} zeros, where under 95% is expected",
-        ("zeros", "size"),
-        patience=3,
-    ),
-    TensorRule(
-        "saturated",
-        "The mean slope of a sigmoid or tanh is below 1% of its steepest, three times in a row.",
-        "Stepscope's own",
-        lambda tensor: bool(_squashing(tensor)),
-        _saturated,
-        lambda tensor, figures: "is saturated: its mean slope is below 1% of the steepest",
-        ("mean", "variance"),
-        patience=3,
-    ),
-    TensorRule(
-        "all_zero",
-        "All elements of an output, a gradient or a parameter are zero, three times in a row.",
-        f"{_SAGEMAKER} for all_zero: 100%; three times is Stepscope's own",
-        lambda tensor: not is_operation(tensor) and tensor.phase in ("forward", "backward", "parameter"),
-        _all_zero,
-        lambda tensor, figures: f"is zero in all of its {figures['size']:,.0f} elements",
-        ("size",),
-        patience=3,
-    ),
-    TensorRule(
-        "unchanged",
-        "No figure of a parameter changed (relative 1e-5, absolute 1e-8), three times in a row.",
-        f"{_SAGEMAKER} for unchanged_tensor",
-        lambda tensor: tensor.phase == "parameter",
-        _unchanged,
-        lambda tensor, figures: "does not change any more, though it is trained",
-        ("l2",),
-        patience=3,
-    ),
-    TensorRule(
-        "update_ratio",
-        "The L2 norm of an update is over 10 times, or under 1e-8 times, that of its parameter, three times in a row.",
-        f"{_SAGEMAKER} for weight_update_ratio, with its epsilon of 1e-9; three times is Stepscope's own",
-        lambda tensor: tensor.phase == "update",
-        _update_ratio,
-        lambda tensor, figures: (
-            f"is {figures['l2'] / (figures['parameter_l2'] + 1e-9):.3g} times its parameter, where 1e-8 to 10 are usual"
-        ),
-        ("l2", "parameter_l2"),
-        patience=3,
-    ),
-)
 ALL: Final[tuple[Rule, ...]] = (*TENSOR_RULES, *SCALAR_RULES)
 """All rules; `named` chooses among them."""
 
@@ -297,6 +69,7 @@ class Judgment:
     def __init__(self, rules: Iterable[Rule] = ALL) -> None:
         self._rules: Final = tuple(rule for rule in rules if isinstance(rule, TensorRule))
         self._applies: Final = [np.zeros(0, bool) for _ in self._rules]
+        self._traits: Final = [np.zeros(0, bool) for _ in self._rules]
         self._streaks: Final = [np.zeros(0, np.int64) for _ in self._rules]
         self._before = np.empty((0, len(FIGURES)))
         self._baseline = np.empty(0)
@@ -330,8 +103,8 @@ class Judgment:
         self._parameter_steps = np.concatenate([self._parameter_steps, np.full(more, -1)])
         for place, rule in enumerate(self._rules):
             self._streaks[place] = np.concatenate([self._streaks[place], np.zeros(more, np.int64)])
-            applies = np.array([rule.applies(tensor) for tensor in tensors[known:]], bool)
-            self._applies[place] = np.concatenate([self._applies[place], applies])
+            self._applies[place] = _joined(self._applies[place], rule.applies, tensors[known:])
+            self._traits[place] = _joined(self._traits[place], rule.trait, tensors[known:])
         for number in range(known, count):
             if tensors[number].phase == "parameter":
                 self._parameters[tensors[number].name] = number
@@ -346,12 +119,12 @@ class Judgment:
         figures = observations.figures[begin:end]
         steps = observations.steps[begin:end]
         everything = Round(
-            [tensors[number] for number in numbers.tolist()],
             figures,
             self._before[numbers],
             np.where(self._seen[numbers] >= _BASELINE_LEAST, self._baseline[numbers], np.nan),
             np.full(len(numbers), np.nan),
             np.zeros(len(numbers), bool) if observations.marked is None else observations.marked[begin:end],
+            np.zeros(len(numbers), bool),
         )
         self._remember(numbers, figures, steps)
         parameters = self._parameter_of[numbers]
@@ -363,7 +136,7 @@ class Judgment:
             if not len(rows):
                 continue
             with np.errstate(all="ignore"):
-                broken = rule.broken(_rows(everything, rows))
+                broken = rule.broken(_rows(everything, rows, self._traits[place][numbers[rows]]))
             streaks = self._streaks[place]
             streaks[numbers[rows]] = np.where(broken, streaks[numbers[rows]] + 1, 0)
             due = rows[broken & (streaks[numbers[rows]] == rule.patience)]
@@ -372,7 +145,7 @@ class Judgment:
                     text = f"{rule.name}: {len(due) - count:,} more tensors in this step"
                     alerts.append((row, Alert(rule.name, int(steps[row]), None, text)))
                     break
-                alert = self._alert(rule, everything, row, int(numbers[row]), observations, begin, first)
+                alert = self._alert(rule, tensors, everything, row, observations, begin, first)
                 alerts.append((row, alert))
         return [alert for _, alert in sorted(alerts, key=lambda pair: pair[0])]
 
@@ -389,14 +162,15 @@ class Judgment:
     def _alert(
         self,
         rule: TensorRule,
+        tensors: Sequence[WatchedTensor],
         everything: Round,
         row: int,
-        number: int,
         observations: Observations,
         begin: int,
         first: int,
     ) -> Alert:
-        tensor = everything.watched[row]
+        number = int(observations.tensors[begin + row])
+        tensor = tensors[number]
         figures = dict(zip(FIGURES, everything.figures[row].tolist(), strict=True))
         known: dict[str, float] = {
             **figures,
@@ -414,27 +188,18 @@ class Judgment:
         )
 
 
-def called(tensor: WatchedTensor) -> str:
-    """Return what a tensor is called in a sentence."""
-    match tensor.phase:
-        case "parameter":
-            return f"the parameter {tensor.name}"
-        case "backward":
-            return f"the gradient of {tensor.name}" if not is_operation(tensor) else f"{tensor.name} (backward)"
-        case "update":
-            return f"the update of {tensor.name}"
-        case _:
-            return tensor.name
+def _joined(known: Mask, question: Callable[[WatchedTensor], bool], more: Sequence[WatchedTensor]) -> Mask:
+    return np.concatenate([known, np.array([question(tensor) for tensor in more], bool)])
 
 
-def _rows(found: Round, rows: NDArray[np.int64]) -> Round:
+def _rows(found: Round, rows: NDArray[np.int64], trait: Mask) -> Round:
     return Round(
-        [found.watched[row] for row in rows.tolist()],
         found.figures[rows],
         found.before[rows],
         found.baseline[rows],
         found.parameter_l2[rows],
         found.marked[rows],
+        trait,
     )
 
 

@@ -7,7 +7,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.debug.rules import base_name, called, is_operation, makes_masks, stretches
+from stepscope.debug.rules import stretches
+from stepscope.debug.tensor_names import base_name, called, is_operation, makes_masks
 from stepscope.summary.debugger.model import (
     COLUMN,
     FIGURES,

@@ -1,13 +1,13 @@
 """What a log directory holds at one moment: runs, other files, and what could not be read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
 from stepscope.summary.names import readable_name
-from stepscope.summary.series import Run, Series
+from stepscope.summary.series import LazySeries, Run, Series
 from stepscope.summary.storage import read_at
 
 LARGEST_FRAME: Final = 1 << 30
@@ -98,7 +98,22 @@ class Contents:
     @cached_property
     def kinds(self) -> frozenset[str]:
         """Every kind that some run has."""
-        return frozenset[str]().union(*(run.kinds for run in self.runs.values()))
+        return frozenset[str]().union(*(run.kinds for run in self._different_runs))
+
+    @cached_property
+    def tags(self) -> frozenset[str]:
+        """Every tag that some run has."""
+        return frozenset[str]().union(*(run.series for run in self._different_runs))
+
+    @property
+    def _different_runs(self) -> Iterator[Run]:
+        """Yield runs, of those that have the same tags of the same kinds only one."""
+        seen: set[int] = set()
+        for run in self.runs.values():
+            described_by = run.series.described_by if isinstance(run.series, LazySeries) else None
+            if described_by is None or id(described_by) not in seen:
+                yield run
+            seen.add(id(described_by))
 
     @property
     def damage_count(self) -> int:

@@ -27,6 +27,8 @@ _LONGEST_POLL: Final = 120.0
 """... unless it would be looked at more rarely than this."""
 _SECONDS_BETWEEN_ATTEMPTS: Final = 60.0
 """After the system refused to watch a folder, for which it may have to go through all folders below."""
+_MOST_WAIT_SECONDS: Final = 5.0
+"""For whoever is to show first what an index has."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -39,12 +41,22 @@ class Follower:
         logdir: only the follower calls its ``update`` from `start` on.
         on_snapshot: called with each snapshot whose revision is new.
         poll_seconds: how often to look in any case, for file systems that do not tell of changes.
+        may_look: is waited for, a little while, where an index has something to show before the first look, which
+            would keep the processor from who shows it.
     """
 
-    def __init__(self, logdir: Logdir, on_snapshot: Callable[[Snapshot], None], *, poll_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        logdir: Logdir,
+        on_snapshot: Callable[[Snapshot], None],
+        *,
+        poll_seconds: float = 5.0,
+        may_look: threading.Event | None = None,
+    ) -> None:
         self._logdir = logdir
         self._on_snapshot = on_snapshot
         self._poll_seconds = poll_seconds
+        self._may_look = may_look
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._published = -1
@@ -61,6 +73,8 @@ class Follower:
     def stop(self) -> None:
         """End the thread; returns when it has ended."""
         self._stopping.set()
+        if self._may_look is not None:
+            self._may_look.set()
         self._wake.set()
         self._thread.join()
         for observer in self._observers.values():
@@ -73,6 +87,7 @@ class Follower:
         # To watch takes a look at each folder: whoever waits for what is there gets that first.
         watches = False
         looked = False
+        self._show_indexed()
         while not self._stopping.is_set():
             watched_anew = self._observe() if watches and sys.platform != "linux" else False
             begin = time.thread_time()
@@ -99,6 +114,19 @@ class Follower:
             if self._wake.wait(max(self._poll_seconds, min(taken, _LONGEST_POLL))):
                 # A writer's flush comes as several changes; one pass can take them all.
                 self._stopping.wait(_SETTLING_SECONDS)
+
+    def _show_indexed(self) -> None:
+        try:
+            snapshot = self._logdir.indexed()
+            if not snapshot.revision:
+                return
+            self._publish(snapshot)
+        except Exception:
+            # The look that follows shows all that there is.
+            _log.exception("what the index of %s has could not be shown", self._logdir.source.address)
+            return
+        if self._may_look is not None:
+            self._may_look.wait(_MOST_WAIT_SECONDS)
 
     def _publish(self, snapshot: Snapshot) -> None:
         if snapshot.revision != self._published:

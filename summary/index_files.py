@@ -14,7 +14,6 @@ from typing import BinaryIO, Final
 
 from stepscope.summary.blob_cache import BlobCache, BlobKey
 from stepscope.summary.logdir_source import source_of
-from stepscope.summary.packed_points import PackedTable
 from stepscope.summary.records import crc32c
 from stepscope.summary.remote_source import RemoteSource
 from stepscope.summary.source import read_up_to
@@ -58,15 +57,15 @@ class IndexFolder:
         """Return the manifest as it is now; raises OSError."""
         return self._folder.read(_MANIFEST)
 
-    def write_segment(self, content: bytes) -> str:
-        """Write a new segment and return its name; raises OSError."""
+    def write_segment(self, pieces: Sequence[bytes]) -> str:
+        """Write a new segment, piece after piece, and return its name; raises OSError."""
         name = f"{secrets.token_hex(8)}.segment"
-        self._replace(name, content)
+        self._replace(name, pieces)
         return name
 
     def write_manifest(self, content: bytes) -> None:
         """Replace the manifest; raises OSError."""
-        self._replace(_MANIFEST, content)
+        self._replace(_MANIFEST, [content])
 
     def sweep(self, in_use: Sequence[str]) -> None:
         """Delete segments that no manifest has any more, but not those that may be on their way into one."""
@@ -84,16 +83,16 @@ class IndexFolder:
         elif isinstance(self._folder, RemoteFolder):
             self._folder.remove(name)
 
-    def _replace(self, name: str, content: bytes) -> None:
+    def _replace(self, name: str, pieces: Sequence[bytes]) -> None:
         if not isinstance(self._folder, LocalFolder):
-            self._folder.replace(name, content)
+            self._folder.replace(name, b"".join(pieces))
             return
         folder: Path = self._folder.path
         # What programs log may be secret, and so is what is kept of it.
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=_UNFINISHED, delete=False) as stream:
             try:
-                stream.write(content)
+                stream.writelines(pieces)
                 stream.close()
                 os.replace(stream.name, folder / name)
             except BaseException:
@@ -158,15 +157,6 @@ class StoredBlock:
     def __init__(self, segment: Segment, at: int, length: int, crc: int) -> None:
         self.segment = segment
         self._at, self._length, self._crc = at, length, crc
-
-    @property
-    def length(self) -> int:
-        """Its bytes."""
-        return self._length
-
-    def fits(self, table: PackedTable) -> bool:
-        """Return whether it has as many bytes as a table says."""
-        return self._length == table.length
 
     def read(self) -> bytes | None:
         key = BlobKey(self.segment.number, self._at)

@@ -10,7 +10,7 @@ from typing import Final
 
 from stepscope.summary.cache_folder import cache_folder
 from stepscope.summary.log_index import LogIndex
-from stepscope.summary.logdir_source import SeveralSources
+from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.source import Source
 
 _DAY: Final = 86400
@@ -21,8 +21,7 @@ _MOST_BYTES: Final = 4 << 30
 
 def index_in_cache(source: Source) -> LogIndex:
     """Return the index of a log directory in the user's cache; those that nobody used for long are deleted."""
-    names = ",".join(source.names) if isinstance(source, SeveralSources) else ""
-    key = hashlib.blake2b(os.fsencode(f"{names}\0{source.address}"), digest_size=16).hexdigest()
+    key = hashlib.blake2b(os.fsencode(identity_of(source)), digest_size=16).hexdigest()
     folder = cache_folder("index")
     with contextlib.suppress(OSError):
         os.utime(folder / key)

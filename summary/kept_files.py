@@ -3,12 +3,14 @@
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import PurePosixPath
 from typing import Final
 
 from stepscope.summary.column_cache import ColumnCache
-from stepscope.summary.log_index import IndexedFile, LogIndex
+from stepscope.summary.index_lists import IndexedFile
+from stepscope.summary.log_index import IndexedFiles, LogIndex
+from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.staged_run import StagedFile
@@ -37,24 +39,35 @@ class KeptFiles:
         self._packer: Final = Packer()
         self.taken = 0
         """How many files were taken that had not changed."""
-        self._indexed: dict[PurePosixPath, IndexedFile] = {}
-        """What the index had at the beginning, and was not taken yet."""
+        self._indexed: IndexedFiles | None = None
+        """What the index had at the beginning, while the first pass is under way."""
         self._seen_ns: int | None = None
         """When the files were listed last, in nanoseconds since the epoch."""
         self._storing: Final = ThreadPoolExecutor(1, "stepscope-cache")
+        self._written: list[Future[None]] = []
+        """What was last handed on to be written to the index."""
         self._waiting: dict[PurePosixPath, tuple[StagedFile, int]] = {}
         """Files that the index should have, and when they were listed for that."""
         self._stored_at = -_SECONDS_BETWEEN_SEGMENTS
 
     def begin(self) -> None:
         """Note that the files are about to be listed; the first time, read what the index has of them."""
-        if self._index is not None and self._seen_ns is None:
-            self._indexed = dict(self._index.load())
+        if self._seen_ns is None:
+            self.indexed()
         self._seen_ns = time.time_ns()
 
+    def indexed(self) -> IndexedFiles | None:
+        """Read what the index has, before anything is listed; return that if it is of this log directory."""
+        if self._index is None:
+            return None
+        if self._indexed is None:
+            self._index.logs = identity_of(self._source)
+            self._indexed = self._index.load()
+        return self._indexed if self._indexed.logs == self._index.logs else None
+
     def forget_others(self) -> None:
-        """Let go of what the index has of files that nobody asked for in the first pass."""
-        self._indexed = {}
+        """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""
+        self._indexed = None
 
     def take(self, file: StagedFile, *, cheaply: bool = False) -> bool:
         """Take what there is of a file that was not read yet, and return whether that is all of it.
@@ -76,14 +89,13 @@ class KeptFiles:
         return complete
 
     def _from_index(self, file: StagedFile, *, cheaply: bool) -> bool:
-        indexed = self._indexed.get(file.found.path)
+        indexed = None if self._indexed is None else self._indexed.get(file.found.path)
         if indexed is None:
             return False
         found, then, points = file.found, indexed.found, indexed.points
         certain = indexed.is_certainly(found)
         if cheaply and not certain:
             return False
-        del self._indexed[file.found.path]
         if found.etag and not certain and found.size < LEAST_CACHED:
             # To compare takes more requests than to read all of it.
             return False
@@ -97,9 +109,8 @@ class KeptFiles:
         ):
             return False
         file.cached_bytes = file.events.position
-        if certain and self._index is not None:
-            self._index.is_still(found)
-        else:
+        file.as_indexed = certain
+        if not certain:
             # The next start need not open it.
             file.packed = indexed.state, points
             self._wait(file)
@@ -158,7 +169,9 @@ class KeptFiles:
             indexed = [one for file, seen_ns in self._waiting.values() for one in self._indexed_now(file, seen_ns)]
             self._waiting.clear()
             self._stored_at = time.monotonic()
-            self._storing.submit(self._index.store, indexed, None if listed is None else listed())
+            # What waits to be written stays in memory: of two shares at most, whatever the disk takes.
+            wait(self._written)
+            self._written = [self._storing.submit(self._index.store, indexed, None if listed is None else listed())]
 
     def _wait(self, file: StagedFile) -> None:
         if self._index is not None and self._seen_ns is not None:

@@ -273,6 +273,11 @@ def _opened(path: str, offset: int) -> BinaryIO:
     return stream
 
 
+def look_at(path: PurePosixPath, place: str) -> FoundFile:
+    """Return a file of this machine as a listing would; raises OSError."""
+    return _found(path, os.stat(place))
+
+
 def _found(path: PurePosixPath, status: os.stat_result) -> FoundFile:
     # Where this is the time of creation (Windows), it never changes.
     return FoundFile(path, status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino), status.st_ctime_ns)

@@ -22,6 +22,7 @@ from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.contents import Companion, FileHealth
 from stepscope.summary.debugger.file_names import set_of_file, start_of_file
 from stepscope.summary.event_file import EventFile
+from stepscope.summary.indexed_runs import IndexedRuns
 from stepscope.summary.kept_files import KeptFiles
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir_source import SeveralSources, name_of, source_of
@@ -71,6 +72,8 @@ class Logdir:
         self._recognition = Recognition(self.source, recognizers)
         self._keep_superseded = keep_superseded
         self._kept = KeptFiles(self.source, cache, index)
+        self._indexed: IndexedRuns | None = None
+        """What was shown before the first look, until that is over."""
         self._runs: dict[str, StagedRun] = {}
         # Pages outlive servers: what they have of one must not pass for what the next one has at the same count.
         self._versions = itertools.count(secrets.randbits(52))
@@ -94,6 +97,23 @@ class Logdir:
     def taken_files(self) -> int:
         """How many files were as an earlier start had left them, and were not read."""
         return self._kept.taken
+
+    def indexed(self) -> Snapshot:
+        """Return what the index has, marked as loading, before the log directory is looked at for the first time.
+
+        The snapshot is that of the last update where there was one, or where the index has nothing of this directory.
+        """
+        # What is at an address is not asked for file by file.
+        files = self._kept.indexed() if self._snapshot.revision == 0 and self.source.watchable_folders else None
+        if files:
+            number = partial(next, self._file_numbers)
+            runs = IndexedRuns(
+                files, self.source, self._blobs, number, next(self._versions), keep_superseded=self._keep_superseded
+            )
+            if runs:
+                self._indexed = runs
+                self._snapshot = Snapshot(1, runs, loading=True, name=name_of(self.source.address))
+        return self._snapshot
 
     def update(
         self,
@@ -128,6 +148,7 @@ class Logdir:
             self._settles_at = min((run.settles_at for run in self._runs.values()), default=math.inf)
         self._kept.keep(to_read, at_once=first, listed=self._paths)
         if first:
+            self._indexed = None
             self._kept.forget_others()
         return snapshot
 
@@ -206,6 +227,7 @@ class Logdir:
                     self._versions,
                     keep_superseded=self._keep_superseded,
                     clock=self._clock,
+                    shown=None if self._indexed is None else self._indexed.version_of(name, files),
                 )
             if files != staged.files:
                 staged.files, staged.dirty = files, True
@@ -288,7 +310,9 @@ class Logdir:
         changed = [run.commit() for run in self._runs.values() if run.dirty]
         before = self._snapshot
         written = {run.name: run.committed for run in self._runs.values() if run.committed is not None}
-        runs = list((_runs_of_dumps(companions) | written).values())
+        # What was shown stays until it is known to be gone.
+        before_the_look = self._indexed if loading and self._indexed is not None else {}
+        runs = list({**before_the_look, **_runs_of_dumps(companions), **written}.values())
         same = (
             before.revision > 0
             and not any(changed)

@@ -132,6 +132,12 @@ def requests_of(source: Source) -> Requests:
     return source.requests if isinstance(source, RemoteSource | SeveralSources) else Requests()
 
 
+def identity_of(source: Source) -> str:
+    """Return what tells a log directory from every other, whoever opens it."""
+    names = ",".join(source.names) if isinstance(source, SeveralSources) else ""
+    return f"{names}\0{source.address}"
+
+
 def name_of(address: str) -> str:
     """Return the last part of a log directory's path or address."""
     return _parts(address)[-1] if _parts(address) else address

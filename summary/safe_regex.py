@@ -11,7 +11,7 @@ from stepscope.summary.full_install import needs_full_install
 
 LONGEST_PATTERN: Final = 300
 _SECONDS: Final = 0.5
-_TOO_SLOW: Final = "it takes too long to search with; repeated repetitions such as (a+)+ do"
+TOO_SLOW: Final = "it takes too long to search with, as nested repetitions such as (a+)+ do"
 _MOST_REPEATED: Final = 500_000
 """Parts that an expression may have once its repetitions are written out, as the library does: some 300 bytes each."""
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
@@ -70,7 +70,7 @@ class Pattern:
                 left = max(deadline - monotonic(), 1e-3)
                 found.append(self._compiled.search(candidate, timeout=left, concurrent=True) is not None)
             except (TimeoutError, MemoryError):
-                raise PatternError(_TOO_SLOW) from None
+                raise PatternError(TOO_SLOW) from None
         return found
 
     def captured(self, text: str, *, seconds: float = _SECONDS) -> tuple[str, ...] | None:
@@ -87,7 +87,7 @@ class Pattern:
         try:
             found = self._compiled.search(text, timeout=seconds, concurrent=True)
         except (TimeoutError, MemoryError):
-            raise PatternError(_TOO_SLOW) from None
+            raise PatternError(TOO_SLOW) from None
         return None if found is None else tuple(group or "" for group in found.groups()) or (found[0],)
 
 

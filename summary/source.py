@@ -80,6 +80,6 @@ def read_up_to(stream: BinaryIO, size: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def readable(path: PurePosixPath) -> str:
+def readable(path: PurePosixPath | str) -> str:
     """Return a path as text that UTF-8 can encode; other bytes of a name become a backslash, "x" and two hex digits."""
     return readable_name(os.fsencode(path).decode(errors="backslashreplace"))

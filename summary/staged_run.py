@@ -40,6 +40,8 @@ class StagedFile:
     error: str = ""
     cached_bytes: int = 0
     """How much of the file the next start has."""
+    as_indexed: bool = False
+    """It is for certain as the index had it, and was taken from there."""
     packed: tuple[FileState, PackedPoints] | None = None
     """What the index is to have of it, where that is at hand."""
 
@@ -77,6 +79,7 @@ class StagedRun:
             taken for the one it was.
         keep_superseded: show points that a restart overwrote.
         clock: seconds since the epoch.
+        shown: the version of the series that were shown of these files before they were looked at, if any were.
     """
 
     __slots__ = (
@@ -84,6 +87,7 @@ class StagedRun:
         "_clock",
         "_keep_superseded",
         "_made",
+        "_shown",
         "_source",
         "_stored",
         "_versions",
@@ -103,6 +107,7 @@ class StagedRun:
         *,
         keep_superseded: bool,
         clock: Callable[[], float] = time.time,
+        shown: int | None = None,
     ) -> None:
         self.name: Final = name
         self.files: dict[PurePosixPath, StagedFile] = {}
@@ -116,6 +121,7 @@ class StagedRun:
         self._versions: Final = versions
         self._keep_superseded: Final = keep_superseded
         self._clock: Final = clock
+        self._shown = shown
         self._made: dict[str, _Made] = {}
         self._stored: tuple[StoredSeries, object, _Turns] | None = None
         """The series of files that the cache had, and the session starts and turns that they were made with."""
@@ -175,12 +181,16 @@ class StagedRun:
             or len(stored) < len(turns)
             or any(True for _ in _restarting(turns))
             or not are_plain(
-                [(file.points, turn) for file, turn in zip(stored, turns.values(), strict=True)],
+                [(file.points.table, turn) for file, turn in zip(stored, turns.values(), strict=True)],
                 keep_superseded=self._keep_superseded,
             )
         ):
             return None
-        series = StoredSeries(self.name, stored, next(self._versions), self._source, self._blobs)
+        # Who has the points that were shown before the files were looked at has the right ones.
+        same = self._shown is not None and all(file.as_indexed for file in self.files.values())
+        version = self._shown if self._shown is not None and same else next(self._versions)
+        self._shown = None
+        series = StoredSeries(self.name, stored, version, self._source, self._blobs)
         self._stored = series, _starts(turns), turns
         return series
 

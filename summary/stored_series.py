@@ -13,7 +13,7 @@ from stepscope.summary.points import Part
 from stepscope.summary.restarts import Turn
 from stepscope.summary.series import Columns, LazySeries, Series
 from stepscope.summary.source import Source
-from stepscope.summary.stored_points import NO_TEXTS, StoredPoints
+from stepscope.summary.stored_points import NO_TEXTS, StoredPoints, TagTable
 
 _MAKING: Final = threading.Lock()
 
@@ -129,22 +129,21 @@ class StoredSeries(LazySeries):
         return Content(self._source, self._blobs, states[0].kind, parts, [file.number for file in holding], None)
 
 
-def are_plain(files: Sequence[tuple[StoredPoints, Turn]], *, keep_superseded: bool) -> bool:
+def are_plain(files: Sequence[tuple[TagTable, Turn]], *, keep_superseded: bool) -> bool:
     """Return whether series are nothing but the points of the files one after the other, which are in order of their
     ranks.
 
     They are unless files disagree on a tag's kind, were written at once, or a step goes back where that supersedes
     points.
     """
-    if not keep_superseded and any(file.table.going_back for file, _ in files):
+    if not keep_superseded and any(table.going_back for table, _ in files):
         return False
     if len(files) == 1:
         return True
     kinds: dict[str, str] = {}
     reached: dict[str, int] = {}
     ended: dict[str, Turn] = {}
-    for file, turn in files:
-        table = file.table
+    for table, turn in files:
         columns = (table.tags, table.kinds, table.counts, table.first_steps, table.last_steps)
         for tag, kind, count, first, last in zip(*columns, strict=True):
             if kinds.setdefault(tag, kind) != kind:

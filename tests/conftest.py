@@ -1,17 +1,21 @@
 """Fixtures for all tests, and what becomes of a test that drives a browser and fails by chance."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.plugin_distributions import EXAMPLE, pip_install
 
-# A deadline would make tests fail on a busy machine, and tests never judge times.
-settings.register_profile("stepscope", deadline=None)
+# What judges times would make tests fail on a busy machine.
+settings.register_profile("stepscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("stepscope")
+
+# Shells have what runs in the background ignore Ctrl+C, and what that starts does, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PACK = Path(__file__).resolve().parent / "peers" / "pack"
 PEERS = Path(__file__).resolve().parents[2] / "shared" / "peer"

@@ -154,7 +154,7 @@ def _checked_format(arguments: Namespace) -> TableFormat | None:
     to_standard_output = arguments.output == STANDARD_OUTPUT
     table_format: TableFormat | None = arguments.format or _FORMATS.get(Path(arguments.output).suffix.lower())
     if arguments.kind not in _tables() and table_format is not None:
-        raise UserError(f"{arguments.kind} are files and no table; they go to a folder, as in -o FOLDER")
+        raise UserError(f"{arguments.kind} are files, not a table; they go to a folder, as in -o FOLDER")
     if table_format is None and arguments.kind in _with_files():
         if to_standard_output:
             raise UserError(f"--kind {arguments.kind} needs a folder to write to, as in -o FOLDER, or a --format")

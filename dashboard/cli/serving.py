@@ -53,7 +53,13 @@ def make_live(
         cache=cache,
         index=index,
     )
-    return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds), title)
+    may_look = threading.Event()
+    return Live(
+        source.address,
+        lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds, may_look=may_look),
+        title,
+        may_look,
+    )
 
 
 def make_app(live: Live, access: Access, captures: Sequence[Address], front: Front | None = None) -> FastAPI:
@@ -73,10 +79,10 @@ def follow(live: Live, console: Console, *, look_later: bool) -> Callable[[], No
         live: what is followed.
         console: is told where loops are not compiled yet.
         look_later: whether nobody waits for a look at these, which takes as long as it takes to import Numba: who needs
-            them goes on without. Else the first who needs them has it done.
+            them goes on without. Else the first who needs them has it done, which is nobody where all is as it was.
 
     Returns:
-        What is to be called when there is time for that look; it does nothing where it is done.
+        What is to be called when there is time for that look, where it comes later; it does nothing where it is done.
     """
     looking = threading.Lock()
     held: dict[Group, threading.Event] = {}
@@ -116,7 +122,7 @@ def show_first_pass(live: Live, console: Console) -> None:
 
 def found(snapshot: Snapshot) -> str:
     """Return one line on what the first pass read."""
-    tags = len({tag for run in snapshot.runs.values() for tag in run.series})
+    tags = len(snapshot.tags)
     traces = len(trace_sources(snapshot)) if has_traces(snapshot) else 0
     files = sum(not file.is_folder for file in snapshot.health)
     parts = [

@@ -114,7 +114,9 @@ class Start:
         live.wait_for_first(MOST_WAIT_SECONDS)
         if not self._opening.open(app):
             return
-        look()
+        if self._first is None:
+            look()
+        live.may_look.set()
         serving.show_first_pass(live, self._console)
         if not self._ends:
             asyncio.run(self._keep_first_answers(app))

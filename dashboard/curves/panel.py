@@ -15,7 +15,8 @@ from stepscope.dashboard.curves.toolbar import curve_controls
 from stepscope.dashboard.page.controls import tag_filter_input
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.base import Panel
-from stepscope.dashboard.panels.cards import CardGrid, Shown
+from stepscope.dashboard.panels.card_grid import CardGrid
+from stepscope.dashboard.panels.cards import Shown
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live

@@ -80,4 +80,4 @@ def _all_finite(opened: OpenedDebug) -> str:
     first, last = opened.read(0, min(CHUNK, count)), opened.read((count - 1) // CHUNK * CHUNK, count)
     if all(np.isnan(part.figure("nan")).all() for part in (first, last)):
         return f"None of the {values} is marked as not finite; their elements were not counted."
-    return f"All is finite: none of the {values} that were recorded has a NaN or an infinite element."
+    return f"Everything is finite: none of the {values} that were recorded has a NaN or an infinite element."

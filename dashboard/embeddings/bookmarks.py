@@ -4,7 +4,6 @@ A list of objects with "label", "selectedProjection", "projections" (a list of c
 "selectedPoints" and so on (tensorboard/plugins/projector/vz_projector/data.ts, ``State``).
 """
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -43,8 +42,3 @@ def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Pro
         message = f"Only the first {MOST:,} of {len(views):,} bookmarks are shown."
         problems.append(Problem("bookmarks", message, len(views) - MOST))
     return tuple(views[:MOST]), problems
-
-
-def bookmarks_json(bookmarks: Iterable[dict[str, Any]]) -> bytes:
-    """Return bookmarks as a file that TensorBoard reads."""
-    return orjson.dumps(list(bookmarks), option=orjson.OPT_INDENT_2)

@@ -131,7 +131,7 @@ class EmbeddingRequests:
         except RowsError as error:
             raise HTTPException(404, str(error)) from error
         if len(rows) and rows[-1] >= len(dataset.points):
-            raise HTTPException(422, "The selection is of another embedding. Select the points again.")
+            raise HTTPException(422, "The selection belongs to another embedding. Select the points again.")
         return rows
 
     def found(self, dataset: Dataset, where: Where) -> Rows:

@@ -60,8 +60,11 @@ def progress(snapshot: Snapshot) -> Progress | None:
     return Progress(sum(done), len(done), read, sum(sizes))
 
 
-def reading_texts(at: Progress) -> tuple[str, str]:
+def reading_texts(at: Progress) -> tuple[str, ...]:
     """Return the progress in words: files, and bytes."""
+    if not at.files:
+        # What is shown comes from the index of an earlier start, or nothing was found yet.
+        return ("looking at the log directory",)
     return (
         f"reading: {count(at.files_read)} of {counted(at.files, 'file')}",
         f"{file_size(at.bytes_read)} of {file_size(at.bytes)}",
@@ -70,23 +73,22 @@ def reading_texts(at: Progress) -> tuple[str, str]:
 
 def reading_bar(at: Progress) -> list[Any]:
     """Return the progress in the header: a bar along its lower edge, and the words where there is room."""
-    files, amount = reading_texts(at)
+    texts = reading_texts(at)
     return [
         html.Div(
             className="reading-bar",
             style={"--done": f"{at.percent:.1f}%"},
             role="progressbar",
-            title=f"{files}, {amount}",
+            title=", ".join(texts),
             **{
                 "aria-label": "Reading the log directory",
                 "aria-valuemin": "0",
                 "aria-valuemax": "100",
                 "aria-valuenow": f"{at.percent:.0f}",
-                "aria-valuetext": f"{files}, {amount}",
+                "aria-valuetext": ", ".join(texts),
             },
         ),
-        html.Span(f"{files}, "),
-        html.Span(amount),
+        *[html.Span(text if text is texts[-1] else f"{text}, ") for text in texts],
     ]
 
 

@@ -9,7 +9,8 @@ from fastapi import APIRouter
 from stepscope.dashboard.page.controls import view_input
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.base import Panel
-from stepscope.dashboard.panels.cards import CardGrid, Draw, Shown
+from stepscope.dashboard.panels.card_grid import CardGrid
+from stepscope.dashboard.panels.cards import Draw, Shown
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.snapshot import Snapshot

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.server.arrays import TypedArray, typed
+from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.summary.series import Series
 
 MOST_POSITIONS: Final = 2_000
@@ -25,6 +26,16 @@ class StepData(TypedDict):
     seconds: TypedArray
     """Since the first point of the run."""
     of: int
+
+
+def epoch(series: Series) -> str:
+    """Return another where points of a series may have become others: its run was started again, or written again, or
+    another server reads it.
+
+    Points that are added leave it as it is, so that with it and its step what an index means is one for ever.
+    """
+    first = float(series.wall_times[0]) if len(series) else 0.0
+    return fingerprint((first, series.epoch))
 
 
 def pick(total: int, most: int) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ from stepscope.dashboard.server.answers import once_per_revision
 from stepscope.dashboard.server.callbacks import PATH as CALLBACKS
 from stepscope.dashboard.server.callbacks import CallbackGuard
 from stepscope.dashboard.server.compression import Compression
-from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.fingerprint import lasting_fingerprint
 from stepscope.dashboard.server.guard import Guard
 from stepscope.dashboard.server.late_routes import join
 from stepscope.dashboard.server.live import Live
@@ -250,7 +250,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         snapshot = live.snapshot()
         table = RunTable(snapshot, decode(query))
         parts, name = page_parts(table, panels, reading=live.reading)
-        keys = {part: fingerprint(value) for part, value in parts.items()}
+        keys = {part: lasting_fingerprint(value) for part, value in parts.items()}
         news, keys["rows"] = listings.news(table, known.get("rows", ""), wanted)
         # The page hears of every answer, also of one that changes nothing: it waits for it with the next revision.
         keys["revision"] = str(revision)

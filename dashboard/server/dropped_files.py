@@ -175,8 +175,8 @@ class DroppedFiles(Generic[K]):
             with self._lock:
                 if len(self._arriving) >= self._most_arriving:
                     raise NoRoomError(
-                        f"{counted(len(self._arriving), 'file')} are on their way already; drop this one when they are "
-                        "there."
+                        f"{counted(len(self._arriving), 'file')} are being uploaded already; drop this one when they "
+                        "are done."
                     )
                 if self._folder is None:
                     self._folder = OwnedFolder("dropped")
@@ -189,7 +189,7 @@ class DroppedFiles(Generic[K]):
                 self._arriving[upload] = 0
                 return upload
         except OSError as error:
-            raise UploadError(f"There is no place for the file: {error.strerror or error}.") from error
+            raise UploadError(f"There is no room for the file: {error.strerror or error}.") from error
 
     def _reserve(self, upload: Upload[Any], size: int) -> None:
         """Count bytes that are about to be written, for which the oldest files make room."""

@@ -27,7 +27,11 @@ class Live:
     """Owns the follower of one log directory and publishes its snapshots to threads and to event loops."""
 
     def __init__(
-        self, path: str, make_follower: Callable[[Callable[[Snapshot], None]], Follows], title: str = ""
+        self,
+        path: str,
+        make_follower: Callable[[Callable[[Snapshot], None]], Follows],
+        title: str = "",
+        may_look: threading.Event | None = None,
     ) -> None:
         """Prepare; nothing is read before `start`.
 
@@ -35,6 +39,7 @@ class Live:
             path: the log directory, as shown to the user.
             make_follower: makes the follower, given the function that it calls with each new snapshot.
             title: the title of the browser tab; that it is the log directory's if empty.
+            may_look: what the follower waits for, where it waits.
         """
         self.id: Final = secrets.token_hex(8)
         """Tells the page whether it is another server's revisions that it hears of."""
@@ -49,6 +54,8 @@ class Live:
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._closed = False
         self._published: Final = threading.Event()
+        self.may_look: Final = may_look or threading.Event()
+        """Set once somebody is shown what an index has; the follower looks at the log directory itself after that."""
         self._follower = make_follower(self.publish)
 
     def start(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.trace import Arguments
-from stepscope.profiler.traces.chrome_events import JsonArguments
+from stepscope.profiler.traces.chrome_arguments import JsonArguments
 from stepscope.summary.kernels import kernel
 
 _MISSING, _INTEGER, _NUMBER, _UNUSUAL, _DECIMAL = range(5)

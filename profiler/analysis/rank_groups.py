@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from stepscope.profiler.analysis.rank_facts import RankTables
-from stepscope.profiler.analysis.ranks import Ranks, rank_summary, tables_of_ranks
+from stepscope.profiler.analysis.ranks import Ranks, rank_summary, slowest_rank, tables_of_ranks
 from stepscope.profiler.analysis.records import Analysis, Column
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ def rank_groups(ranks: Ranks) -> "pl.DataFrame":
     tables = tables_of_ranks(ranks)
     own = (pl.col("step_ns") - pl.col("waiting_ns")).clip(0).alias("own_ns")
     summary = rank_summary(tables).filter(pl.col("steps") > 0).with_columns(own)
-    most = pl.col("own_ns") == pl.col("own_ns").max()
     return (
         members(tables)
         .join(summary.lazy(), on="rank")
@@ -108,7 +107,7 @@ def rank_groups(ranks: Ranks) -> "pl.DataFrame":
         .agg(
             pl.len().cast(pl.Int64).alias("ranks"),
             pl.col("step_ns", "computation_ns", "communication_ns", "waiting_ns", "own_ns").mean(),
-            pl.col("rank").filter(most).min().alias("slowest_rank"),
+            slowest_rank("own_ns"),
         )
         # Rounded, as sums of several threads differ in their last bits.
         .sort(pl.col("grouping") != HOST, "grouping", -pl.col("own_ns").round(), "group")

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.rank_facts import FactTable, RankTables
-from stepscope.profiler.analysis.ranks import RANK, Ranks, rank_summary, rows_of_collectives, tables_of_ranks
+from stepscope.profiler.analysis.ranks import (
+    RANK,
+    Ranks,
+    beside,
+    rank_summary,
+    rows_of_collectives,
+    slowest_rank,
+    tables_of_ranks,
+)
 from stepscope.profiler.analysis.reasons import NO_DEVICE, NO_OPERATORS, NO_STEPS
 from stepscope.profiler.analysis.records import Analysis, Column
 
@@ -98,7 +106,7 @@ def rank_steps(ranks: Ranks) -> "pl.DataFrame":
             pl.len().cast(pl.Int64).alias("ranks"),
             pl.col("total_ns").median().alias("median_ns"),
             pl.col("total_ns").max().alias("max_ns"),
-            pl.col("rank").filter(pl.col("own_ns") == pl.col("own_ns").max()).min().alias("slowest_rank"),
+            slowest_rank("own_ns"),
             pl.col("own_ns").max().alias("slowest_own_ns"),
             pl.col("own_ns").median().alias("median_own_ns"),
         )
@@ -146,16 +154,17 @@ def rank_operators(ranks: Ranks) -> "pl.DataFrame":
 def _by_name(tables: RankTables, table: FactTable, name: str, count: str, took: str) -> "pl.DataFrame":
     import polars as pl
 
-    of_rank = tables.scan(table).group_by("rank", name).agg(pl.col(count, took).sum())
-    most = pl.col(took).max()
     return (
-        of_rank.group_by(name)
+        tables.scan(table)
+        .group_by("rank", name)
+        .agg(pl.col(count, took).sum())
+        .group_by(name)
         .agg(
             pl.len().cast(pl.Int64).alias("ranks"),
             pl.col(count).sum(),
             pl.col(took).median().alias("median_ns"),
-            most.alias("max_ns"),
-            pl.col("rank").filter(pl.col(took) == most).min().alias("slowest_rank"),
+            pl.col(took).max().alias("max_ns"),
+            slowest_rank(took),
         )
         .with_columns((pl.col("max_ns") - pl.col("median_ns")).alias("over_ns"))
         .sort("over_ns", name, descending=[True, False])
@@ -194,9 +203,7 @@ def rank_resources(ranks: Ranks) -> "pl.DataFrame":
     )
     peaks = tables.scan("memory").group_by("rank").agg(pl.col("peak_bytes").max())
     losses = tables.scan("losses").group_by("rank").agg(pl.col("count").sum().alias("not_as_stored"))
-    frame = tables.scan("trace").select("rank", "host", "slices")
-    for other in (idle, copies, peaks, losses):
-        frame = frame.join(other, on="rank", how="left")
+    frame = beside(tables.scan("trace").select("rank", "host", "slices"), idle, copies, peaks, losses)
     return frame.with_columns(pl.exclude("peak_bytes").fill_null(0)).sort("rank").collect(engine="streaming")
 
 

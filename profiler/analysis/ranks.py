@@ -69,13 +69,7 @@ def rank_summary(ranks: Ranks) -> "pl.DataFrame":
         .group_by("rank")
         .agg(pl.col("waiting_ns", "transfer_ns").sum())
     )
-    joined = (
-        _every(tables)
-        .join(sums, on="rank", how="left")
-        .join(within, on="rank", how="left")
-        .fill_null(0)
-        .collect(engine="streaming")
-    )
+    joined = beside(_every(tables), sums, within).fill_null(0).collect(engine="streaming")
     mean = pl.max_horizontal("steps", 1)
     return (
         joined.with_columns(pl.col(*parts, "waiting_ns", "transfer_ns").cast(pl.Float64) / mean)
@@ -91,6 +85,20 @@ def _every(tables: RankTables) -> "pl.LazyFrame":
     import polars as pl
 
     return pl.LazyFrame({"rank": list(tables.ranks)}, schema={"rank": pl.Int64})
+
+
+def beside(frame: "pl.LazyFrame", *others: "pl.LazyFrame") -> "pl.LazyFrame":
+    """Return what frame has of each rank with what others have of it; null where they know nothing."""
+    for other in others:
+        frame = frame.join(other, on="rank", how="left")
+    return frame
+
+
+def slowest_rank(took: str) -> "pl.Expr":
+    """Return the rank of a group whose ``took`` is the longest, the least of several."""
+    import polars as pl
+
+    return pl.col("rank").filter(pl.col(took) == pl.col(took).max()).min().alias("slowest_rank")
 
 
 def _matched(tables: RankTables) -> "pl.LazyFrame":
@@ -180,9 +188,7 @@ def stragglers(ranks: Ranks) -> "pl.DataFrame":
     caused = per.group_by("rank").agg(pl.len().cast(pl.Int64).alias("last"), pl.col("caused_waiting_ns").sum())
     own = rows.group_by("rank").agg(waiting.sum().alias("own_waiting_ns"))
     return (
-        _every(tables)
-        .join(caused, on="rank", how="left")
-        .join(own, on="rank", how="left")
+        beside(_every(tables), caused, own)
         .fill_null(0)
         .select("rank", "last", "caused_waiting_ns", "own_waiting_ns")
         .sort("caused_waiting_ns", "rank", descending=[True, False])

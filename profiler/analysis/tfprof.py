@@ -228,23 +228,6 @@ def _expensive(facts: Facts) -> Iterable[dict[str, Any]]:
             }
 
 
-def ops_per_device(trace: Trace | Facts) -> "pl.DataFrame":
-    """Return nodes and time by device, as tfprof's ``account_device`` sees them.
-
-    Columns: device (text), nodes, total_ns (int64).
-    """
-    import polars as pl
-
-    facts = facts_of(trace)
-    chosen = np.concatenate([facts.operator_slices, facts.every_device_activity.slice])
-    names = [facts.trace.lanes[lane].process for lane in facts.trace.lane[chosen].tolist()]
-    frame = pl.DataFrame({"device": pl.Series(names, dtype=pl.String), "ns": facts.trace.duration_ns[chosen]})
-    grouped = frame.group_by("device", maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("nodes"), pl.col("ns").sum().alias("total_ns")
-    )
-    return grouped.sort("total_ns", "device", descending=[True, False])
-
-
 _VIEWS: Final[Mapping[View, tuple[str, str, str]]] = {
     "scope": (
         "time by name scope (StepStats)",

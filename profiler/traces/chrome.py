@@ -6,14 +6,12 @@ microseconds, possibly with decimals; here they are converted to nanoseconds fro
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.trace import Losses, Trace
-from stepscope.profiler.traces import flows as flow_roles
 from stepscope.profiler.traces.build import (
     EARLIEST_WALL_NS,
     LATEST_NS,
@@ -24,30 +22,23 @@ from stepscope.profiler.traces.build import (
     intern_used,
     rows_of,
 )
-from stepscope.profiler.traces.chrome_counters import number_of, read_counters
-from stepscope.profiler.traces.chrome_events import (
-    ASYNCHRONOUS,
-    CONTEXTS,
+from stepscope.profiler.traces.chrome_arguments import (
     MOST_ARGUMENT_BYTES,
     MOST_DECODED_BYTES,
-    OBJECTS,
-    Columns,
-    Events,
-    OperationPhases,
     arguments_of,
-    decode_json,
     gather_arguments,
-    pair_asynchronous,
-    pair_nested,
-    scan_events,
 )
+from stepscope.profiler.traces.chrome_counters import number_of, read_counters
+from stepscope.profiler.traces.chrome_events import Columns, Events, scan_events
+from stepscope.profiler.traces.chrome_flows import flow_events, flow_marks
+from stepscope.profiler.traces.chrome_slices import INSTANTS, event_text, find_slices, letters
 from stepscope.profiler.traces.error import TraceError
-from stepscope.profiler.traces.flows import FlowEvents, join_flows
+from stepscope.profiler.traces.flows import join_flows
 from stepscope.profiler.traces.json_scan import Buffer, skip_space, skip_value
-from stepscope.profiler.traces.json_values import UNREADABLE_TIME
-from stepscope.profiler.traces.lanes import ThreadKey, ThreadNames, order_and_name
+from stepscope.profiler.traces.json_values import UNREADABLE_TIME, decode_json
+from stepscope.profiler.traces.lanes import ThreadNames, order_and_name
 from stepscope.profiler.traces.limits import Limits
-from stepscope.profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged, moment
+from stepscope.profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged
 from stepscope.profiler.traces.reader import TraceReader
 from stepscope.profiler.traces.samples import StackFrames, samples_of, slices_of_samples, stacks_of_events, with_slices
 from stepscope.profiler.traces.step_stats import step_stats_in
@@ -57,13 +48,10 @@ from stepscope.summary.cancellation import check_cancelled
 INSTANT_CATEGORY: Final = "instant"
 """Category of instant events that name none; they are slices of duration 0."""
 
-_INSTANTS: Final = "iIRcPV"
 _MOST_REMARKS: Final = 10
 _OF_FILE: Final = frozenset({"num_cpus", "process_uptime_seconds", "trace_buffer_overflowed", "trace-config"})
 """Metadata events that say something about the file and not about a thread."""
-_SHOWN: Final = f"XBE{_INSTANTS}bneSTpFNOD()CvstfM"
-_PLACED: Final = f"XBE{_INSTANTS}bneSTpFNOD()Cvstf"
-"""Phases of events that have a time."""
+_SHOWN: Final = f"XBE{INSTANTS}bneSTpFNOD()CvstfM"
 _MOST_EVENTS_OF_TENSORFLOW: Final = 1_000_000
 """TensorFlow's converter leaves out what comes after so many, and does not say so."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -173,24 +161,6 @@ def _notes(events: Events, size: int, *, bare: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Slices of a file: their columns, the event each begins with, and another one whose arguments are its too."""
-
-    start_ns: NDArray[np.int64]
-    duration_ns: NDArray[np.int64]
-    thread: NDArray[np.int64]
-    """Index into ``threads``."""
-    event: NDArray[np.int64]
-    other_event: NDArray[np.int64]
-    """The end event, or the snapshot of an object; -1 for none."""
-    threads: list[ThreadKey]
-
-
-def _letters(phases: str) -> NDArray[np.uint8]:
-    return np.frombuffer(phases.encode(), np.uint8)
-
-
 def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTally, notes: tuple[str, ...]) -> Trace:
     tally.add("unreadable event", events.unreadable, f"at byte {events.first_unreadable}")
     _count_others(events, tally)
@@ -202,9 +172,9 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
     columns = events.columns
     names = [*events.names, ""]
     categories = [*events.categories, "", INSTANT_CATEGORY]
-    found = _find_slices(events, tally)
+    found = find_slices(events, tally)
     category = columns.category[found.event]
-    instant = np.isin(columns.phase[found.event], _letters(_INSTANTS + "nTp"))
+    instant = np.isin(columns.phase[found.event], letters(INSTANTS + "nTp"))
     category = np.where(category >= 0, category, np.where(instant, len(categories) - 1, len(categories) - 2))
     own_name = columns.name[found.event]
 
@@ -216,8 +186,8 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
     lane_of = np.empty(len(order), np.int32)
     lane_of[order] = np.arange(len(order), dtype=np.int32)
     name_id, kept_names = intern_used(np.where(own_name >= 0, own_name, len(names) - 1).astype(np.int32), names)
-    flow_marks = _flow_marks(columns)
-    flow_category = columns.category[flow_marks]
+    marks = flow_marks(columns)
+    flow_category = columns.category[marks]
     all_categories, kept_categories = intern_used(
         np.concatenate(
             [category, np.where(flow_category >= 0, flow_category, len(categories) - 2)],
@@ -242,12 +212,12 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
         (key.pid, key.tid): int(lane_of[index]) for index, key in enumerate(found.threads) if key.operation is None
     }
     flows, in_vain = join_flows(
-        _flow_events(events, flow_marks, thread_lanes, slice_of_event, all_categories[len(category) :]),
+        flow_events(events, marks, thread_lanes, slice_of_event, all_categories[len(category) :]),
         arranged.columns,
         rows_of(arranged.columns.lane, arranged.depth, arranged.lanes),
     )
     for unjoined in in_vain:
-        tally.add(unjoined.reason, unjoined.events, _event_text(events, int(flow_marks[unjoined.first])))
+        tally.add(unjoined.reason, unjoined.events, event_text(events, int(marks[unjoined.first])))
     stack_of_event = stacks_of_events(data, events, frames)
     stack_of = None if stack_of_event is None else lambda index: stack_of_event(int(event[index]))
     counters = read_counters(data, events, thread_names, tally)
@@ -265,16 +235,6 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
     )
 
 
-def _event_text(events: Events, event: int) -> str:
-    """Return an event as the example of a loss."""
-    columns = events.columns
-    name = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
-    place = f"process {events.places[columns.pid[event]]}, thread {events.places[columns.tid[event]]}"
-    time = int(columns.time_ns[event])
-    when = "" if time == UNREADABLE_TIME else f" at {moment(time)}"
-    return f"“{name}” of {place}{when} (event {event} of the file)"
-
-
 def _nanoseconds_of(value: object) -> int:
     """Return a time in microseconds, as JSON holds it, in nanoseconds; `UNREADABLE_TIME` for anything else."""
     number = number_of(value)
@@ -283,7 +243,7 @@ def _nanoseconds_of(value: object) -> int:
 
 def _epoch_ns(metadata: Mapping[str, Any], columns: Columns) -> int | None:
     """Wall time of time 0: what the file says, else 0 where its times are those of a clock that began in 1970."""
-    timed = columns.time_ns[(columns.time_ns != UNREADABLE_TIME) & np.isin(columns.phase, _letters("XBiC"))]
+    timed = columns.time_ns[(columns.time_ns != UNREADABLE_TIME) & np.isin(columns.phase, letters("XBiC"))]
     if timed.size and timed.min() > EARLIEST_WALL_NS:
         return 0
     of_viztracer = metadata.get("viztracer_metadata")
@@ -311,82 +271,6 @@ def _producer_notes(metadata: Mapping[str, Any], slices: int) -> Iterator[str]:
     overflowed = metadata.get("trace_buffer_overflowed")
     if overflowed:
         yield "the buffer of the tracer was full: events are missing"
-
-
-def _find_slices(events: Events, tally: LossTally) -> _Found:
-    columns = events.columns
-    readable = columns.time_ns != UNREADABLE_TIME
-    thread = columns.pid.astype(np.int64) * len(events.places) + columns.tid
-    complete = np.flatnonzero((columns.phase == ord("X")) & readable)
-    instants = np.flatnonzero(np.isin(columns.phase, _letters(_INSTANTS)) & readable)
-    pairs = pair_nested(columns, thread)
-    sorts = [(phases, pair_asynchronous(columns, phases)) for phases in (ASYNCHRONOUS, OBJECTS, CONTEXTS)]
-    for in_vain in (pairs.in_vain, *(operations.in_vain for _, operations in sorts)):
-        for reason, found in in_vain.items():
-            tally.add(reason, len(found), _event_text(events, found[0]) if found else "")
-    untimed = np.flatnonzero(np.isin(columns.phase, _letters(_PLACED)) & ~readable)
-    lasting = columns.duration_ns[complete]
-    endless = complete[lasting == UNREADABLE_TIME]
-    for reason, lost in (
-        ("event without a readable time", untimed),
-        ("complete event without a readable duration", endless),
-    ):
-        if len(lost):
-            tally.add(reason, len(lost), _event_text(events, int(lost[0])))
-    lasting = np.where(lasting == UNREADABLE_TIME, 0, lasting)
-    begins = [begin for _, operations in sorts for begin in operations.begin]
-    ends = [end for _, operations in sorts for end in operations.end]
-    described_by = [event for _, operations in sorts for event in operations.described_by]
-
-    event = np.concatenate([complete, instants, pairs.begin, begins]).astype(np.int64)
-    none = np.full(len(complete) + len(instants), -1, np.int64)
-    end_event = np.concatenate([none, pairs.end, ends]).astype(np.int64)
-    start = columns.time_ns[event]
-    duration = np.zeros(len(event), np.int64)
-    duration[: len(complete)] = lasting
-    ended = end_event >= 0
-    duration[ended] = columns.time_ns[end_event[ended]] - start[ended]
-    # States of threads are written as moments that last.
-    lasting_moments = (columns.phase[event] == ord("T")) & (columns.duration_ns[event] != UNREADABLE_TIME)
-    duration[lasting_moments] = columns.duration_ns[event[lasting_moments]]
-    last_ns = int(np.max(start + np.maximum(duration, 0), initial=0))
-    unclosed = ~ended
-    unclosed[: len(none)] = False
-    duration[unclosed] = last_ns - start[unclosed]
-
-    synchronous = len(complete) + len(instants) + len(pairs.begin)
-    keys, numbers = np.unique(thread[event[:synchronous]], return_inverse=True)
-    threads = [
-        ThreadKey(events.places[key // len(events.places)], events.places[key % len(events.places)])
-        for key in keys.tolist()
-    ]
-    numbers_of = {key: number for number, key in enumerate(threads)}
-    threads = list(numbers_of)
-    asynchronous = []
-    for phases, operations in sorts:
-        for root in operations.root:
-            key = _operation_key(events, phases, root)
-            asynchronous.append(numbers_of.setdefault(key, len(numbers_of)))
-    known = np.array([numbers_of[key] for key in threads], np.int64)
-    return _Found(
-        start,
-        duration,
-        np.concatenate([known[numbers], asynchronous]).astype(np.int64),
-        event,
-        np.concatenate([none, pairs.end, described_by]).astype(np.int64),
-        list(numbers_of),
-    )
-
-
-def _operation_key(events: Events, phases: OperationPhases, root: int) -> ThreadKey:
-    columns = events.columns
-    pid = events.places[columns.pid[root]]
-    category = events.categories[columns.category[root]] if columns.category[root] >= 0 else ""
-    if phases.lane:
-        lane = f"{category} {phases.lane}".strip()
-        return ThreadKey(pid, lane, lane)
-    name = events.names[columns.name[root]] if columns.name[root] >= 0 else ""
-    return ThreadKey(pid, category or pid, name or category or "asynchronous operations")
 
 
 def _categories_by_thread(
@@ -425,76 +309,17 @@ def _read_names(data: bytes, events: Events, metadata: dict[str, Any], tally: Lo
         elif what in _OF_FILE:
             metadata.setdefault(what, next(iter(arguments.values()), None))
         else:
-            tally.add(f"metadata event “{what}”", 1, _event_text(events, event))
+            tally.add(f"metadata event “{what}”", 1, event_text(events, event))
     return names
-
-
-def _flow_marks(columns: Columns) -> NDArray[np.int64]:
-    """Return events that take part in flows, those of slices with a ``bind_id`` last."""
-    readable = columns.time_ns != UNREADABLE_TIME
-    own = np.isin(columns.phase, np.frombuffer(b"stf", np.uint8)) & readable
-    bound = (columns.bind_id >= 0) & (columns.flow_in | columns.flow_out) & readable & ~own
-    return np.concatenate([np.flatnonzero(own), np.flatnonzero(bound)])
-
-
-def _slice_written_before(columns: Columns, marks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the event of the slice that a flow event was written right after, else the flow event itself.
-
-    Kineto writes the flow events of a slice after it, with its thread and start. At the same time there may be
-    other slices of less than the clock's resolution, so that time alone would choose among them by chance.
-    """
-    complete = columns.phase == ord("X")
-    latest = np.maximum.accumulate(np.where(complete, np.arange(len(complete)), 0))[marks]
-    same = (
-        complete[latest]
-        & (columns.pid[latest] == columns.pid[marks])
-        & (columns.tid[latest] == columns.tid[marks])
-        & (columns.time_ns[latest] == columns.time_ns[marks])
-    )
-    return np.where(same, latest, marks)
-
-
-def _flow_events(
-    events: Events,
-    marks: NDArray[np.int64],
-    thread_lanes: Mapping[tuple[str, str], int],
-    slice_of_event: NDArray[np.int64],
-    category_id: NDArray[np.int32],
-) -> FlowEvents:
-    columns = events.columns
-    phase = columns.phase[marks]
-    own = np.isin(phase, np.frombuffer(b"stf", np.uint8))
-    bound = slice_of_event[np.where(own, _slice_written_before(columns, marks), marks)]
-    role = np.full(len(marks), flow_roles.STEP, np.int8)
-    role[(phase == ord("s")) | (~own & ~columns.flow_in[marks])] = flow_roles.START
-    role[(phase == ord("f")) | (~own & ~columns.flow_out[marks])] = flow_roles.END
-    places = len(events.places)
-    threads, numbers = np.unique(columns.pid[marks].astype(np.int64) * places + columns.tid[marks], return_inverse=True)
-    lanes = [
-        thread_lanes.get((events.places[thread // places], events.places[thread % places]), -1)
-        for thread in threads.tolist()
-    ]
-    identity = columns.category[marks].astype(np.int64) + 1
-    identity = identity * (len(events.names) + 1) + columns.name[marks] + 1
-    identity = identity * (len(events.ids) + 1) + columns.id[marks] + 1
-    return FlowEvents(
-        time_ns=columns.time_ns[marks],
-        lane=np.array(lanes, np.int32)[numbers],
-        role=role,
-        to_next=(phase == ord("f")) & ~columns.to_enclosing[marks],
-        bound=bound,
-        key=np.where(own, identity, -2 - columns.bind_id[marks].astype(np.int64)),
-        category_id=category_id,
-    )
 
 
 def _count_long_arguments(events: Events, tally: LossTally) -> None:
     """Count the arguments of which only the beginning is looked at."""
     columns = events.columns
-    whole = np.isin(columns.phase, _letters("MP"))
+    whole = np.isin(columns.phase, letters("MP"))
     long = np.flatnonzero(columns.arguments_length > np.where(whole, MOST_DECODED_BYTES, MOST_ARGUMENT_BYTES))
     if len(long):
-        tally.add(ARGUMENTS, len(long), _event_text(events, int(long[0])))
+        tally.add(ARGUMENTS, len(long), event_text(events, int(long[0])))
 
 
 def _count_others(events: Events, tally: LossTally) -> None:
@@ -503,7 +328,7 @@ def _count_others(events: Events, tally: LossTally) -> None:
         letter = chr(phase)
         if phase and letter not in _SHOWN:
             those = np.flatnonzero(columns.phase == phase)
-            tally.add(f"event of phase “{letter}”", len(those), _event_text(events, int(those[0])))
+            tally.add(f"event of phase “{letter}”", len(those), event_text(events, int(those[0])))
     absent = columns.phase == 0
     empty = absent & (columns.name < 0) & (columns.time_ns == UNREADABLE_TIME) & (columns.arguments_start < 0)
     absent[np.array(events.foreign, np.int64)] = False
@@ -511,7 +336,7 @@ def _count_others(events: Events, tally: LossTally) -> None:
         tally.add(NO_EVENT, len(events.foreign), f"element {events.foreign[0]} of the array")
     nameless = np.flatnonzero(absent & ~empty)
     if len(nameless):
-        tally.add("event without a phase", len(nameless), _event_text(events, int(nameless[0])))
+        tally.add("event without a phase", len(nameless), event_text(events, int(nameless[0])))
 
 
 def _read(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Trace | None:

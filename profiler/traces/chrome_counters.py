@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 
 from stepscope.profiler.trace import Counter
-from stepscope.profiler.traces.chrome_events import Events, arguments_of
+from stepscope.profiler.traces.chrome_arguments import arguments_of
+from stepscope.profiler.traces.chrome_events import Events
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME
 from stepscope.profiler.traces.lanes import ThreadNames, process_name
 from stepscope.profiler.traces.losses import LossTally, moment

@@ -1,7 +1,9 @@
 """Turn spans of JSON text into columns: times into integers, and texts into numbers of unique texts."""
 
-from typing import Final
+import json
+from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -234,3 +236,18 @@ class Interner:
         if 2 * capacity > self._table.size:
             self._table = np.full(1 << (2 * capacity).bit_length(), -1, np.int32)
             _fill_table(self._table, self._hashes, self._uniques)
+
+
+def decode_json(text: bytes) -> Any:
+    """Return a JSON value, also with control characters in strings, NaN and Infinity.
+
+    None where the text is not JSON.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None

@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from stepscope.profiler.traces.build import EARLIEST_NS, LATEST_NS
-from stepscope.profiler.traces.chrome_events import Columns, Events, arguments_of, decode_json
-from stepscope.profiler.traces.json_values import UNREADABLE_TIME
+from stepscope.profiler.traces.chrome_arguments import arguments_of
+from stepscope.profiler.traces.chrome_events import Columns, Events
+from stepscope.profiler.traces.json_values import UNREADABLE_TIME, decode_json
 from stepscope.profiler.traces.losses import LossTally
 
 MOST_FRAMES: Final = 1000

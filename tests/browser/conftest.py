@@ -1,8 +1,10 @@
 """A dashboard on a free port over a temporary log directory, and a headless Chromium page that tolerates no error."""
 
+import os
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    Locator,
     Page,
     Playwright,
     Response,
@@ -32,6 +35,18 @@ from tools.browser import FLAGS, browser_path
 # Long enough for the compilation of the scan, which the first start on a new machine waits for.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
+
+CALLBACKS = "**/_dash-update-component*"
+
+# How many times slower the scripts of pages run, to find what only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
+SLOWNESS = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
+
+
+def slowed(page: Page) -> Page:
+    """Have the scripts of a page run ``SLOWNESS`` times slower, while its server is as fast as ever."""
+    if SLOWNESS > 1:
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWNESS})
+    return page
 
 
 @dataclass(frozen=True)
@@ -143,7 +158,7 @@ def page(context: BrowserContext, serve: Callable[..., Dashboard], usual_port: i
     It is closed before its servers are stopped: it would ask them in vain. Nothing of it stays for the next test but
     scripts.
     """
-    opened = context.new_page()
+    opened = slowed(context.new_page())
     opened.set_default_timeout(PATIENCE_MS)
     errors: list[str] = []
     strangers: list[str] = []
@@ -180,25 +195,70 @@ def page(context: BrowserContext, serve: Callable[..., Dashboard], usual_port: i
     assert strangers == []
 
 
-def hold_back(page: Page, address: str) -> list[Route]:
-    """Keeps the requests back whose address holds the regular expression, until they are released."""
-    held: list[Route] = []
-    page.route(re.compile(address), lambda route: held.append(route))
-    return held
+def wait_until(page: Page, condition: Callable[[], bool], missed: str) -> None:
+    """Wait for what a page does; ``missed`` says what did not come about."""
+    until = time.monotonic() + PATIENCE_MS / 1000
+    while not condition():
+        assert time.monotonic() < until, missed
+        page.wait_for_timeout(20)
 
 
-def release(page: Page, held: list[Route]) -> None:
-    """Lets go what was held back, and what is on its way to be: the last route is asked first."""
-    page.route("**/api/**", lambda route: route.continue_())
-    for route in held:
-        route.continue_()
+def expect_uncut(parts: Locator) -> None:
+    """Wait for elements to be as wide as what is in them: names are fitted a frame after their column has its width."""
+    is_whole = "all => all.every((e) => e.scrollWidth <= e.clientWidth + 1)"
+    wait_until(parts.page, lambda: bool(parts.evaluate_all(is_whole)), f"{parts} is cut off")
+
+
+class Held:
+    """Requests of a page that its server does not see until they are let go, those to come included.
+
+    Args:
+        page: the page.
+        address: which requests, as `Page.route` takes it.
+        is_meant: which of these.
+    """
+
+    def __init__(
+        self, page: Page, address: str | re.Pattern[str], is_meant: Callable[[Route], bool] = lambda _route: True
+    ) -> None:
+        self.page = page
+        self._is_meant = is_meant
+        self._open = False
+        self.routes: list[Route] = []
+        page.route(address, self._hold)
+
+    def _hold(self, route: Route) -> None:
+        if self._open or not self._is_meant(route):
+            route.continue_()
+        else:
+            self.routes.append(route)
+
+    def wait(self, count: int = 1) -> None:
+        """Wait until so many are there."""
+        wait_until(self.page, lambda: len(self.routes) >= count, f"{count} requests that were to be held back")
+
+    def release(self) -> None:
+        """Let all go; what came while the others went is on its way already."""
+        self._open = True
+        for route in self.routes.copy():
+            route.continue_()
+
+
+def hold_back(page: Page, address: str) -> Held:
+    """Keep the requests back whose address holds the regular expression, until they are released."""
+    return Held(page, re.compile(address))
+
+
+def hold_callbacks(page: Page, words: str) -> Held:
+    """Keep back what the page asks Dash's callbacks for with these words in it, until it is released."""
+    return Held(page, CALLBACKS, lambda route: words in (route.request.post_data or ""))
 
 
 @pytest.fixture
 def phone(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     """A page as wide as a phone, under a finger; closed before its servers are stopped."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
-    page = context.new_page()
+    page = slowed(context.new_page())
     page.set_default_timeout(PATIENCE_MS)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Dashboard, hold_back, release
+from tests.browser.conftest import Dashboard, hold_back
 from tests.browser.test_scalars import at, card, drag, drawn, open_menu, wait_until_drawn, write
 
 pytestmark = pytest.mark.browser
@@ -249,7 +249,7 @@ def test_the_table_under_the_cursor_comes_with_lines_that_are_late(serve: Serve,
     page.mouse.move(*at(page, "loss", 0.9, 0.5))
     page.wait_for_function("() => stepscope.curveCards.find('loss').plot.hand.resting !== null")
     expect(page.locator("#hover")).to_have_count(0)
-    release(page, held)
+    held.release()
     expect(page.locator("#hover tbody td")).to_have_text(["", "a", "1", "2"])
 
 

@@ -47,7 +47,7 @@ def test_lines_and_margins_are_drawn_as_laid_out(serve: Serve, page: Page, logdi
 def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", layout=False)
     page.goto(serve(logdir).url)
-    page.get_by_role("button", name="Edit custom charts").click()
+    page.get_by_role("button", name="Edit charts").click()
     page.get_by_label("Category").fill("Mine")
     page.get_by_label("Chart", exact=True).fill("two")
     page.get_by_label("Regular expression for tags").fill("x/.*")

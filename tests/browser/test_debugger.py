@@ -78,7 +78,7 @@ def test_an_alert_leads_to_the_operation_and_its_line_in_two_clicks(open_debugge
     page.get_by_role("button", name="head has 4 NaN").click()
     details = page.locator(".debugger-details")
     expect(details.get_by_role("heading", name="head", exact=True)).to_be_visible()
-    expect(details.locator(".debugger-said")).to_have_text("It was given what was not finite already: log.")
+    expect(details.locator(".debugger-said")).to_have_text("Its inputs were already not finite: log.")
     page.get_by_role("button", name="log has 8 NaN").click()
     expect(details.locator(".debugger-kind")).to_have_text("aten.log · float32 [4, 8] · forward · in net")
     expect(details.locator(".debugger-excerpt .here code")).to_have_text("    x = torch.log(x)")
@@ -236,7 +236,7 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     page.keyboard.press("u")
     wait_for_fact(page, "details", 41)
     expect(page.locator(".debugger-details h2")).to_have_text("log")
-    expect(page.locator(".debugger-said")).to_have_text("It made them itself: all that it was given is finite.")
+    expect(page.locator(".debugger-said")).to_have_text("It made them itself: all of its inputs are finite.")
     wait_for_fact(page, "total", 60)
     page.locator(".debugger-list").focus()
     page.keyboard.press("End")
@@ -282,7 +282,7 @@ def test_executions_of_python_are_filtered_and_walked_up_with_one_key(
     for number in (9, 8):
         page.keyboard.press("u")
         wait_for_fact(page, "details", number)
-    expect(page.locator(".debugger-said")).to_have_text("It made them itself: all that it was given is finite.")
+    expect(page.locator(".debugger-said")).to_have_text("It made them itself: all of its inputs are finite.")
     wait_for_fact(page, "total", 11)
     expect(page.locator(".debugger-related").first).to_contain_text("Neg at eager.py:1")
 

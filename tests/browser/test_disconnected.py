@@ -2,17 +2,22 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE_MS
+from stepscope.summary import SummaryWriter
+from tests.browser.conftest import PATIENCE_MS, slowed
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
@@ -67,7 +72,7 @@ def server(logdir: Path) -> Iterator[Server]:
 def page(browser: Browser, server: Server) -> Iterator[Page]:
     """A page that may complain of requests without an answer."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    opened = context.new_page()
+    opened = slowed(context.new_page())
     opened.set_default_timeout(PATIENCE_MS)
     yield opened
     context.close()
@@ -115,7 +120,7 @@ def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server,
     write_runs(logdir, "a", points=50)
     server.start()
     expect(page.get_by_role("alert")).to_have_count(0)
-    page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0].x.length === 50")
+    page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0]?.x.length === 50")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
@@ -161,4 +166,64 @@ def test_a_tab_that_comes_to_the_front_has_what_another_server_tells(page: Page,
     write_runs(logdir, "a", points=50)
     server.start()
     page.evaluate(BEHIND, False)
-    page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0].x.length === 50")
+    page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0]?.x.length === 50")
+
+
+SHOWN: Final = {
+    "text": "document.querySelector('.text-card .entry')?.innerText",
+    "histograms": """stepscope.elements.numbers(
+        document.querySelector(".histograms-card .js-plotly-plot")?._fullData?.at(-1)?.meta?.counts)
+        .reduce((sum, each) => sum + each, 0)""",
+    "images": """(() => {
+        const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+        context.drawImage(document.querySelector(".picture img"), 0, 0);
+        return context.getImageData(0, 0, 1, 1).data[0];
+    })()""",
+    "audio": "document.querySelector('.clip .facts')?.innerText",
+    "pr_curves": "document.querySelector('.pr-table tbody tr')?.innerText",
+    "hparams": "document.querySelector('.hparams-grid .ag-center-cols-container')?.innerText",
+}
+"""By panel, an expression for what it shows of the data."""
+
+
+def write_something_for_all(logdir: Path, number: int) -> None:
+    """Always as many points at the same steps, with other contents."""
+    shutil.rmtree(logdir / "r", ignore_errors=True)
+    with SummaryWriter(str(logdir / "r")) as writer:
+        writer.add_text("note", f"text {number}", 0, walltime=1000.0 + number)
+        writer.add_histogram("weights", np.ones(10 * number), 0, walltime=1000.0 + number)
+        writer.add_image("picture", np.full((1, 4, 6), 10 * number, np.uint8), 0, walltime=1000.0 + number)
+        writer.add_audio("sound", np.zeros(8000 * number), 0, sample_rate=8000, walltime=1000.0 + number)
+        writer.add_pr_curve("pr", [1, 0], [0.4 * number, 0.5], 0, num_thresholds=11, walltime=1000.0 + number)
+        writer.add_hparams({"rate": 0.1 * number}, {"score": float(number)}, run_name=".")
+
+
+def test_panels_show_what_the_server_that_is_back_has(browser: Browser, logdir: Path) -> None:
+    write_something_for_all(logdir, 1)
+    with ExitStack() as stack:
+        server = Server(logdir)
+        stack.callback(server.kill)
+        pages = {}
+        for panel, shown in SHOWN.items():
+            # Of one context six pages could listen.
+            context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+            stack.callback(context.close)
+            page = pages[panel] = slowed(context.new_page())
+            page.set_default_timeout(PATIENCE_MS)
+            page.goto(f"{server.url}?tab={panel}")
+            page.wait_for_function(seen(shown))
+        before = {panel: page.evaluate(seen(SHOWN[panel])) for panel, page in pages.items()}
+        server.kill()
+        for page in pages.values():
+            expect(page.get_by_role("alert")).to_contain_text("Disconnected")
+        write_something_for_all(logdir, 2)
+        server.start()
+        for panel, page in pages.items():
+            page.wait_for_function(seen(SHOWN[panel]), arg=before[panel])
+
+
+def seen(expression: str) -> str:
+    """A function that gives what an expression does, null while that fails or is what it was before."""
+    return f"""(before) => {{
+        try {{ const now = {expression}; return now !== before && now || null; }} catch {{ return null; }}
+    }}"""

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from stepscope.dashboard.page.state import View, encode
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_callbacks
 
 pytestmark = pytest.mark.browser
 
@@ -279,20 +279,6 @@ def test_back_leads_to_the_tab_before_with_its_controls(
     expect(tags).to_have_value("weights")
 
 
-def held_frames(page: Page, words: str) -> list[Route]:
-    """Holds back what the page asks its server for with these words in it."""
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        if words in (route.request.post_data or ""):
-            held.append(route)
-        else:
-            route.continue_()
-
-    page.route("**/_dash-update-component*", hold)
-    return held
-
-
 def click_and_wait_for_request(page: Page, tab: str, words: str) -> None:
     with page.expect_request(lambda request: words in (request.post_data or "")):
         page.get_by_role("tab", name=tab).click()
@@ -304,11 +290,10 @@ def test_a_tab_is_not_taken_back_by_the_answer_for_the_one_before(
     write_many_kinds(logdir)
     page.goto(serve(logdir).url)
     expect_curves(page)
-    held = held_frames(page, "tab=histograms")
+    held = hold_callbacks(page, "tab=histograms")
     click_and_wait_for_request(page, "Histograms", "tab=histograms")
     page.get_by_role("tab", name="Text").click()
-    (answer,) = held
-    answer.continue_()
+    held.release()
     expect(page).to_have_url(re.compile("tab=text"))
     expect(page.get_by_role("tab", name="Text")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".panel.text")).to_be_visible()
@@ -323,7 +308,7 @@ def test_what_was_left_rests_until_the_chosen_tab_is_here(
     panel = page.locator("#panel")
     tags = page.get_by_label("Filter tags by regular expression")
     tags.focus()
-    held = held_frames(page, "tab=histograms")
+    held = hold_callbacks(page, "tab=histograms")
     # At once: what the user does next finds it so.
     assert page.evaluate(
         """() => {
@@ -339,12 +324,12 @@ def test_what_was_left_rests_until_the_chosen_tab_is_here(
     expect(panel).not_to_have_attribute("inert", "")
     expect(page).to_have_url(re.compile("tab=scalars"))
     page.wait_for_function("stepscope.view.tabs().find((tab) => tab.open).name === 'scalars'")
-    held_text = held_frames(page, "tab=text")
+    held_text = hold_callbacks(page, "tab=text")
     page.keyboard.press("3")
     expect(panel).to_have_attribute("data-waits", "Opening Text …")
     expect(panel).to_have_attribute("inert", "")
-    for route in held + held_text:
-        route.continue_()
+    held.release()
+    held_text.release()
     expect(page.locator(".panel.text")).to_be_visible()
     expect(panel).not_to_have_attribute("inert", "")
     expect(panel).not_to_have_attribute("data-waits", re.compile("."))
@@ -354,12 +339,11 @@ def test_back_before_the_tab_has_opened(serve: Callable[..., Dashboard], page: P
     write_many_kinds(logdir)
     page.goto(serve(logdir).url)
     expect_curves(page)
-    held = held_frames(page, "tab=histograms")
+    held = hold_callbacks(page, "tab=histograms")
     click_and_wait_for_request(page, "Histograms", "tab=histograms")
     page.go_back()
     expect(page.get_by_role("tab", name="Scalars")).to_have_attribute("aria-selected", "true")
-    (answer,) = held
-    answer.continue_()
+    held.release()
     page.get_by_role("tab", name="Text").click()
     expect(page.locator(".panel.text")).to_be_visible()
 

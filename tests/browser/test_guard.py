@@ -61,7 +61,7 @@ def test_the_token_can_be_typed(visitor: Page, serve: Callable[..., Dashboard], 
     visitor.goto(f"{served.url}/?tab=health")
     visitor.get_by_label("Token").fill("something else")
     visitor.keyboard.press("Enter")
-    expect(visitor.get_by_text("That was not the token.")).to_be_visible()
+    expect(visitor.get_by_text("The token is wrong.")).to_be_visible()
     visitor.get_by_label("Token").fill(TOKEN)
     visitor.keyboard.press("Enter")
     expect(visitor).to_have_title("logs · Stepscope")

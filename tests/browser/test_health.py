@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, expect_uncut
 
 pytestmark = pytest.mark.browser
 
@@ -237,4 +237,4 @@ def test_long_names_of_runs_stay_different(serve: Callable[..., Dashboard], page
     page.goto(serve(logdir).url + "?tab=health")
     names = page.locator(".health-grid .run-label")
     expect(names).to_have_text([re.compile(f"…?seed={seed}") for seed in range(3)])
-    assert names.evaluate_all("all => all.every((e) => e.scrollWidth <= e.clientWidth + 1)")
+    expect_uncut(names)

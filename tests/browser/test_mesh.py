@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back
 from tests.dashboard.test_mesh_panel import SQUARE, TRIANGLES, value
 
 pytestmark = pytest.mark.browser
@@ -152,19 +152,16 @@ def test_the_frame_of_a_tag_holds_all_its_meshes_whichever_comes_first(serve: Se
     flat = SQUARE.reshape(-1, 3)
     reach = low + (flat.max(axis=0) - low) * 3.0
     center = [round(float(value), 4) for value in (flat.min(axis=0) + reach) / 2]
-    held: list[Route] = []
     for last in ("a", "b"):
         # Answered only when the other one is there.
-        held.clear()
-        geometry = re.compile(rf"/api/mesh/geometry\?run={last}&")
-        page.route(geometry, lambda route: held.append(route))
+        held = hold_back(page, rf"/api/mesh/geometry\?run={last}&")
         page.goto(url)
         expect(page.locator(".mesh-canvas[data-vertices]")).to_have_count(1)
-        (late,) = held
-        late.continue_()
+        held.wait()
+        held.release()
         expect(page.locator(".mesh-canvas[data-vertices]")).to_have_count(2)
         assert page.evaluate(FRAMES) == [center, center]
-        page.unroute(geometry)
+        page.unroute_all()
 
 
 def test_a_drag_turns_a_wheel_zooms_and_a_double_click_resets(serve: Serve, page: Page, logdir: Path) -> None:

@@ -11,7 +11,7 @@ from docs.screenshots.make import READY
 from sample_logs.make import FOLDER
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, expect_uncut
 from tests.browser.test_frame import expect_curves, places_of_tabs, write_runs
 
 pytestmark = pytest.mark.browser
@@ -141,7 +141,7 @@ def test_names_of_clips_are_whole_on_a_phone(phone: Page, serve: Callable[..., D
     phone.locator(READY["audio"]).first.wait_for()
     names = phone.locator(".clip > header .run-label")
     expect(names.first).to_have_text("digits/lr_0.3/seed_0")
-    assert names.first.evaluate("e => e.scrollWidth <= e.clientWidth")
+    expect_uncut(names.first)
 
 
 def test_the_legend_leaves_the_points_of_a_phone_alone_until_it_is_unfolded(
@@ -285,6 +285,18 @@ def test_long_titles_of_cards_have_two_lines_on_a_phone(
     phone.goto(serve(logdir).url)
     titles = phone.locator(".scalars-card h3")
     expect(titles).to_have_count(2)
-    assert titles.evaluate_all(
-        "all => all.every((e) => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight)"
-    )
+    expect_uncut(titles)
+    assert titles.evaluate_all("all => all.every((e) => e.scrollHeight <= e.clientHeight)")
+
+
+def test_on_a_wide_screen_every_toolbar_is_one_row(page: Page, serve: Callable[..., Dashboard]) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1000})
+    url = serve(FOLDER).url
+    for panel in ("scalars", "custom_scalars", "audio", "histograms"):
+        page.goto(f"{url}?tab={panel}")
+        page.locator(READY[panel]).first.wait_for()
+        rows = page.locator("#panel .toolbar").evaluate(
+            "bar => new Set([...bar.children].filter(e => e.offsetHeight)"
+            ".map(e => Math.round((e.offsetTop + e.offsetHeight / 2) / 8))).size"
+        )
+        assert rows == 1, panel

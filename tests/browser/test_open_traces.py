@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from stepscope.dashboard.server.access import Access
-from tests.browser.conftest import Dashboard, hold_back, release
+from tests.browser.conftest import Dashboard, hold_back
 
 EVENTS = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 8, "name": f"operator {n}"} for n in range(4)]
 TRACE = json.dumps({"traceEvents": EVENTS})
@@ -60,7 +60,7 @@ def test_a_trace_that_was_being_sent_takes_nobody_away_from_another_tab(
         requested.value.set_files(later)
     page.get_by_role("tab", name="Profile").click()
     expect(page.locator("#profile-facts")).to_contain_text("4 slices")
-    release(page, held)
+    held.release()
     box = page.locator("#trace-sending")
     expect(box.get_by_role("status")).to_have_text("later.json is ready.")
     expect(page).to_have_url(re.compile("tab=profile"))

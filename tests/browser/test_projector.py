@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
@@ -21,7 +21,7 @@ from stepscope.dashboard.embeddings.file_listing import MOST_SERIES
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
 from stepscope.summary.logdir_source import source_of
-from tests.browser.conftest import Dashboard, hold_back, release
+from tests.browser.conftest import Dashboard, Held, hold_back
 
 pytestmark = [
     pytest.mark.browser,
@@ -408,13 +408,10 @@ def test_a_table_of_very_many_rows_asks_for_those_in_sight_alone(open_page: Open
 
 
 def test_the_table_follows_the_points_that_are_shown(open_page: Open, page: Page) -> None:
-    held: list[Route] = []
-    page.route("**/api/projector/column?*", lambda route: held.append(route))
+    held = hold(page, "column[?]")
     open_page("&projector.color=kind&projector.off=bee&projector.table=on&projector.search=ant")
     wait_for(page, "d.found === 150 && d.table.rows === 300", ready=False)
-    for request in held:
-        request.continue_()
-    page.unroute_all()
+    held.release()
     without_bees = COUNT - KINDS["bee"]
     assert wait_for(page, f"d.table.rows === {without_bees}")["visible"] == without_bees
     page.get_by_label("What points are colored by").select_option("name")
@@ -786,7 +783,7 @@ def test_a_file_that_is_dropped_opens(open_page: Open) -> None:
 # ---- what comes late
 
 
-def hold(page: Page, route: str) -> list[Route]:
+def hold(page: Page, route: str) -> Held:
     """Keeps the requests of a route back until they are released."""
     return hold_back(page, f"/api/projector/{route}")
 
@@ -810,7 +807,7 @@ def test_the_step_slider_keeps_what_the_hand_has_chosen(open_page: Open) -> None
     assert slider.input_value() == "1"
     slider.press("Home")
     page.wait_for_function("() => new URLSearchParams(location.search).get('projector.step') === '0'")
-    release(page, held)
+    held.release()
     assert wait_for(page, "d.shown")["step"] == 0
 
 
@@ -866,7 +863,7 @@ def test_the_table_asks_for_pages_of_the_rows_that_are_wanted(open_page: Open) -
           const panel = window.stepscope.projector.panel();
           panel.setOff(["ant"]);
         }""")
-    release(page, held)
+    held.release()
     wait_for(page, f"d.table.rows === {COUNT - KINDS['ant']}")
     expect(line(page, 0)).to_contain_text("bee 150")
 
@@ -881,7 +878,7 @@ def test_enter_waits_for_what_is_searched(open_page: Open) -> None:
     with page.expect_request("**/api/projector/search*"):
         field.fill("cat")
     field.press("Enter")
-    release(page, held)
+    held.release()
     assert wait_for(page, "d.found === 50 && d.focus >= 0")["focus"] == rows_of("cat")[0]
 
 
@@ -909,7 +906,7 @@ def test_a_projection_may_be_chosen_before_the_points_are_there(open_page: Open,
     page.wait_for_function("() => window.stepscope?.projector?.panel?.()?.loading")
     page.keyboard.press("2")
     assert page.evaluate("window.stepscope.projector.panel().state.projection") == "tsne"
-    release(page, held)
+    held.release()
     assert settled(page)["shown"]["projection"] == "tsne"
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from stepscope.dashboard.page.state import decode
 from stepscope.summary.writer import SummaryWriter
-from tests.browser.conftest import Dashboard, hold_back, release
+from tests.browser.conftest import CALLBACKS, Dashboard, Held, hold_back
 
 Serve = Callable[..., Dashboard]
 
@@ -251,25 +251,13 @@ def test_cards_on_their_way_say_so_and_have_their_height(
     serve: Serve, page: Page, logdir: Path, panel: str, jump: float
 ) -> None:
     write_media(logdir)
-    held: list[Route] = []
-    is_draw = draws_of(panel)
-    let_go = False
-
-    def hold(route: Route) -> None:
-        if is_draw(route) and not let_go:
-            held.append(route)
-        else:
-            route.continue_()
-
-    page.route("**/_dash-update-component*", hold)
+    held = Held(page, CALLBACKS, draws_of(panel))
     page.goto(serve(logdir).url + f"?tab={panel}")
     card = page.locator(f".{panel}-card")
     expect(card).to_have_attribute("aria-busy", "true")
     assert "Loading" in card.evaluate("card => getComputedStyle(card, '::after').content")
     before = height(card)
-    let_go = True
-    for route in held:
-        route.continue_()
+    held.release()
     expect(card).to_have_attribute("aria-busy", "false")
     assert card.evaluate("card => getComputedStyle(card, '::after').content") == "none"
     assert height(card) == pytest.approx(before, abs=jump)
@@ -282,7 +270,7 @@ def test_a_mesh_is_on_its_way_until_its_points_are_here(serve: Serve, page: Page
     card = page.locator(".mesh-card")
     expect(card.locator("canvas")).to_be_attached()
     expect(card).to_have_attribute("aria-busy", "true")
-    release(page, held)
+    held.release()
     expect(card).to_have_attribute("aria-busy", "false")
 
 
@@ -292,7 +280,7 @@ def test_a_mesh_is_on_its_way_until_its_points_are_here(serve: Serve, page: Page
         ("text", "**/api/text/entries*", ".entry"),
         ("mesh", "**/api/mesh/geometry*", "canvas[data-vertices]"),
         ("scalars", "**/api/scalars/*", ".curve"),
-        ("histograms", "**/_dash-update-component*", ".js-plotly-plot .trace"),
+        ("histograms", CALLBACKS, ".js-plotly-plot .trace"),
     ],
 )
 def test_a_card_that_did_not_come_says_why_and_is_asked_for_again(

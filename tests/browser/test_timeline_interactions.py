@@ -9,10 +9,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from stepscope.profiler.traces import read_trace
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back
 from tests.browser.test_timeline_canvas import debug, point, settled, wait_for, write_trace
 
 pytestmark = pytest.mark.browser
@@ -214,8 +214,7 @@ def test_an_area_sums_up_what_ran_in_it(open_page: Open) -> None:
 def test_totals_that_are_on_their_way_say_so(open_page: Open) -> None:
     page = open_page()
     state = settled(page)
-    held: list[Route] = []
-    page.route("**/api/timeline/area*", lambda route: held.append(route))
+    held = hold_back(page, "/api/timeline/area")
     page.mouse.move(*point(page, state, 150, "stream 7 · compute"))
     page.keyboard.down("Shift")
     page.mouse.down()
@@ -223,7 +222,7 @@ def test_totals_that_are_on_their_way_say_so(open_page: Open) -> None:
     page.mouse.up()
     page.keyboard.up("Shift")
     expect(page.locator(".timeline-drawer [role=status]")).to_contain_text("summing")
-    held.pop().continue_()
+    held.release()
     expect(page.locator(".timeline-table tbody tr")).to_have_count(2)
     expect(page.locator(".timeline-drawer [role=status]")).to_have_count(0)
 

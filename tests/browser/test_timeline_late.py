@@ -1,12 +1,14 @@
 """The timeline when answers come late: what the user did since they were asked for stays."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
+from tests.browser import conftest
 from tests.browser.conftest import Dashboard
 from tests.browser.test_timeline_canvas import OTHER, debug, point, settled, wait_for, write_trace
 from tests.browser.test_timeline_interactions import training
@@ -14,9 +16,6 @@ from tests.browser.test_timeline_interactions import training
 pytestmark = pytest.mark.browser
 
 Open = Callable[..., Page]
-
-FRAMES = 1000
-"""How many pictures a request may take to be made."""
 
 
 @pytest.fixture
@@ -34,36 +33,20 @@ def open_page(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Open
     return opened
 
 
-class Held:
-    """Requests whose address matches, kept back until they are let go."""
+class Held(conftest.Held):
+    """Requests of the Timeline, kept back until they are let go.
+
+    Args:
+        page: the page.
+        patterns: what is asked for.
+    """
 
     def __init__(self, page: Page, *patterns: str) -> None:
-        self.page = page
-        self.patterns = [f"**/api/timeline/{pattern}" for pattern in patterns]
-        self.routes: list[Route] = []
-        self.open = False
-        for pattern in self.patterns:
-            page.route(pattern, self.hold)
-
-    def hold(self, route: Route) -> None:
-        if self.open:
-            route.continue_()
-        else:
-            self.routes.append(route)
-
-    def wait(self, count: int = 1) -> None:
-        """Until so many are there; between two looks the page draws."""
-        for _ in range(FRAMES):
-            if len(self.routes) >= count:
-                return
-            debug(self.page)
-        raise AssertionError(f"{len(self.routes)} of {count} requests came to {self.patterns}")
+        super().__init__(page, re.compile(f"/api/timeline/({'|'.join(patterns)})"))
 
     def release(self) -> None:
-        """Lets all go, and those to come, and waits until the page has dealt with what they brought."""
-        self.open = True
-        for route in self.routes:
-            route.continue_()
+        """Let all go, and those to come, and wait until the page has dealt with what they brought."""
+        super().release()
         for route in self.routes:
             response = route.request.response()
             assert response is not None
@@ -106,7 +89,7 @@ def press_at_once(page: Page, *keys: str) -> None:
 
 
 def test_what_is_chosen_while_a_trace_opens_stays(page: Page, open_page: Open) -> None:
-    held = Held(page, "trace?*")
+    held = Held(page, "trace[?]")
     open_page("&timeline.search=sgemm")
     expect(page.locator(".timeline-message")).to_have_text("Opening the trace…")
     page.get_by_title("What slices are colored by").click()
@@ -121,7 +104,7 @@ def test_what_is_chosen_while_a_trace_opens_stays(page: Page, open_page: Open) -
 
 
 def test_a_link_of_several_traces_is_kept_whole_and_takes_no_click_back(page: Page, open_page: Open) -> None:
-    second, third = Held(page, "trace?*slow*"), Held(page, "trace?*third*")
+    second, third = Held(page, "trace[?].*slow"), Held(page, "trace[?].*third")
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url) if "/slice?" in request.url else None)
     others = [trace("slow"), trace("third")]
@@ -143,7 +126,7 @@ def test_a_link_of_several_traces_is_kept_whole_and_takes_no_click_back(page: Pa
 
 
 def test_traces_of_a_link_are_not_added_to_another_trace(page: Page, open_page: Open) -> None:
-    held = Held(page, "trace?*slow*")
+    held = Held(page, "trace[?].*slow")
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
     open_page(f"&timeline.compare={trace('slow')}&timeline.compare={trace('third')}&timeline.slice=0")
@@ -172,7 +155,7 @@ def test_every_key_is_a_step_however_late_the_slices_come(page: Page, open_page:
 def test_an_arrow_key_waits_for_what_is_not_known_yet(page: Page, open_page: Open) -> None:
     open_page()
     settled(page)
-    slices, relations = Held(page, "slice?*"), Held(page, "relations?*")
+    slices, relations = Held(page, "slice[?]"), Held(page, "relations[?]")
     click_slice(page, 580, "stream 9 · copies")
     slices.wait()
     press_at_once(page, "[")
@@ -189,7 +172,7 @@ def test_an_arrow_key_waits_for_what_is_not_known_yet(page: Page, open_page: Ope
 def test_the_later_of_an_area_and_a_slice_is_shown(page: Page, open_page: Open) -> None:
     open_page()
     settled(page)
-    areas, slices = Held(page, "area?*"), Held(page, "slice?*")
+    areas, slices = Held(page, "area[?]"), Held(page, "slice[?]")
     draw_area(page)
     areas.wait()
     click_slice(page, 150, "stream 7 · compute")
@@ -198,7 +181,7 @@ def test_the_later_of_an_area_and_a_slice_is_shown(page: Page, open_page: Open) 
     slices.release()
     assert wait_for(page, "d.selection?.name === 'sgemm'")["area"] is None
 
-    areas, slices = Held(page, "area?*"), Held(page, "slice?*")
+    areas, slices = Held(page, "area[?]"), Held(page, "slice[?]")
     click_slice(page, 580, "stream 9 · copies")
     slices.wait()
     draw_area(page)
@@ -214,7 +197,7 @@ def test_the_later_of_an_area_and_a_slice_is_shown(page: Page, open_page: Open) 
 def test_a_slice_that_comes_while_an_area_is_drawn_leaves_the_area(page: Page, open_page: Open) -> None:
     open_page()
     settled(page)
-    held = Held(page, "slice?*")
+    held = Held(page, "slice[?]")
     click_slice(page, 150, "stream 7 · compute")
     held.wait()
     draw_area(page, meanwhile=held.release)
@@ -226,7 +209,7 @@ def test_escape_takes_back_a_slice_that_has_not_come(page: Page, open_page: Open
     open_page("&timeline.search=sgemm")
     settled(page)
     wait_for(page, "d.matches === 2")
-    held = Held(page, "slice?*")
+    held = Held(page, "slice[?]")
     click_slice(page, 580, "stream 9 · copies")
     held.wait()
     page.keyboard.press("Escape")
@@ -238,7 +221,7 @@ def test_escape_takes_back_a_slice_that_has_not_come(page: Page, open_page: Open
 def test_every_enter_is_a_match_however_late_the_search_comes(page: Page, open_page: Open) -> None:
     open_page()
     settled(page)
-    held = Held(page, "search?*")
+    held = Held(page, "search[?]")
     field = page.get_by_label("Search slices by name")
     field.fill("sgemm")
     field.press("Enter")
@@ -252,7 +235,7 @@ def test_every_enter_is_a_match_however_late_the_search_comes(page: Page, open_p
 
 
 def test_late_differences_leave_the_place_among_the_matches(page: Page, open_page: Open) -> None:
-    held = Held(page, "differences?*")
+    held = Held(page, "differences[?]")
     open_page(f"&timeline.compare={trace('slow')}&timeline.search=sgemm")
     settled(page)
     wait_for(page, "d.traces.length === 2 && d.matches === 4")
@@ -265,7 +248,7 @@ def test_late_differences_leave_the_place_among_the_matches(page: Page, open_pag
 
 
 def test_a_panel_that_was_left_writes_nothing_into_the_address(page: Page, open_page: Open) -> None:
-    held = Held(page, "trace?*")
+    held = Held(page, "trace[?]")
     open_page("&timeline.search=sgemm")
     expect(page.locator(".timeline-message")).to_have_text("Opening the trace…")
     page.get_by_role("tab", name="Profile").click()
@@ -289,7 +272,7 @@ def test_what_is_in_use_of_the_details_stays_as_more_is_known(page: Page, open_p
     page.set_viewport_size({"width": 1280, "height": 600})
     open_page()
     settled(page)
-    held = Held(page, "relations?*", "occurrences?*")
+    held = Held(page, "relations[?]", "occurrences[?]")
     click_slice(page, 150, "stream 7 · compute")
     held.wait(2)
     body = page.locator(".timeline-drawer-body")
@@ -318,7 +301,7 @@ def test_escape_empties_the_filter_of_lanes(page: Page, open_page: Open) -> None
 def test_an_impatient_second_click_opens_the_box_of_traces_too(page: Page, open_page: Open) -> None:
     open_page()
     settled(page)
-    held = Held(page, "traces?*")
+    held = Held(page, "traces[?]")
     compare = page.get_by_title("Show other traces")
     compare.click()
     compare.click()

@@ -35,7 +35,7 @@ def test_it_says_what_went_bad_first_and_where(logdir: Path, capsys: pytest.Capt
         "  and 1 more alert\n"
         "\n"
         "good: 60 values of 5 tensors, stepscope.debug, a test\n"
-        "  All is finite: none of the 60 values that were recorded has a NaN or an infinite element.\n"
+        "  Everything is finite: none of the 60 values that were recorded has a NaN or an infinite element.\n"
     )
 
 

@@ -103,7 +103,7 @@ def test_traces_make_room_for_later_ones_and_go_with_the_server() -> None:
     with pytest.raises(UploadError, match="the largest that can be dropped"):
         uploads.begin("large.json").write(TRACE * 3)
     waiting = [uploads.begin("x.json") for _ in range(8)]
-    with pytest.raises(NoRoomError, match="8 files are on their way already"):
+    with pytest.raises(NoRoomError, match="8 files are being uploaded already"):
         uploads.begin("x.json")
     uploads.close()
     assert [path.exists() for path in paths] == [False, False]

@@ -246,7 +246,7 @@ def test_programs_send_the_token_as_a_header(serve: Callable[..., TestClient]) -
 def test_who_has_no_token_is_asked_for_it(serve: Callable[..., TestClient]) -> None:
     client = serve(Access(token=TOKEN))
     page = client.get('/?tab="><script>&token=wrong').text
-    assert "That was not the token." in page
+    assert "The token is wrong." in page
     assert '<input type="hidden" name="tab" value="&quot;&gt;&lt;script&gt;">' in page
     assert 'http-equiv="refresh"' not in page
     # A browser keeps a strict cookie to itself where the link stands on another site, so it is asked to come again.

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from stepscope.dashboard.page.health_badge import Progress, progress
+from stepscope.dashboard.page.health_badge import Progress, progress, reading_texts
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.health.columns import columns
 from stepscope.dashboard.panels.health.panel import MOST_ROWS, HealthPanel, count_text, panel_parts
@@ -156,6 +156,11 @@ def test_progress_counts_what_was_gone_through_in_full() -> None:
 )
 def test_progress_in_percent(at: Progress, percent: float) -> None:
     assert at.percent == percent
+
+
+def test_progress_in_words() -> None:
+    assert reading_texts(Progress(1, 2, 1000, 2500)) == ("reading: 1 of 2 files", "1 kB of 2.5 kB")
+    assert reading_texts(Progress(0, 0, 0, 0)) == ("looking at the log directory",)
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,16 @@ def test_queries_go_on_in_other_threads_and_after_it() -> None:
     threads = [threading.Thread(target=query) for _ in range(2)]
     for thread in threads:
         thread.start()
-    began.wait()
-    with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
     try:
-        numbers.sort("number", descending=True).collect()
-    except KeyboardInterrupt:
-        ended.append("the next query")
-    enough.set()
-    for thread in threads:
-        thread.join()
+        began.wait()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        try:
+            numbers.sort("number", descending=True).collect()
+        except KeyboardInterrupt:
+            ended.append("the next query")
+    finally:
+        enough.set()
+        for thread in threads:
+            thread.join()
     assert not ended

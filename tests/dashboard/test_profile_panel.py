@@ -21,10 +21,10 @@ from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.figures import _label_places
 from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.links import timeline_link
-from stepscope.dashboard.panels.profile.overview import run_facts, versions
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
+from stepscope.dashboard.panels.profile.run_facts import run_facts, versions
 from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Page, PageRequest, without_comma
 from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
 from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_content, trace_line

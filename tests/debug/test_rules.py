@@ -1,7 +1,7 @@
 """What each rule finds in values and in curves, and what it leaves alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope import debug
 from stepscope.debug.rules import ALL, named
+from stepscope.debug.tensor_rules import TensorRule
 from stepscope.summary.debugger.model import FIGURES, Observations, WatchedTensor
 from tests.dashboard.debugger.recorded import Recorded
 
@@ -113,3 +114,16 @@ def test_a_rule_of_curves_is_broken_beyond_its_threshold(
 
 def test_every_rule_says_where_its_thresholds_are_from() -> None:
     assert {rule.name for rule in ALL if not (rule.about and rule.source)} == set()
+
+
+def test_what_a_rule_goes_by_of_a_tensor_is_asked_once_for_each() -> None:
+    asked: list[str] = []
+
+    def trait(tensor: WatchedTensor) -> bool:
+        asked.append(tensor.name)
+        return True
+
+    (rule,) = named(["not_finite"])
+    assert isinstance(rule, TensorRule)
+    found = debug.judge(recorded([OUTPUT, WEIGHT], [[ONE, -ONE * np.inf]] * 5), rules=[replace(rule, trait=trait)])
+    assert (asked, found) == (["layer", "layer.weight"], ())

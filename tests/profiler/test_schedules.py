@@ -178,7 +178,7 @@ def groups(actions: Sequence[ProfilerAction]) -> list[tuple[int, ...]]:
     return [tuple(group) for group in found]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(ProfilerAction), min_size=1, max_size=9), st.booleans())
 def test_any_schedule_records_the_steps_that_it_says_and_no_others(actions: list[ProfilerAction], last: bool) -> None:
     with tempfile.TemporaryDirectory() as logdir:

@@ -16,7 +16,7 @@ from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stats
 from stepscope.profiler.traces.build import rows_of
 from stepscope.profiler.traces.cache import encode_cache
-from stepscope.profiler.traces.chrome_events import MOST_ARGUMENT_BYTES
+from stepscope.profiler.traces.chrome_arguments import MOST_ARGUMENT_BYTES
 from stepscope.profiler.traces.compression import BEGINNING, unpacked, zstd_compress
 from stepscope.profiler.traces.flows import _bind
 from stepscope.profiler.traces.limits import Limits

@@ -104,7 +104,7 @@ def logs(tmp_path: Path) -> Path:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take times of change for exact, as they are where no two changes come within a tick of the clock."""
-    monkeypatch.setattr("stepscope.summary.log_index._SETTLED_NS", 0)
+    monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
 
 
 @pytest.mark.usefixtures("settled")
@@ -222,7 +222,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     return folder / "logs", read_anew(folder / "logs"), files
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_a_damaged_index_is_of_no_consequence(
     kept: tuple[Path, dict[str, Any], dict[str, bytes]], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -287,7 +287,7 @@ def test_a_manifest_cannot_lead_out_of_its_folder(logs: Path, tmp_path: Path) ->
     manifest = (tmp_path / "index" / "manifest").read_bytes()
     place = log_index._decoded_manifest(manifest).segments[0]
     led_out = log_index._SegmentPlace(f"../{outside.name}", place.at, place.length, place.crc)
-    encoded = msgspec.msgpack.encode(log_index._Manifest([led_out]))
+    encoded = msgspec.msgpack.encode(log_index._Manifest([led_out], ""))
     (tmp_path / "index" / "manifest").write_bytes(log_index._MAGIC + crc32c(encoded).to_bytes(4, "little") + encoded)
     assert LogIndex(str(tmp_path / "index")).load() == {}
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.summary import event_file, kinds
@@ -455,7 +455,7 @@ def test_files_of_a_run_that_change_in_any_order_show_what_a_first_look_shows(ra
     fuzz_runs(random)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50)
 @given(random=st.randoms(use_true_random=True))
 def test_a_cache_of_files_that_changed_shows_what_a_first_look_shows(random: Random) -> None:
     fuzz_cache(random)

@@ -73,7 +73,7 @@ def toolbar(view: View) -> html.Div:
             select(SPEED, view, {value: f"{value} ×" for value in SPEED.options}, "Speed", "Speed of playing"),
             html.Div([html.Span("Volume"), number_slider(VOLUME, view, "Volume", 0.01)], className="field"),
             switch(LOOP, view, "Loop"),
-            switch(LINK, view, "Link steps of all cards"),
+            switch(LINK, view, "Link steps"),
         ],
         className="toolbar",
     )

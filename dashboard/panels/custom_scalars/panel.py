@@ -28,7 +28,7 @@ class CustomScalarsPanel(CurvePanel):
             settings=(),
             button=edit_button,
             nothing="No layout has a chart",
-            remedy="Add one with Edit custom charts.",
+            remedy="Add one with Edit charts.",
             closed_at_first=closed_categories,
         )
 
@@ -41,7 +41,7 @@ class CustomScalarsPanel(CurvePanel):
 
 def edit_button() -> html.Button:
     """Open the editor of layouts."""
-    return html.Button("Edit custom charts", className="quiet act-layout", title="Build and save custom charts")
+    return html.Button("Edit charts", className="quiet act-layout", title="Build and save custom charts")
 
 
 def card(key: str, wide: bool, _on: Shown) -> html.Article:

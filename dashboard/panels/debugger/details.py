@@ -70,10 +70,10 @@ def _verdict(inputs: Sequence[Related], inside: Related | None, health: str, *, 
         return f"Inside of it, {inside['tensor']['name']} was the first that is not finite."
     bad = [each["tensor"]["name"] for each in inputs if each["health"] not in (None, "good")]
     if bad:
-        return f"It was given what was not finite already: {', '.join(bad[:3])}."
+        return f"Its inputs were already not finite: {', '.join(bad[:3])}."
     if knows_all:
-        return "It made them itself: all that it was given is finite."
-    return "What it was given was not watched, or not all of it."
+        return "It made them itself: all of its inputs are finite."
+    return "Its inputs were not watched, or not all of them."
 
 
 def _related(opened: OpenedDebug, links: Sequence[Link]) -> list[Related]:

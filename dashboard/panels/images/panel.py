@@ -10,9 +10,10 @@ from stepscope.dashboard.panels.card_panel import CardPanel
 from stepscope.dashboard.panels.cards import Draw, Shown, expected, shown_series, tag_keys, titled_card
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.panels.images.messages import CardData, CardSeries
-from stepscope.dashboard.panels.images.routes import epoch, make_router
+from stepscope.dashboard.panels.images.routes import make_router
 from stepscope.dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS, Group
 from stepscope.dashboard.panels.images.toolbar import toolbar
+from stepscope.dashboard.panels.steps import epoch
 from stepscope.dashboard.server.arrays import TypedArray, typed
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.kinds.image import PLUGIN_NAME

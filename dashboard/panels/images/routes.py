@@ -18,10 +18,10 @@ from stepscope.dashboard.panels.images.messages import (
     SeriesSteps,
 )
 from stepscope.dashboard.panels.images.thumbnails import EDGES, Small, Thumbnails, shape
+from stepscope.dashboard.panels.steps import epoch
 from stepscope.dashboard.server.arrays import typed
 from stepscope.dashboard.server.bodies import Body, parsed
 from stepscope.dashboard.server.errors import find_series
-from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count, counted, json_number
@@ -34,15 +34,6 @@ from stepscope.summary.series import Series
 
 MOST_ZIPPED: Final = 5_000
 """Pictures of one ZIP file."""
-
-
-def epoch(series: Series) -> str:
-    """Change where points of a series may have become others: the run was started again, or written again.
-
-    Points that are added leave it as it is, so that with it and its step the picture of an index is one for ever.
-    """
-    first = float(series.wall_times[0]) if len(series) else 0.0
-    return fingerprint((first, series.epoch))
 
 
 def look_at(series: Series, index: int, sample: int, edge: int, thumbnails: Thumbnails) -> tuple[Picture, PictureFacts]:

@@ -1,26 +1,22 @@
 """Which tables each page of the panel has, and why one may be empty."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from stepscope.dashboard.panels.profile import slices, texts
 from stepscope.dashboard.panels.profile.known_ranks import KnownRanks
-from stepscope.dashboard.panels.profile.settings import KEYS, PageRequest
-from stepscope.dashboard.panels.profile.table import MOST_ROWS, Groups, Places, Table, places_of, row_named
-from stepscope.dashboard.server.numbers import counted
+from stepscope.dashboard.panels.profile.losses import losses_table
+from stepscope.dashboard.panels.profile.settings import PageRequest
+from stepscope.dashboard.panels.profile.slice_tables import kernel_table, operator_table, slice_table
+from stepscope.dashboard.panels.profile.table import MOST_ROWS, Places, Table, places_of, row_named
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.sources import TraceUnavailableError
 from stepscope.profiler.analysis.compare import CHANGES, basis_of
-from stepscope.profiler.analysis.kernels import KernelKey, kernel_key, kernels
 from stepscope.profiler.analysis.memcpys import direction_of, memory_of
-from stepscope.profiler.analysis.operators import Key, columns_by, operators
 from stepscope.profiler.analysis.records import Analysis
 from stepscope.profiler.analysis.report import OTHERS, analyses, is_of_others
 from stepscope.profiler.analysis.roofline import roofline
-from stepscope.profiler.analysis.slices import slices_by_category
-from stepscope.profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, explain
 from stepscope.summary.cancellation import Cancelled
 
 if TYPE_CHECKING:
@@ -196,118 +192,6 @@ def _places(analyzed: AnalyzedTrace, name: str, frame: "pl.DataFrame") -> Places
             return ()
 
 
-def operator_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return operators, grouped by what is asked for; by several things, those of one of the first are put together."""
-    frame = _operators(analyzed, requested.by)
-
-    def work_out() -> tuple[slices.Evidence, Groups | None]:
-        members = slices.operator_members(analyzed, frame, requested.by)
-        names = None if "name" in requested.by else [""] * len(frame)
-        found = slices.evidence_of(analyzed, members, len(frame), names)
-        if len(requested.by) == 1:
-            return found, None
-        first = requested.by[0]
-        groups = _operators(analyzed, (first,))
-        of = _numbers(groups, first, frame[first].to_list())
-        return found, slices.groups_of(analyzed, groups, of, members, same=first == "name", alone=False)
-
-    analysis = analyses("trace")["operators"]
-    found, groups = analyzed.kept(("operator evidence", requested.by), "their calls", work_out)
-    return Table(
-        name="operators",
-        title=analysis.title,
-        about=analysis.description,
-        frame=frame,
-        empty=analysis.empty,
-        totals=analysis.totals,
-        columns={column.name: column for column in columns_by(requested.by)},
-        at=found.at,
-        trace=analyzed.source.id,
-        start_ns=analyzed.start_ns,
-        spread=found.spread,
-        groups=groups,
-    )
-
-
-def _operators(analyzed: AnalyzedTrace, by: tuple[Key, ...]) -> "pl.DataFrame":
-    what = "operators by " + ", ".join(KEYS[key].lower() for key in by)
-    if by == ("name",):
-        # The overview has these already.
-        return analyzed.table("operators")
-    return analyzed.kept(("operators", by), what, lambda: operators(analyzed.facts, by=by))
-
-
-def _numbers(groups: "pl.DataFrame", column: str, labels: Sequence[str]) -> list[int]:
-    """For each label the number of the group that has it."""
-    known = {label: number for number, label in enumerate(groups[column].to_list())}
-    return [known[label] for label in labels]
-
-
-def slice_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return all slices by name, put together by category if requested."""
-    frame = analyzed.table("slices")
-    by_category = requested.grouping == "category"
-
-    def work_out() -> tuple[slices.Evidence, Groups | None]:
-        members = slices.slice_members(analyzed, frame)
-        found = slices.evidence_of(analyzed, members, len(frame))
-        if not by_category:
-            return found, None
-        groups = slices_by_category(frame)
-        of = _numbers(groups, "category", frame["category"].to_list())
-        return found, slices.groups_of(analyzed, groups, of, members, same=False, alone=True)
-
-    analysis = analyses("trace")["slices"]
-    found, groups = analyzed.kept(("slice evidence", by_category), "the slices of each name", work_out)
-    return Table(
-        name="slices",
-        title=analysis.title,
-        about=analysis.description,
-        frame=frame,
-        empty=analysis.empty,
-        totals=analysis.totals,
-        columns=analysis.by_name,
-        at=found.at,
-        trace=analyzed.source.id,
-        start_ns=analyzed.start_ns,
-        spread=found.spread,
-        groups=groups,
-        hidden=("category",) if by_category else (),
-    )
-
-
-def kernel_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
-    """Return kernels by name, put together by stem or by category if requested."""
-    frame = analyzed.table("kernels")
-    analysis = analyses("trace")["kernels"]
-    by: KernelKey = "name" if requested.grouping == "none" else requested.grouping
-
-    def work_out() -> tuple[slices.Evidence, Groups | None]:
-        members = slices.kernel_members(analyzed, frame)
-        found = slices.evidence_of(analyzed, members, len(frame))
-        if by == "name":
-            return found, None
-        groups = kernels(analyzed.facts, by=by)
-        of = _numbers(groups, "name", [kernel_key(name, by) for name in frame["name"].to_list()])
-        return found, slices.groups_of(analyzed, groups, of, members, same=False, alone=by == "category")
-
-    found, groups = analyzed.kept(("kernel evidence", by), "their calls", work_out)
-    return Table(
-        name="kernels",
-        title=analysis.title,
-        about=analysis.description,
-        frame=frame,
-        empty=analysis.empty,
-        totals=analysis.totals,
-        columns=analysis.by_name,
-        at=found.at,
-        trace=analyzed.source.id,
-        start_ns=analyzed.start_ns,
-        spread=found.spread,
-        groups=groups,
-    )
-
-
 def copy_table(analyzed: AnalyzedTrace) -> Table:
     """Copy by direction and host memory."""
     table = _plain(analyzed, "memcpys")
@@ -318,35 +202,6 @@ def copy_table(analyzed: AnalyzedTrace) -> Table:
 
     found = analyzed.kept("copy evidence", "the copies", work_out)
     return replace(table, at=found.at, spread=found.spread)
-
-
-def losses_table(analyzed: AnalyzedTrace) -> Table:
-    """Return what could not be shown as it was stored, by reason, most first; arrows with one end come last."""
-    import polars as pl
-
-    losses = analyzed.facts.trace.losses
-    events = events_not_as_stored(losses)
-    arrows = {reason: count for reason, count in losses.counts.items() if count and reason not in events}
-    counts = events | dict(sorted(arrows.items(), key=lambda pair: (-pair[1], pair[0])))
-    examples = examples_since(losses, analyzed.start_ns)
-    columns = {
-        "reason": list(counts),
-        "count": list(counts.values()),
-        "meaning": [explain(reason) for reason in counts],
-        "example": [examples.get(reason, "") for reason in counts],
-    }
-    schema = {"reason": pl.String, "count": pl.Int64, "meaning": pl.String, "example": pl.String}
-    return Table("losses", "Not shown as stored", pl.DataFrame(columns, schema=schema), "All events were read.")
-
-
-def losses_words(analyzed: AnalyzedTrace) -> list[str]:
-    """Return how much could not be shown as it was stored, in the Timeline's words; empty where everything was."""
-    losses = analyzed.facts.trace.losses
-    events, arrows = sum(events_not_as_stored(losses).values()), arrows_with_one_end(losses)
-    return [
-        *([f"{counted(events, 'event')} could not be shown as stored"] if events else []),
-        *([f"{counted(arrows, 'arrow')} {'has' if arrows == 1 else 'have'} only one end"] if arrows else []),
-    ]
 
 
 def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:

@@ -108,7 +108,7 @@ def known_ranks(
     opened = [analyzed_traces.get(source) for source in sources[:MOST_IN_MEMORY]]
     by_rank = report.by_rank(opened, lambda each: each.facts)
     version = fingerprint([(rank, each.source.id, each.source.version) for rank, each in by_rank.items()])
-    left_out = {source.id: f"only {MOST_IN_MEMORY} traces are opened at once" for source in sources[MOST_IN_MEMORY:]}
+    left_out = {source.id: f"at most {MOST_IN_MEMORY} traces are open at once" for source in sources[MOST_IN_MEMORY:]}
     return (
         KnownRanks(
             {rank: each.facts for rank, each in by_rank.items()},

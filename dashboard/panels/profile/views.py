@@ -11,12 +11,13 @@ from stepscope.dashboard.page.controls import long_select, segmented, setting_id
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.profile import device_figures, figures, texts
-from stepscope.dashboard.panels.profile.analysis_tables import losses_words
 from stepscope.dashboard.panels.profile.cards import chart_card, chart_id, nothing, table_card
 from stepscope.dashboard.panels.profile.known_ranks import KnownRanks
 from stepscope.dashboard.panels.profile.links import page_address, page_link, timeline_link
-from stepscope.dashboard.panels.profile.overview import device_names, overview_page, steps_card
+from stepscope.dashboard.panels.profile.losses import losses_words
+from stepscope.dashboard.panels.profile.overview import overview_page, steps_card
 from stepscope.dashboard.panels.profile.rank_page import rank_charts
+from stepscope.dashboard.panels.profile.run_facts import device_names
 from stepscope.dashboard.panels.profile.settings import (
     BEFORE,
     BY,

@@ -32,7 +32,7 @@ class ScalarsPanel(CurvePanel):
 
 def layout_button() -> html.Button:
     """Open the editor of layouts."""
-    return html.Button("Edit custom charts", className="quiet act-layout", title="Build and save custom charts")
+    return html.Button("Edit charts", className="quiet act-layout", title="Build and save custom charts")
 
 
 def card(key: str, wide: bool, _on: Shown) -> html.Article:

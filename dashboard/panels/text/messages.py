@@ -16,7 +16,7 @@ class CardData(TypedDict):
     tag: str
     markdown: bool
     total: int
-    epoch: int
+    epoch: str
     runs: list[str]
 
 

@@ -7,6 +7,7 @@ from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.card_panel import CardPanel
 from stepscope.dashboard.panels.cards import Draw, Shown, full_width, pair_keys, pair_of, titled_card
+from stepscope.dashboard.panels.steps import epoch
 from stepscope.dashboard.panels.text.messages import CardData
 from stepscope.dashboard.panels.text.routes import make_router
 from stepscope.dashboard.panels.text.settings import FIND, FORMAT, LINK, MONOSPACE, REGEX, SETTINGS, SHOWN, WRAP
@@ -97,7 +98,7 @@ def draw(key: str, on: Draw) -> CardData:
         "tag": tag,
         "markdown": FORMAT.of(on.view) == "markdown",
         "total": 0 if series is None else len(series),
-        "epoch": 0 if series is None else series.epoch,
+        "epoch": "" if series is None else epoch(series),
         "runs": [series.run for series in on.series_of_tag(tag, PLUGIN_NAME)],
     }
 

@@ -233,7 +233,7 @@ def _add_search(routes: APIRouter, live: Live) -> None:
             found = search(chosen, TextPattern(pattern, literal=not regex), goes_on_at)
         except PatternError as error:
             nothing = Found((), 0, sum(map(len, chosen)), 0, None)
-            return _answer(nothing, {}, f"No search with this expression: {error}.")
+            return _answer(nothing, {}, f"This expression cannot be searched for: {error}.")
         return _answer(found, places_of(chosen), "")
 
 
@@ -261,7 +261,7 @@ def parse_place(text: str) -> Place | None:
         tag, run, before = orjson.loads(text)
         return Place(str(tag), str(run), max(0, int(before)))
     except (ValueError, TypeError) as error:
-        raise HTTPException(422, f"{text[:80]!r} is not a place of a search.") from error
+        raise HTTPException(422, f"{text[:80]!r} is not a position in a search.") from error
 
 
 def places_of(chosen: Iterable[Series]) -> dict[str, tuple[tuple[str, ...], int]]:

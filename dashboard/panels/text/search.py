@@ -8,7 +8,7 @@ from typing import Final
 
 from stepscope.dashboard.page.safe_html import raw_text
 from stepscope.summary.kinds.base import PayloadError
-from stepscope.summary.safe_regex import Pattern, PatternError
+from stepscope.summary.safe_regex import TOO_SLOW, Pattern, PatternError
 from stepscope.summary.series import Series
 
 MOST_TEXTS: Final = 400
@@ -39,7 +39,7 @@ class TextPattern(Pattern):
                 if found.end() > found.start():
                     yield found.start(), found.end()
         except TimeoutError:
-            raise PatternError("it takes too long to search with; repeated repetitions such as (a+)+ do") from None
+            raise PatternError(TOO_SLOW) from None
 
     def words(self, text: str, *, seconds: float = _SECONDS) -> list[str]:
         """Return the different strings that are found, at most `MOST_WORDS`.

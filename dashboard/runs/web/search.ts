@@ -21,6 +21,8 @@ let names: string[] = [];
 let list: HTMLUListElement | null = null;
 /** Whether something was typed since the field got the focus. */
 let typed = false;
+/** What was typed last is offered names for in a moment. */
+let offering = 0;
 /** What stood before the caret when the list was made. */
 let listed = "";
 
@@ -44,6 +46,8 @@ function sides(input: HTMLInputElement): [string, string] {
 }
 
 function offer(): void {
+  clearTimeout(offering);
+  offering = 0;
   const input = field();
   closeList();
   if (!input || input !== document.activeElement) return;
@@ -104,7 +108,10 @@ function take(entry: Element | null | undefined): boolean {
   return true;
 }
 
+/** Closes the list, also the one that what was typed just now would open; false where there is none. */
 function close(): boolean {
+  if (offering) offer();
+  typed = false;
   const was = list !== null;
   closeList();
   return was;
@@ -143,5 +150,6 @@ document.addEventListener("input", (event) => {
   if (!inSearch(event) || !event.isTrusted) return;
   typed = true;
   // After React has the text: it would undo what is written meanwhile.
-  setTimeout(offer);
+  clearTimeout(offering);
+  offering = window.setTimeout(offer);
 });

@@ -126,16 +126,8 @@ export class SvgContext {
     if (finite(dash)) this.state.dash = dash.length % 2 ? [...dash, ...dash] : [...dash];
   }
 
-  getLineDash() {
-    return [...this.state.dash];
-  }
-
   setTransform(a: number, b: number, c: number, d: number, e: number, f: number) {
     if (finite([a, b, c, d, e, f])) this.state.transform = [a, b, c, d, e, f];
-  }
-
-  resetTransform() {
-    this.setTransform(1, 0, 0, 1, 0, 0);
   }
 
   transform(a: number, b: number, c: number, d: number, e: number, f: number) {

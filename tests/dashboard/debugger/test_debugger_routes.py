@@ -99,7 +99,7 @@ def test_the_verdict_names_step_operation_and_line(client: TestClient) -> None:
 def test_a_recording_without_trouble_says_so(client: TestClient) -> None:
     verdict = ask(client, "alerts", id="good|recording")["verdict"]
     assert verdict["good"]
-    assert verdict["sentence"].startswith("All is finite: none of the 60 values")
+    assert verdict["sentence"].startswith("Everything is finite: none of the 60 values")
 
 
 def test_the_map_has_a_line_for_each_tensor(client: TestClient) -> None:
@@ -163,7 +163,7 @@ def test_an_observation_leads_to_what_it_was_given_and_its_line(client: TestClie
     ]
     first = ask(client, "observation", id=BAD, number=found["bad_input"])
     assert (first["bad_input"], first["inputs"][0]["health"]) == (None, "good")
-    assert first["verdict"] == "It made them itself: all that it was given is finite."
+    assert first["verdict"] == "It made them itself: all of its inputs are finite."
     assert [(each["tensor"]["number"], each["observation"]) for each in first["consumers"]] == [(2, 42), (3, 43)]
     assert (first["previous"], first["following"]) == (36, 46)
     assert first["excerpt"]["lines"][first["excerpt"]["line"] - first["excerpt"]["first"]] == "    x = torch.log(x)"
@@ -286,7 +286,7 @@ def test_executions_of_python_are_filtered_by_device_and_walked_up(tmp_path: Pat
     while (above := ask(client, "observation", id="dump|tfdbg", number=walked[-1]))["bad_input"] is not None:
         walked.append(above["bad_input"])
     assert walked == [9, 8]
-    assert above["verdict"] == "It made them itself: all that it was given is finite."
+    assert above["verdict"] == "It made them itself: all of its inputs are finite."
     assert ask(client, "observation", id="dump|tfdbg", number=3)["verdict"] == "All elements are finite."
     assert [each["observation"] for each in ask(client, "observation", id="dump|tfdbg", number=3)["consumers"]] == [
         4,
@@ -311,12 +311,12 @@ def test_walking_up_goes_into_the_graph_of_a_function_and_out_to_what_it_was_cal
     call = "__inference_train_7 at train.py:5"
     assert walked(client, "dump|tfdbg", 7) == [
         (call, "Inside of it, while_body_1/Log:0 was the first that is not finite."),
-        ("while_body_1/Log:0", "What it was given was not watched, or not all of it."),
+        ("while_body_1/Log:0", "Its inputs were not watched, or not all of them."),
     ]
     assert walked(client, "dump|tfdbg", 15) == [
         (call, "Inside of it, train/Mul:0 was the first that is not finite."),
-        ("train/Mul:0", "It was given what was not finite already: Log at train.py:5."),
-        ("Log at train.py:5", "What it was given was not watched, or not all of it."),
+        ("train/Mul:0", "Its inputs were already not finite: Log at train.py:5."),
+        ("Log at train.py:5", "Its inputs were not watched, or not all of them."),
     ]
 
 
@@ -342,7 +342,7 @@ def test_walking_up_goes_into_a_module_and_out_to_what_it_was_given(tmp_path: Pa
     numbers = {(row["step"], row["name"]): row["number"] for row in rows}
     assert walked(client, "run|recording", numbers[0, "Sequential"]) == [
         ("Sequential", "Inside of it, 1.1 was the first that is not finite."),
-        ("1.1", "It made them itself: all that it was given is finite."),
+        ("1.1", "It made them itself: all of its inputs are finite."),
     ]
     assert [name for name, _ in walked(client, "run|recording", numbers[1, "Sequential"])] == [
         "Sequential",

@@ -2,12 +2,13 @@ import io
 from typing import Any
 
 import numpy as np
+import orjson
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.dashboard.embeddings.bookmarks import bookmarks_json, read_bookmarks
+from stepscope.dashboard.embeddings.bookmarks import read_bookmarks
 from stepscope.dashboard.embeddings.metadata import read_metadata_file
 
 
@@ -96,7 +97,7 @@ def test_any_metadata_gives_one_value_per_point(content: bytes, name: str, count
 
 def test_bookmarks_as_tensorboard_writes_them() -> None:
     views = [{"label": "one", "selectedProjection": "pca", "projections": [[0.5, 1, 2]], "cameraDef": {"zoom": 1}}]
-    assert read_bookmarks(bookmarks_json(views)) == (tuple(views), [])
+    assert read_bookmarks(orjson.dumps(views)) == (tuple(views), [])
     assert [p.message for p in read_bookmarks(b'[{"label": "a"}, 3]')[1]] == [
         "Of the bookmarks 1 are not views and left out."
     ]

@@ -126,7 +126,7 @@ def test_files_on_their_way_count_and_are_not_too_many() -> None:
     uploads = Uploads(most_bytes=1000, most_arriving=3)
     (kept,) = dropped(uploads, "kept.npy", npy())
     first, second, third = (uploads.begin(f"{name}.npy") for name in "abc")
-    with pytest.raises(NoRoomError, match=r"3 files are on their way already; drop this one when they are there\."):
+    with pytest.raises(NoRoomError, match=r"3 files are being uploaded already; drop this one when they are done\."):
         uploads.begin("d.npy")
     first.write(bytes(500))
     assert uploads.sources() == (kept,)

@@ -40,7 +40,7 @@ def visible(tree: Tree, paths: set[str], entry: int) -> str | None:
     return tree.paths[entry] if entry > 0 else None
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(graph_defs(), st.data())
 def test_edges_are_neither_made_up_nor_lost(graph_def: GraphDef, data: st.DataObject) -> None:
     tree = tree_of(model_of(graph_def))

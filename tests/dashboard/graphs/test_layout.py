@@ -298,7 +298,7 @@ def test_levels_used_least_are_forgotten() -> None:
     assert len(cache) == 2
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(scenes())
 def test_nodes_do_not_overlap_and_are_inside_their_groups(drawn: Scene) -> None:
     found = place(drawn)
@@ -319,7 +319,7 @@ def test_nodes_do_not_overlap_and_are_inside_their_groups(drawn: Scene) -> None:
             assert bottom_of(box) <= bottom_of(frame) + ROUNDING
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(scenes())
 def test_edges_begin_and_end_at_borders_and_pass_no_other_node(drawn: Scene) -> None:
     found = place(drawn)
@@ -339,7 +339,7 @@ def test_edges_begin_and_end_at_borders_and_pass_no_other_node(drawn: Scene) -> 
         assert not [box for box in boxes for one, other in pairwise(points) if cuts(one, other, box)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(scenes())
 def test_the_same_scene_has_the_same_places(drawn: Scene) -> None:
     cache = LayoutCache()
@@ -362,7 +362,7 @@ def levels(draw: st.DrawFn) -> Flat:
     return Flat((80.0,) * nodes, tops, bottoms, tuple(pairs), returns, 600.0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(levels())
 def test_every_path_passes_one_place_of_each_row(flat: Flat) -> None:
     found = order(flat)
@@ -377,7 +377,7 @@ def test_every_path_passes_one_place_of_each_row(flat: Flat) -> None:
         assert rows == ([start, *range(start, end - 1, -1), end] if back else [*range(start, end + 1)])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(levels())
 def test_there_are_no_more_crossings_than_in_igraphs_order(flat: Flat) -> None:
     rows = order(flat).rows

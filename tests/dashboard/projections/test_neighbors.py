@@ -116,7 +116,7 @@ def test_fewer_points_than_neighbors(count: int) -> None:
     assert graph.rows.shape == (count, max(count - 1, 0))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     arrays(np.float32, st.tuples(st.integers(2, 40), st.integers(1, 5)), elements=st.integers(-9, 9).map(float)),
     st.integers(1, 6),

@@ -242,7 +242,7 @@ def test_odd_points_have_finite_places(points: np.ndarray, dimensions: Any, appr
     assert np.isfinite(progress.loss)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     arrays(np.float32, st.tuples(st.integers(2, 30), st.integers(1, 4)), elements=st.floats(-1e6, 1e6, width=32)),
     st.floats(1, 50),

@@ -91,7 +91,7 @@ def test_labels_that_read_alike_are_told_apart() -> None:
         (
             r"regex:(\w+\s?)+$",
             r"Cannot group by '(\\w+\\s?)+$': "
-            "it takes too long to search with; repeated repetitions such as (a+)+ do",
+            "it takes too long to search with, as nested repetitions such as (a+)+ do",
         ),
     ],
 )

@@ -91,7 +91,7 @@ export class Details {
       row,
       ...code(found),
       ...related("Inside of it, first", found.inside ? [found.inside] : [], ""),
-      ...related("Inputs", found.inputs, "Nothing that it was given was watched."),
+      ...related("Inputs", found.inputs, "None of its inputs was watched."),
       figures(found),
       ...related("Made of it", found.consumers, ""),
       ...stackOf(found.stack),

@@ -13,7 +13,7 @@ import { deviceText, PHASES, short } from "./texts.ts";
 import { button, copyTable, fill, healthDot, offer, saveTable, SearchField, select } from "./widgets.ts";
 import { VirtualList } from "./virtual_list.ts";
 
-const HINT = "Choose an execution to see what made it, what it was given, and its code.";
+const HINT = "Choose an execution to see what made it, its inputs, and its code.";
 const MOST_SAVED = 20_000;
 const ALL_OPERATIONS = [["", "Operation"]] as const;
 const ALL_MODULES = [["", "Module"]] as const;

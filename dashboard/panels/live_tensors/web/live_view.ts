@@ -174,7 +174,9 @@ export class LiveView {
     const parts = [
       frame.step === null ? `frame ${stepText(frame.number)}` : `step ${stepText(frame.step)}`,
       counted(count, "array"),
-      ...(frame.left_out ? [`${counted(frame.left_out, "array")} without room: choose fewer by name`] : []),
+      ...(frame.left_out
+        ? [`${counted(frame.left_out, "array")} not shown for lack of room: choose fewer by name`]
+        : []),
       this.#rate(),
     ];
     this.#status.textContent = parts.filter(Boolean).join(" · ");

@@ -13,6 +13,7 @@ import type { Progress } from "./messages.generated.ts";
 import { type Place, settingsOf } from "./places.ts";
 import type { Closer } from "./rank_map.ts";
 import { showRow } from "./selection.ts";
+import { followNames } from "./point_names.ts";
 import { followPoints } from "./points.ts";
 import { settings } from "./settings.generated.ts";
 import { formats } from "./texts.ts";
@@ -102,6 +103,7 @@ function lookCloser({ ranks, steps }: Closer): void {
 }
 
 followPoints(showOnTimeline, lookCloser);
+followNames();
 
 function openPage(page: string, row: string | undefined): void {
   setProps(settingId(settings.view.name), { value: page });

@@ -64,7 +64,7 @@ const stepperOf = (card: () => Card) =>
       const { step } = card();
       return step === null ? "" : stepText(step);
     },
-    hint: () => "the end follows new texts",
+    hint: () => "the last step follows new texts",
     move: (index) => moveTo(card(), index),
     typed: async (step) => {
       const { run, tag } = card().data;

@@ -9,7 +9,7 @@ export interface CardData {
   tag: string;
   markdown: boolean;
   total: number;
-  epoch: number;
+  epoch: string;
   runs: string[];
 }
 

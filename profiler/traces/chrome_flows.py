@@ -1,0 +1,71 @@
+"""The flow events of a Chrome trace."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.profiler.traces import flows as flow_roles
+from stepscope.profiler.traces.chrome_events import Columns, Events
+from stepscope.profiler.traces.flows import FlowEvents
+from stepscope.profiler.traces.json_values import UNREADABLE_TIME
+
+
+def flow_marks(columns: Columns) -> NDArray[np.int64]:
+    """Return events that take part in flows, those of slices with a ``bind_id`` last."""
+    readable = columns.time_ns != UNREADABLE_TIME
+    own = np.isin(columns.phase, np.frombuffer(b"stf", np.uint8)) & readable
+    bound = (columns.bind_id >= 0) & (columns.flow_in | columns.flow_out) & readable & ~own
+    return np.concatenate([np.flatnonzero(own), np.flatnonzero(bound)])
+
+
+def _slice_written_before(columns: Columns, marks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the event of the slice that a flow event was written right after, else the flow event itself.
+
+    Kineto writes the flow events of a slice after it, with its thread and start. At the same time there may be
+    other slices of less than the clock's resolution, so that time alone would choose among them by chance.
+    """
+    complete = columns.phase == ord("X")
+    latest = np.maximum.accumulate(np.where(complete, np.arange(len(complete)), 0))[marks]
+    same = (
+        complete[latest]
+        & (columns.pid[latest] == columns.pid[marks])
+        & (columns.tid[latest] == columns.tid[marks])
+        & (columns.time_ns[latest] == columns.time_ns[marks])
+    )
+    return np.where(same, latest, marks)
+
+
+def flow_events(
+    events: Events,
+    marks: NDArray[np.int64],
+    thread_lanes: Mapping[tuple[str, str], int],
+    slice_of_event: NDArray[np.int64],
+    category_id: NDArray[np.int32],
+) -> FlowEvents:
+    """Return flow events with what each is bound to, given the lane of each thread and the slice of each event."""
+    columns = events.columns
+    phase = columns.phase[marks]
+    own = np.isin(phase, np.frombuffer(b"stf", np.uint8))
+    bound = slice_of_event[np.where(own, _slice_written_before(columns, marks), marks)]
+    role = np.full(len(marks), flow_roles.STEP, np.int8)
+    role[(phase == ord("s")) | (~own & ~columns.flow_in[marks])] = flow_roles.START
+    role[(phase == ord("f")) | (~own & ~columns.flow_out[marks])] = flow_roles.END
+    places = len(events.places)
+    threads, numbers = np.unique(columns.pid[marks].astype(np.int64) * places + columns.tid[marks], return_inverse=True)
+    lanes = [
+        thread_lanes.get((events.places[thread // places], events.places[thread % places]), -1)
+        for thread in threads.tolist()
+    ]
+    identity = columns.category[marks].astype(np.int64) + 1
+    identity = identity * (len(events.names) + 1) + columns.name[marks] + 1
+    identity = identity * (len(events.ids) + 1) + columns.id[marks] + 1
+    return FlowEvents(
+        time_ns=columns.time_ns[marks],
+        lane=np.array(lanes, np.int32)[numbers],
+        role=role,
+        to_next=(phase == ord("f")) & ~columns.to_enclosing[marks],
+        bound=bound,
+        key=np.where(own, identity, -2 - columns.bind_id[marks].astype(np.int64)),
+        category_id=category_id,
+    )

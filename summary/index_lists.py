@@ -1,0 +1,227 @@
+"""The list at the end of an index's segment: what each event file was and how it was read, as columns.
+
+A list is decoded at once for all files; an object of a file is made when somebody asks for that file.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.summary.event_file import FileState
+from stepscope.summary.index_files import Segment, StoredBlock
+from stepscope.summary.packed_points import PackedPoints, PackedTable, Packer
+from stepscope.summary.records import crc32c
+from stepscope.summary.source import FoundFile
+
+_SETTLED_NS: Final = 2_000_000_000
+"""A file that changed so shortly before it was read may have changed again without a later time of change."""
+_LARGEST_IDENTITY: Final = (1 << 64) - 1
+
+ENTRY: Final = np.dtype(
+    [
+        ("size", "<i8"),
+        ("modified_ns", "<i8"),
+        ("changed_ns", "<i8"),
+        ("seen_ns", "<i8"),
+        ("device", "<u8"),
+        ("file", "<u8"),
+        ("at", "<i8"),
+        ("length", "<i8"),
+        ("first_wall_time", "<f8"),
+        ("begun", "<f8"),
+        ("ended", "<f8"),
+        ("crc", "<u4"),
+        ("table", "<u4"),
+        ("session_starts", "<u4"),
+        ("has_events", "?"),
+    ]
+)
+"""An event file as the listing saw it (``device`` and ``file`` are its identity), where its points are in the segment,
+which of the segment's tables is theirs, and of what was read of it that by which runs are told from each other.
+
+``begun`` and ``ended`` are the span of `stepscope.summary.event_file.EventFile`.
+"""
+
+
+class IndexedFile(NamedTuple):
+    """What an index has of an event file."""
+
+    found: FoundFile
+    """As the listing saw it when it was read."""
+    seen_ns: int
+    """When that was, in nanoseconds since the epoch."""
+    state: FileState
+    points: PackedPoints
+
+    def is_certainly(self, found: FoundFile) -> bool:
+        """Return whether a file is the one that was read, unchanged, as its size and its times alone tell."""
+        then = self.found
+        if (found.size, found.modified_ns, found.changed_ns, found.etag) != (
+            then.size,
+            then.modified_ns,
+            then.changed_ns,
+            then.etag,
+        ):
+            return False
+        if found.etag:
+            return True
+        # A device has another number after a restart of the machine. Windows tells when a file was made instead.
+        latest_ns = max(found.changed_ns, found.modified_ns)
+        return (
+            os.name != "nt"
+            and found.changed_ns != 0
+            and found.identity[1] == then.identity[1] != 0
+            and self.seen_ns - latest_ns > _SETTLED_NS
+        )
+
+
+class _Listed(msgspec.Struct, array_like=True, frozen=True):
+    tables: list[PackedTable]
+    paths: list[bytes]
+    entries: bytes
+    """`ENTRY` [paths]."""
+    etags: dict[int, str]
+    """By the file's place, where there is one."""
+    states: list[msgspec.Raw]
+    """`FileState` of each."""
+
+
+class SegmentFiles:
+    """The files of one segment, by their places in its list; any thread may ask for them.
+
+    Args:
+        segment: has their points.
+        listed: the list.
+        tables: those of the list; equal ones of several segments are one object.
+    """
+
+    __slots__ = ("_etags", "_paths", "_states", "entries", "segment", "tables")
+
+    def __init__(self, segment: Segment, listed: _Listed, tables: Sequence[PackedTable]) -> None:
+        self.segment: Final = segment
+        self.tables: Final = tables
+        self.entries: Final[NDArray[np.void]] = np.frombuffer(listed.entries, ENTRY)
+        """`ENTRY` [files]."""
+        self._paths: Final = listed.paths
+        self._etags: Final = listed.etags
+        self._states: Final = listed.states
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def paths(self) -> Iterator[str]:
+        """Yield the path of each file, as the text of a `PurePosixPath`."""
+        return (path.decode(errors="surrogateescape") for path in self._paths)
+
+    def file(self, place: int) -> IndexedFile:
+        """Return a file; raises DecodeError, a ValueError, where its state is none."""
+        entry = self.entries[place]
+        identity = (int(entry["device"]), int(entry["file"]))
+        found = FoundFile(
+            PurePosixPath(self._paths[place].decode(errors="surrogateescape")),
+            int(entry["size"]),
+            int(entry["modified_ns"]),
+            identity,
+            int(entry["changed_ns"]),
+            self._etags.get(place, ""),
+        )
+        return IndexedFile(found, int(entry["seen_ns"]), _STATE_DECODER.decode(self._states[place]), self.points(place))
+
+    def points(self, place: int) -> PackedPoints:
+        """Return the points of a file."""
+        entry = self.entries[place]
+        block = StoredBlock(self.segment, int(entry["at"]), int(entry["length"]), int(entry["crc"]))
+        return PackedPoints(self.tables[entry["table"]], block)
+
+
+_LIST_DECODER: Final = msgspec.msgpack.Decoder(_Listed)
+_STATE_DECODER: Final = msgspec.msgpack.Decoder(FileState)
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+
+class Written(NamedTuple):
+    """A segment as it is written: blocks, of which each begins where the one before ends, and then their list."""
+
+    blocks: list[bytes]
+    list: bytes
+    listed: _Listed
+
+    def files(self, segment: Segment) -> SegmentFiles:
+        """Return the files, in the order in which they were given."""
+        return SegmentFiles(segment, self.listed, self.listed.tables)
+
+
+def encoded(files: Sequence[IndexedFile], at: int) -> Written:
+    """Return a segment of files, of which the first block is to be at an offset.
+
+    Raises OSError where a block that is stored elsewhere is damaged or gone.
+    """
+    blocks: list[bytes] = []
+    tables: dict[int, int] = {}
+    shared: list[PackedTable] = []
+    rows: list[tuple[Any, ...]] = []
+    for file in files:
+        content = file.points.block.read()
+        if content is None:
+            raise OSError(f"the points of {file.found.path} are gone")
+        table = file.points.table
+        if id(table) not in tables:
+            tables[id(table)] = len(shared)
+            shared.append(table)
+        found, state = file.found, file.state
+        rows.append(
+            (
+                found.size,
+                found.modified_ns,
+                found.changed_ns,
+                file.seen_ns,
+                # Of another system it may be larger, where it is not compared.
+                *(part & _LARGEST_IDENTITY for part in found.identity),
+                at,
+                len(content),
+                np.nan if state.first_wall_time is None else state.first_wall_time,
+                *state.span,
+                crc32c(content),
+                tables[id(table)],
+                len(state.session_starts),
+                state.first_wall_time is not None,
+            )
+        )
+        blocks.append(content)
+        at += len(content)
+    listed = _Listed(
+        shared,
+        [str(file.found.path).encode(errors="surrogateescape") for file in files],
+        np.array(rows, ENTRY).tobytes(),
+        {place: file.found.etag for place, file in enumerate(files) if file.found.etag},
+        [msgspec.Raw(_ENCODER.encode(file.state)) for file in files],
+    )
+    return Written(blocks, _ENCODER.encode(listed), listed)
+
+
+def decoded(content: bytes, segment: Segment, end: int, packer: Packer) -> SegmentFiles:
+    """Return the files of a segment whose blocks end at ``end``.
+
+    Raises:
+        ValueError: it is no list, or not of such a segment.
+    """
+    listed = _LIST_DECODER.decode(content)
+    if not all(table.is_sound for table in listed.tables):
+        raise ValueError("its tables do not fit")
+    if not len(listed.paths) == len(listed.states) == len(listed.entries) / ENTRY.itemsize:
+        raise ValueError("its columns do not fit")
+    files = SegmentFiles(segment, listed, [packer.shared(table) for table in listed.tables])
+    entries = files.entries
+    if len(entries) and int(entries["table"].max()) >= len(listed.tables):
+        raise ValueError("a table is missing")
+    # A table from elsewhere may speak of more bytes than numbers of 64 bits count.
+    lengths = np.array([min(table.length, end + 1) for table in listed.tables], np.int64)[entries["table"]]
+    at = entries["at"]
+    if (entries["length"] != lengths).any() or (at < 0).any() or (at > end - lengths).any():
+        raise ValueError("a block does not fit")
+    return files

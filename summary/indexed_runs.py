@@ -1,0 +1,212 @@
+"""The runs of a log directory as its index has them, before anybody has looked at the directory itself.
+
+Names of runs and tags are the index's. Points are shown where the event file is still as it was when it was read, which
+is asked whenever somebody wants them; else they are read from the event file, and are gone where that is another one.
+"""
+
+import errno
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from stepscope.summary.blob_cache import BlobCache
+from stepscope.summary.event_file import EventFile
+from stepscope.summary.index_lists import IndexedFile, SegmentFiles
+from stepscope.summary.local_source import look_at
+from stepscope.summary.log_index import IndexedFiles
+from stepscope.summary.packed_points import PackedTable
+from stepscope.summary.points import TagState
+from stepscope.summary.restarts import turns
+from stepscope.summary.series import LazySeries, Run, Series
+from stepscope.summary.source import Source, readable
+from stepscope.summary.stored_points import StoredPoints
+from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
+
+_MAKING: Final = threading.Lock()
+
+
+class _File(NamedTuple):
+    """An event file, by its place in a segment's list, and what it takes to put it in its run."""
+
+    path: str
+    files: SegmentFiles
+    place: int
+    table: PackedTable
+    first_wall_time: float
+    span: tuple[float, float]
+    session_starts: int
+
+
+class IndexedRuns(Mapping[str, Run]):
+    """The runs that the index has, in order of first event; any thread may read it.
+
+    Runs are left out of which all points must be looked at to know which of them are shown, as a step goes back, files
+    were written at once, or a session was started again.
+
+    Args:
+        files: what the index has.
+        source: where the event files are, of which some are on this machine.
+        blobs: keeps payloads that were read.
+        number: numbers event files, which ``blobs`` tells them apart by.
+        version: of all series.
+        keep_superseded: show points that a restart overwrote.
+    """
+
+    def __init__(
+        self,
+        files: IndexedFiles,
+        source: Source,
+        blobs: BlobCache,
+        number: Callable[[], int],
+        version: int,
+        *,
+        keep_superseded: bool,
+    ) -> None:
+        self.version: Final = version
+        self._source: Final = source
+        self._blobs: Final = blobs
+        self._number: Final = number
+        by_folder: dict[str, list[_File]] = {}
+        for file in _files(files):
+            by_folder.setdefault(file.path.rpartition("/")[0] or ".", []).append(file)
+        runs: list[Run] = []
+        for folder, of_run in by_folder.items():
+            in_order = _in_order(of_run, keep_superseded=keep_superseded)
+            if in_order:
+                firsts = [file.first_wall_time for file in in_order if not math.isnan(file.first_wall_time)]
+                name = readable(folder)
+                runs.append(Run(name, min(firsts, default=math.inf), _IndexedSeries(self, name, in_order)))
+        runs.sort(key=lambda run: (run.first_wall_time, run.name))
+        self._runs: Final = {run.name: run for run in runs}
+
+    def __getitem__(self, name: str) -> Run:
+        return self._runs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def version_of(self, run: str, paths: Iterable[PurePosixPath]) -> int | None:
+        """Return the version of a run's series if they are those of some files, and of no other."""
+        found = self._runs.get(run)
+        series = None if found is None else found.series
+        same = isinstance(series, _IndexedSeries) and series.paths == set(map(str, paths))
+        return self.version if same else None
+
+    def stored(self, run: str, files: Iterable[_File]) -> StoredSeries:
+        """Return the series of a run, of its files in order."""
+        found = [self._stored_file(file) for file in files]
+        return StoredSeries(run, found, self.version, self._source, self._blobs)
+
+    def _stored_file(self, file: _File) -> StoredFile:
+        path, number, table = PurePosixPath(file.path), self._number(), file.table
+        try:
+            indexed = file.files.file(file.place)
+        except msgspec.DecodeError:
+            return StoredFile(path, number, StoredPoints(table.tags, lambda _: None, _gone, table.places))
+        events = EventFile(path, partial(self._source.open, path), number)
+        events.restore(
+            indexed.state, table.tags, partial(self._load, indexed), changed=False, trusted=True, places=table.places
+        )
+        assert events.stored is not None
+        return StoredFile(path, number, events.stored)
+
+    def _load(self, file: IndexedFile, place: int) -> TagState | None:
+        """Return the points of a tag, unless the event file may be another by now."""
+        path = file.found.path
+        try:
+            unchanged = file.is_certainly(look_at(path, self._source.locate(path)))
+        except (OSError, ValueError):
+            return None
+        return file.points.load(place) if unchanged else None
+
+
+class _IndexedSeries(LazySeries):
+    """The series of a run, of which the first that is asked for has its files looked up."""
+
+    __slots__ = ("_files", "_made", "_run", "_runs")
+
+    def __init__(self, runs: IndexedRuns, run: str, files: Sequence[_File]) -> None:
+        self._runs = runs
+        self._run = run
+        self._files = files
+        self._made: StoredSeries | None = None
+
+    @property
+    def paths(self) -> set[str]:
+        """Of its files."""
+        return {file.path for file in self._files}
+
+    @property
+    def _stored(self) -> StoredSeries:
+        with _MAKING:
+            if self._made is None:
+                self._made = self._runs.stored(self._run, self._files)
+            return self._made
+
+    @property
+    def _tags(self) -> Mapping[str, object]:
+        if len(self._files) == 1:
+            return self._files[0].table.places
+        return dict.fromkeys(tag for file in self._files for tag in file.table.places)
+
+    def __getitem__(self, tag: str) -> Series:
+        return self._stored[tag]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tags)
+
+    def __len__(self) -> int:
+        return len(self._tags)
+
+    def __contains__(self, tag: object) -> bool:
+        return tag in self._tags
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset[str]().union(*(file.table.tags.kinds for file in self._files))
+
+    def of_kind(self, kind: str) -> list[Series]:
+        return self._stored.of_kind(kind)
+
+    @property
+    def described_by(self) -> object | None:
+        return self._files[0].table.tags if len(self._files) == 1 else None
+
+
+def _files(indexed: IndexedFiles) -> Iterator[_File]:
+    """Yield the files that have an event."""
+    columns: dict[SegmentFiles, tuple[list[Any], ...]] = {}
+    names = ("has_events", "table", "first_wall_time", "begun", "ended", "session_starts")
+    for path, (files, place) in indexed.places.items():
+        if files not in columns:
+            columns[files] = tuple(files.entries[name].tolist() for name in names)
+        has_events, table, first, begun, ended, starts = (column[place] for column in columns[files])
+        if has_events:
+            yield _File(path, files, place, files.tables[table], first, (begun, ended), starts)
+
+
+def _in_order(files: Sequence[_File], *, keep_superseded: bool) -> Sequence[_File]:
+    """Return the files of a run in order of their ranks; none where its series are more than what these have."""
+    if len(files) == 1:
+        (file,) = files
+        as_it_is = file.session_starts <= 1 and (keep_superseded or not file.table.tags.going_back)
+        return files if as_it_is else ()
+    if any(file.session_starts for file in files):
+        return ()
+    files = sorted(files)
+    found = zip(files, turns([file.span for file in files]), strict=True)
+    ranked = sorted(found, key=lambda pair: pair[1].rank)
+    tables = [(file.table.tags, turn) for file, turn in ranked]
+    return tuple([file for file, _ in ranked]) if are_plain(tables, keep_superseded=keep_superseded) else ()
+
+
+def _gone() -> Sequence[TagState]:
+    raise OSError(errno.EIO, "what the index has of the file is damaged")
