@@ -71,7 +71,7 @@ class Follower:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; returns when it has ended."""
+        """End the thread; returns when it has ended, also when it is called again."""
         self._stopping.set()
         if self._may_look is not None:
             self._may_look.set()
@@ -80,8 +80,9 @@ class Follower:
         for observer in self._observers.values():
             observer.stop()
             observer.join()
-        if self._watches is not None:
-            self._watches.stop()
+        watches, self._watches = self._watches, None
+        if watches is not None:
+            watches.stop()
 
     def _run(self) -> None:
         # To watch takes a look at each folder: whoever waits for what is there gets that first.

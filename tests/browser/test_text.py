@@ -124,7 +124,7 @@ def test_a_search_steps_through_texts_that_are_not_on_the_page(serve: Serve, pag
     expect(head).to_have_text("2 of 2 · 4 places in 2 texts · all 500 texts searched")
     page.locator(".find label", has_text="Regex").click()
     field.fill("nee(dle")
-    expect(head).to_contain_text("No search with this expression")
+    expect(head).to_contain_text("This expression cannot be searched for")
     field.fill("need[l]e")
     expect(head).to_contain_text("4 places in 2 texts")
 

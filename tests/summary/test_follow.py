@@ -55,6 +55,8 @@ def test_what_is_appended_is_published_without_waiting_for_the_clock(tmp_path: P
         wait_for(published, [0, 1])
     finally:
         follower.stop()
+        # Servers do once more when they clean up.
+        follower.stop()
 
 
 def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
