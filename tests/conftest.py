@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,15 @@ def peer() -> Callable[[str], Path]:
         return found
 
     return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_of_joblib_end() -> Iterator[None]:
+    """End the processes in which joblib works; they would wait for more, and end in the midst of another test."""
+    yield
+    loky = sys.modules.get("joblib.externals.loky.reusable_executor")
+    if loky is not None and loky._executor is not None:
+        loky._executor.shutdown(wait=True)
 
 
 @pytest.fixture(scope="session")
