@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Each processor has a worker: further threads of OpenMP and BLAS would only wait for each other, by spinning.
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 from tests.plugin_distributions import EXAMPLE, pip_install
 
 # What judges times would make tests fail on a busy machine.
