@@ -1,5 +1,6 @@
 """Fixtures for all tests, and what becomes of a test that drives a browser and fails by chance."""
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +15,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 from tests.plugin_distributions import EXAMPLE, pip_install
+
+# What is imported stays: to look through it for garbage, again and again, takes a fifth of the time of the collection.
+gc.disable()
 
 # What judges times would make tests fail on a busy machine.
 settings.register_profile("stepscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -35,6 +39,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
         if in_ci and item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, in what tests make alone."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
