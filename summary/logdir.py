@@ -291,8 +291,8 @@ class Logdir:
                     self._kept.keep(batch, at_once=first)
                     publish_now_and_then()
 
-    def _read_files(self, files: Iterable[StagedFile]) -> None:
-        for file in files:
+    def _read_files(self, files: Sequence[StagedFile]) -> None:
+        for file in self._kept.read_together(files) if self.source.watchable_folders else files:
             self._read_file(file)
 
     def _read_file(self, file: StagedFile) -> None:

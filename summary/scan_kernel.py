@@ -620,6 +620,214 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
 
 
 @kernel()
+def scan_files(
+    buffer, ends, first, rows, state, arena, starts, slots, successors, templates, layouts, damages, row_ends, records
+):
+    """Scan files that lie one behind the other, from file ``first`` on, each as if it were the only one.
+
+    Fills ``row_ends`` and ``records``, whose number is -1 where not all of the file is whole records without damage,
+    which has no row then. Returns at which file the table of tags is full.
+    """
+    for file in range(first, len(ends)):
+        begin = np.int64(0) if file == 0 else ends[file - 1]
+        rows_before = np.int64(0) if file == 0 else row_ends[file - 1]
+        # What the first record of a tag looks like is looked at in each file.
+        for tag in range(state[TAGS]):
+            layouts[tag, _NUMBER_WIDTH] = 0
+        state[ROWS] = rows_before
+        state[RECORDS] = 0
+        state[DAMAGES] = 0
+        state[PREVIOUS_TAG] = -1
+        outcome = scan(
+            buffer,
+            begin,
+            ends[file],
+            -begin,
+            state,
+            rows,
+            arena,
+            starts,
+            slots,
+            successors,
+            templates,
+            layouts,
+            damages,
+        )
+        if outcome == 2:
+            return file
+        records[file] = state[RECORDS]
+        if outcome != 0 or state[DAMAGES] > 0 or state[POSITION] < ends[file]:
+            records[file] = -1
+            state[ROWS] = rows_before
+        row_ends[file] = state[ROWS]
+    return len(ends)
+
+
+@kernel()
+def _is_version(buffer, begin, end):
+    """Return whether an event is a version in ASCII, with or without a wall time and a step, and nothing else."""
+    before = np.int64(0)
+    at = np.int64(begin)
+    fits = True
+    while fits and at < end:
+        number, wire, content, stop, _value = _field(buffer, at, end)
+        fits = stop >= 0 and before < number <= 3 and wire == (1 if number == 1 else 0 if number == 2 else 2)
+        if fits and number == 3:
+            for k in range(content, stop):
+                fits = fits and buffer[np.uint64(k)] < 0x80
+        before = number
+        at = stop
+    return fits and before == 3
+
+
+@kernel()
+def _is_bare_number(buffer, at, length, arena, start, tag_length):
+    """Return whether a value is a tag, in ASCII, and a ``simple_value``, and nothing else."""
+    fits = (
+        tag_length < 0x80
+        and length == tag_length + 7
+        and buffer[np.uint64(at)] == 0x0A
+        and buffer[np.uint64(at + 1)] == tag_length
+        and _same_bytes(buffer, at + 2, arena, start, tag_length)
+        and buffer[np.uint64(at + 2 + tag_length)] == 0x15
+    )
+    k = np.int64(0)
+    while fits and k < tag_length:
+        fits = arena[np.uint64(start + k)] < 0x80
+        k += 1
+    return fits
+
+
+@kernel()
+def pack_files(
+    buffer, ends, rows, row_ends, records, arena, starts, tags, files, times, entries, firsts, block, narrow
+):
+    """Bring the points of each file together, tag after tag, where they are nothing but numbers.
+
+    Fills what `stepscope.summary.small_files.FILES`, ``TIMES`` and ``ENTRIES`` say, and ``firsts`` with the row of the
+    first value of each entry, or -1 where that value is its tag and its number and nothing else. ``block`` is float64,
+    ``narrow`` the same memory as float32.
+    """
+    whole = block.view(np.int64)
+    place = np.full(tags, -1, np.int64)
+    at = np.int64(0)
+    entry = np.int64(0)
+    for file in range(len(ends)):
+        begin = np.int64(0) if file == 0 else ends[file - 1]
+        row_begin = np.int64(0) if file == 0 else row_ends[file - 1]
+        row_end = row_ends[file]
+        files[file, 0] = 0
+        fits = records[file] >= 0 and row_end > row_begin
+        if not fits:
+            continue
+        begun = ended = np.nan
+        count = np.int64(0)
+        found = np.int64(0)
+        is_narrow = True
+        for row in range(row_begin, row_end):
+            tag = rows[row].tag
+            time = rows[row].wall_time
+            if time > 0 and time < np.inf:
+                if not begun > 0:
+                    begun = ended = time
+                ended = max(ended, time)
+            if tag < 0:
+                data = begin + rows[row].offset
+                fits = fits and tag == -3 and _is_version(buffer, data, data + np.int64(rows[row].length))
+            else:
+                fits = fits and rows[row].form == NUMBER
+                if place[tag] < 0:
+                    place[tag] = found
+                    entries[entry + found, 0] = tag
+                    entries[entry + found, 1] = 0
+                    firsts[entry + found] = row
+                    found += 1
+                entries[entry + place[tag], 1] += 1
+                count += 1
+        if fits and found > 0:
+            # Where each tag's points go; behind the steps, of which there may turn out to be fewer.
+            filled = np.int64(0)
+            for each in range(entry, entry + found):
+                entries[each, 2] = filled
+                entries[each, 5] = 0
+                filled += entries[each, 1]
+            steps, wall_times, values = at, at + count, at + 2 * count
+            for row in range(row_begin, row_end):
+                tag = rows[row].tag
+                if tag >= 0:
+                    each = entry + place[tag]
+                    to = entries[each, 2]
+                    step = rows[row].step
+                    whole[steps + to] = step
+                    if row == firsts[each]:
+                        entries[each, 3] = step
+                    elif step < entries[each, 4]:
+                        entries[each, 5] = 1
+                    entries[each, 4] = step
+                    block[wall_times + to] = rows[row].wall_time
+                    block[values + to] = rows[row].value
+                    entries[each, 2] = to + 1
+            for each in range(values, values + count):
+                number = whole[each]
+                block[each] = np.float64(np.float32(block[each]))
+                is_narrow = is_narrow and whole[each] == number
+                whole[each] = number
+            distinct = _pack_entries(whole, steps, entries, entry, found)
+            for each in range(count):
+                block[steps + distinct + each] = block[wall_times + each]
+            to = steps + distinct + count
+            for each in range(count):
+                if is_narrow:
+                    narrow[2 * to + each] = np.float32(block[values + each])
+                else:
+                    block[to + each] = block[values + each]
+            for each in range(entry, entry + found):
+                row = firsts[each]
+                start = starts[entries[each, 0]]
+                value_at = begin + rows[row].offset + np.int64(rows[row].value_at)
+                length = np.int64(rows[row].value_length)
+                if _is_bare_number(buffer, value_at, length, arena, start, starts[entries[each, 0] + 1] - start):
+                    firsts[each] = -1
+            files[file, 0] = 1
+            files[file, 1] = is_narrow
+            files[file, 2] = entry
+            files[file, 3] = entry + found
+            files[file, 4] = distinct
+            files[file, 5] = 8 * at
+            files[file, 6] = 8 * to + (4 if is_narrow else 8) * count
+            times[file, 0] = rows[row_begin].wall_time
+            times[file, 1] = begun
+            times[file, 2] = ended
+            at = to + (count + 1) // 2 if is_narrow else to + count
+        for each in range(entry, entry + found):
+            place[entries[each, 0]] = -1
+        if files[file, 0] == 1:
+            entry += found
+
+
+@kernel()
+def _pack_entries(whole, steps, entries, first, count):
+    """Keep the steps of neighbors that have the same once; returns how many there are."""
+    packed = np.int64(0)
+    before = np.int64(0)
+    for each in range(first, first + count):
+        length = entries[each, 1]
+        begin = entries[each, 2] - length
+        same = packed - before == length
+        index = np.int64(0)
+        while same and index < length:
+            same = whole[steps + before + index] == whole[steps + begin + index]
+            index += 1
+        if not same:
+            before = packed
+            for index in range(length):
+                whole[steps + packed + index] = whole[steps + begin + index]
+            packed += length
+        entries[each, 2] = before
+    return packed
+
+
+@kernel()
 def split_by_tag(rows, steps, step_begins, wall_times, values, numbers, is_blob, group_ends, goes_back):
     """Fill the columns of `stepscope.summary.scan.RowsByTag`; returns how many elements of ``steps`` count."""
     group_ends[:] = 0

@@ -1,0 +1,199 @@
+"""Many small event files in one go: their bytes one behind the other, scanned and packed without an object a record.
+
+What is anything but whole records of numbers is left to `stepscope.summary.event_file.EventFile`, which gives the same
+of the files that are read here.
+"""
+
+from collections.abc import Callable, Sequence
+from io import FileIO
+from typing import BinaryIO, Final, cast
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+
+from stepscope.summary.event_file import HEAD_BYTES, TAIL_BYTES, FileState, name_of, texts_of
+from stepscope.summary.kinds.registry import kind_of
+from stepscope.summary.packed_points import BlockInMemory, PackedPoints, PackedTable, Packer
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import crc32c
+from stepscope.summary.scan import KERNELS, ROW, Scanner
+from stepscope.summary.series import SCALARS
+from stepscope.summary.stored_points import NO_TEXTS, TagTable, TagTexts
+
+FILES: Final = ("packed", "narrow", "first entry", "end of entries", "distinct steps", "begin of block", "end of block")
+"""int64 columns of what the kernel says of each file; a block's places are bytes."""
+TIMES: Final = ("first", "begun", "ended")
+"""float64 columns: the wall time of the first event, and the span of those that have a time; NaN where none has."""
+ENTRIES: Final = ("tag", "points", "begin of steps", "first step", "last step", "goes back")
+"""int64 columns of what the kernel says of each tag of each file, in order of first appearance."""
+
+Packed = tuple[FileState, PackedPoints]
+
+
+def can_read() -> bool:
+    """Return whether the loops are compiled; without them to read many files at once gains nothing."""
+    return KERNELS.ready
+
+
+def read_together(
+    opened: Sequence[Callable[[], BinaryIO]], sizes: Sequence[int], packer: Packer
+) -> list[Packed | None]:
+    """Read files from their beginnings.
+
+    Args:
+        opened: opens each of them, unbuffered.
+        sizes: bytes that each had when it was listed.
+        packer: shares tables.
+
+    Returns:
+        What was read of each. None where it is to be read alone: it cannot be read, has another size by now, damage,
+        a record that is not whole, or anything but numbers.
+    """
+    # A byte more tells that a file has grown.
+    buffer = np.empty(sum(sizes) + 1, np.uint8)
+    view = memoryview(buffer)
+    ends: list[int] = []
+    placed: list[int | None] = []
+    at = 0
+    for open_file, size in zip(opened, sizes, strict=True):
+        if _read_into(open_file, view[at : at + size + 1]) == size:
+            at += size
+            placed.append(len(ends))
+            ends.append(at)
+        else:
+            placed.append(None)
+    if not ends:
+        return [None] * len(sizes)
+    packed = _packed(buffer[:at], np.array(ends, np.int64), packer)
+    return [None if place is None else packed[place] for place in placed]
+
+
+def _read_into(open_file: Callable[[], BinaryIO], room: memoryview) -> int:
+    """Return how many bytes were read at once, which are all of a local file; -1 where it cannot be read."""
+    try:
+        with open_file() as stream:
+            return cast(FileIO, stream).readinto(room) or 0
+    except OSError:
+        return -1
+
+
+def _packed(buffer: NDArray[np.uint8], ends: NDArray[np.int64], packer: Packer) -> list[Packed | None]:
+    from stepscope.summary import scan_kernel
+
+    scanner = Scanner()
+    rows = np.empty(len(buffer) // 16 + 16, ROW)
+    row_ends, records = scanner.scan_files(buffer, ends, rows)
+    count = int(row_ends[-1])
+    files, times = np.empty((len(ends), len(FILES)), np.int64), np.empty((len(ends), len(TIMES)))
+    entries, firsts = np.empty((count, len(ENTRIES)), np.int64), np.empty(count, np.int64)
+    block = np.empty(3 * count)
+    scan_kernel.pack_files(
+        buffer,
+        ends,
+        rows,
+        row_ends,
+        records,
+        *scanner.names,
+        len(scanner.tags),
+        files,
+        times,
+        entries,
+        firsts,
+        block,
+        block.view(np.float32),
+    )
+    together = _Together(buffer, rows, scanner.tags, entries, firsts, memoryview(block).cast("B"), packer)
+    return [
+        together.packed(begin, end, numbers, wall_times, taken) if numbers[0] else None
+        for begin, end, numbers, wall_times, taken in zip(
+            [0, *ends[:-1].tolist()], ends.tolist(), files.tolist(), times.tolist(), records.tolist(), strict=True
+        )
+    ]
+
+
+class _Together:
+    """What the kernel found in some files."""
+
+    def __init__(
+        self,
+        buffer: NDArray[np.uint8],
+        rows: NDArray[np.void],
+        tags: Sequence[bytes],
+        entries: NDArray[np.int64],
+        firsts: NDArray[np.int64],
+        block: memoryview,
+        packer: Packer,
+    ) -> None:
+        self._buffer: Final = memoryview(buffer)
+        self._rows: Final = rows
+        self._tags: Final = tags
+        self._entries: Final = entries
+        self._firsts: Final = firsts
+        self._block: Final = block
+        self._packer: Final = packer
+        self._tables: Final[dict[tuple[bytes, int, int], PackedTable | None]] = {}
+        """Of files whose first values say nothing but their numbers, by their entries."""
+
+    def packed(
+        self, begin: int, end: int, numbers: Sequence[int], times: Sequence[float], records: int
+    ) -> Packed | None:
+        """Return what is known of the file between two bytes; None where one of its values is not a number's."""
+        _, narrow, first, stop, distinct, block_begin, block_end = numbers
+        entries, firsts = self._entries[first:stop], self._firsts[first:stop]
+        if (firsts < 0).all():
+            key = entries.tobytes(), narrow, distinct
+            if key not in self._tables:
+                self._tables[key] = self._table(entries, {}, distinct, narrow)
+            table = self._tables[key]
+        else:
+            texts = self._texts(firsts, begin)
+            table = None if texts is None else self._table(entries, texts, distinct, narrow)
+        if table is None:
+            return None
+        content = self._buffer[begin:end]
+        wall_time, begun, ended = times
+        state = FileState(
+            end - begin,
+            bytes(content[:HEAD_BYTES]),
+            b"",
+            crc32c(content),
+            False,
+            records,
+            wall_time,
+            (begun, ended),
+            (),
+            0,
+            0,
+            (),
+            bytes(content[-TAIL_BYTES:]),
+        )
+        return state, PackedPoints(table, BlockInMemory(bytes(self._block[block_begin:block_end])))
+
+    def _texts(self, firsts: NDArray[np.int64], begin: int) -> dict[int, TagTexts] | None:
+        texts: dict[int, TagTexts] = {}
+        for place in np.flatnonzero(firsts >= 0).tolist():
+            row = self._rows[firsts[place]]
+            at = begin + int(row["offset"]) + int(row["value_at"])
+            try:
+                value = Summary.Value.FromString(bytes(self._buffer[at : at + int(row["value_length"])]))
+            except DecodeError:
+                return None
+            if kind_of(value) != SCALARS:
+                return None
+            found = texts_of(value)
+            if found != NO_TEXTS:
+                texts[place] = found
+        return texts
+
+    def _table(
+        self, entries: NDArray[np.int64], texts: dict[int, TagTexts], distinct: int, narrow: int
+    ) -> PackedTable | None:
+        numbers, counts, begins, first_steps, last_steps, going_back = entries.T.tolist()
+        names = [name_of(self._tags[number]) for number in numbers]
+        if len(set(names)) < len(names):
+            return None
+        kinds = [SCALARS] * len(names)
+        back = [place for place, goes_back in enumerate(going_back) if goes_back]
+        table = TagTable(names, kinds, counts, first_steps, last_steps, texts, back)
+        return self._packer.shared(PackedTable(table, begins, distinct, bool(narrow)))
