@@ -13,7 +13,7 @@ from stepscope.summary.index_lists import IndexedFile
 from stepscope.summary.log_index import IndexedFiles, LogIndex
 from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.packed_points import Packer
-from stepscope.summary.small_files import can_read, read_together
+from stepscope.summary.small_files import read_together, worth_it
 from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.staged_run import StagedFile
 
@@ -21,8 +21,6 @@ LEAST_CACHED: Final = 1 << 18
 """Bytes of a file from which on it has a cache file of its own."""
 _CACHED_GROWTH: Final = 0.25
 """A file is kept again when it has grown by this share."""
-_WORTH_TOGETHER: Final = 4
-"""Files; fewer are read one after the other as fast."""
 _SECONDS_BETWEEN_SEGMENTS: Final = 30.0
 """While files grow; each time is a file more in the index."""
 
@@ -137,11 +135,14 @@ class KeptFiles:
         else:
             file.events.read_new(file.found.size)
 
-    def read_together(self, files: Sequence[StagedFile]) -> Sequence[StagedFile]:
-        """Read small files of which nothing was read yet, and return the others; any thread may."""
-        small = [file for file in files if file.events.position == 0 and 0 < file.found.size < LEAST_CACHED]
-        if len(small) < _WORTH_TOGETHER or not can_read():
+    def read_together(self, files: Sequence[StagedFile], of: int) -> Sequence[StagedFile]:
+        """Read small files of which nothing was read yet, and return the others; any thread may.
+
+        Files that are at an address are all returned, and so are few.
+        """
+        if not self._source.watchable_folders or not worth_it(of):
             return files
+        small = [file for file in files if file.events.position == 0 and 0 < file.found.size < LEAST_CACHED]
         opened = [partial(self._source.open, file.found.path, 0) for file in small]
         packed = read_together(opened, [file.found.size for file in small], self._packer)
         done: set[int] = set()

@@ -12,14 +12,22 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from stepscope.summary import scan
 from stepscope.summary.event_file import HEAD_BYTES, TAIL_BYTES, FileState, name_of, texts_of
+from stepscope.summary.kernels import Group
 from stepscope.summary.kinds.registry import kind_of
 from stepscope.summary.packed_points import BlockInMemory, PackedPoints, PackedTable, Packer
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.records import crc32c
-from stepscope.summary.scan import KERNELS, ROW, Scanner
+from stepscope.summary.scan import ROW, Scanner
 from stepscope.summary.series import SCALARS
 from stepscope.summary.stored_points import NO_TEXTS, TagTable, TagTexts
+
+KERNELS: Final = Group("small event files", ["stepscope.summary.pack_kernel"])
+"""The loops that bring points together, beside those of the scan."""
+_WORTH_READING: Final = 4
+"""Fewer files are read one after the other as fast."""
+_WORTH_COMPILING: Final = 5_000
 
 FILES: Final = ("packed", "narrow", "first entry", "end of entries", "distinct steps", "begin of block", "end of block")
 """int64 columns of what the kernel says of each file; a block's places are bytes."""
@@ -31,9 +39,11 @@ ENTRIES: Final = ("tag", "points", "begin of steps", "first step", "last step", 
 Packed = tuple[FileState, PackedPoints]
 
 
-def can_read() -> bool:
-    """Return whether the loops are compiled; without them to read many files at once gains nothing."""
-    return KERNELS.ready
+def worth_it(files: int) -> bool:
+    """Return whether to read so many files together, for which the loops have to be compiled."""
+    if files < _WORTH_READING or not (scan.KERNELS.ready and KERNELS.ready):
+        return False
+    return files >= _WORTH_COMPILING or KERNELS.compiled
 
 
 def read_together(
@@ -79,7 +89,7 @@ def _read_into(open_file: Callable[[], BinaryIO], room: memoryview) -> int:
 
 
 def _packed(buffer: NDArray[np.uint8], ends: NDArray[np.int64], packer: Packer) -> list[Packed | None]:
-    from stepscope.summary import scan_kernel
+    from stepscope.summary import pack_kernel
 
     scanner = Scanner()
     rows = np.empty(len(buffer) // 16 + 16, ROW)
@@ -88,7 +98,7 @@ def _packed(buffer: NDArray[np.uint8], ends: NDArray[np.int64], packer: Packer) 
     files, times = np.empty((len(ends), len(FILES)), np.int64), np.empty((len(ends), len(TIMES)))
     entries, firsts = np.empty((count, len(ENTRIES)), np.int64), np.empty(count, np.int64)
     block = np.empty(3 * count)
-    scan_kernel.pack_files(
+    pack_kernel.pack_files(
         buffer,
         ends,
         rows,

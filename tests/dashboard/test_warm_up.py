@@ -40,4 +40,4 @@ def test_no_loop_is_left_to_be_compiled(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", EVERY_LOOP], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "event files []\ncharts []\ntraces []\n"
+    assert done.stdout == "event files []\ncharts []\nsmall event files []\ntraces []\n"
