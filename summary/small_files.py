@@ -113,7 +113,7 @@ def _packed(buffer: NDArray[np.uint8], ends: NDArray[np.int64], packer: Packer) 
         block,
         block.view(np.float32),
     )
-    together = _Together(buffer, rows, scanner.tags, entries, firsts, memoryview(block).cast("B"), packer)
+    together = _Together(buffer, rows, scanner.tags, entries, firsts, block.data.cast("B"), packer)
     return [
         together.packed(begin, end, numbers, wall_times, taken) if numbers[0] else None
         for begin, end, numbers, wall_times, taken in zip(
@@ -135,7 +135,7 @@ class _Together:
         block: memoryview,
         packer: Packer,
     ) -> None:
-        self._buffer: Final = memoryview(buffer)
+        self._buffer: Final = buffer.data
         self._rows: Final = rows
         self._tags: Final = tags
         self._entries: Final = entries
