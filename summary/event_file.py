@@ -28,6 +28,7 @@ from stepscope.summary.proto.event_pb2 import Event, SessionLog
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.proto.types_pb2 import DT_STRING
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c
+from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
 from stepscope.summary.series import SCALARS
 from stepscope.summary.source import read_up_to
@@ -264,13 +265,21 @@ class EventFile:
         self._records_before, self._made_scanner = self.records, None
         self._by_id, self._points, self._packed = [], {}, None
         state = self._state()
-        self._store(state, packed.table.tags, packed.load, packed.table.places)
+        self._store(state, packed.table.tags, packed.load, packed.table.places, packed.summary)
         return state, packed
 
     def restore_packed(self, state: FileState, packed: PackedPoints) -> None:
         """Take over what was read of the file just now, from its beginning on."""
         table = packed.table
-        self.restore(state, table.tags, packed.load, changed=False, trusted=True, places=table.places)
+        self.restore(
+            state,
+            table.tags,
+            packed.load,
+            changed=False,
+            trusted=True,
+            places=table.places,
+            summarize=packed.summary,
+        )
 
     def _store(
         self,
@@ -278,10 +287,11 @@ class EventFile:
         table: TagTable,
         load: Callable[[int], TagState | None],
         places: Mapping[str, int] | None,
+        summarize: Callable[[int], ScalarSummary | None],
     ) -> None:
         read_again = partial(_read_again, self.path, self._open_at, state, table)
         # What has its places at hand is packed, and quickly had again.
-        self.stored = StoredPoints(table, load, read_again, places, keep=places is None)
+        self.stored = StoredPoints(table, load, read_again, places, keep=places is None, summarize=summarize)
 
     def restore(
         self,
@@ -292,6 +302,7 @@ class EventFile:
         changed: bool,
         trusted: bool = False,
         places: Mapping[str, int] | None = None,
+        summarize: Callable[[int], ScalarSummary | None] = lambda _: None,
     ) -> bool:
         """Take over what another object read, if the file begins and goes on as it did then.
 
@@ -302,6 +313,7 @@ class EventFile:
             table: the tags that it found.
             load: as `StoredPoints` takes it; called when somebody asks for points.
             places: where in the table each tag is, if that is at hand.
+            summarize: as `StoredPoints` takes it.
 
         Raises:
             OSError: the file cannot be read.
@@ -318,7 +330,7 @@ class EventFile:
         self.damages, self.damage_count = list(state.damages), state.damage_count
         self._skipped_bytes = state.skipped_bytes
         self.session_starts = list(state.session_starts)
-        self._store(state, table, load, places)
+        self._store(state, table, load, places, summarize)
         self._head, self._tail, self._crc = state.head, tail[-TAIL_BYTES:], state.crc
         self._records_before = state.records
         return True

@@ -16,6 +16,7 @@ from stepscope.summary.event_file import FileState
 from stepscope.summary.index_files import Segment, StoredBlock
 from stepscope.summary.packed_points import PackedPoints, PackedTable, Packer
 from stepscope.summary.records import crc32c
+from stepscope.summary.scalar_summaries import SUMMARY, Points, summaries
 from stepscope.summary.source import FoundFile
 
 _SETTLED_NS: Final = 2_000_000_000
@@ -89,6 +90,8 @@ class _Listed(msgspec.Struct, array_like=True, frozen=True):
     """By the file's place, where there is one."""
     states: list[msgspec.Raw]
     """`FileState` of each."""
+    summaries: bytes
+    """`SUMMARY` [tags of all files, one after the other]."""
 
 
 class SegmentFiles:
@@ -100,7 +103,7 @@ class SegmentFiles:
         tables: those of the list; equal ones of several segments are one object.
     """
 
-    __slots__ = ("_etags", "_paths", "_states", "entries", "segment", "tables")
+    __slots__ = ("_etags", "_paths", "_states", "_summaries", "entries", "segment", "summary_begins", "tables")
 
     def __init__(self, segment: Segment, listed: _Listed, tables: Sequence[PackedTable]) -> None:
         self.segment: Final = segment
@@ -110,6 +113,10 @@ class SegmentFiles:
         self._paths: Final = listed.paths
         self._etags: Final = listed.etags
         self._states: Final = listed.states
+        self._summaries: Final[NDArray[np.void]] = np.frombuffer(listed.summaries, SUMMARY)
+        tags = np.array([len(table.tags.tags) for table in tables], np.int64)
+        self.summary_begins: Final[NDArray[np.int64]] = np.concatenate([[0], np.cumsum(tags[self.entries["table"]])])
+        """int64 [files + 1]: where the summaries of each file's tags begin."""
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -136,7 +143,8 @@ class SegmentFiles:
         """Return the points of a file."""
         entry = self.entries[place]
         block = StoredBlock(self.segment, int(entry["at"]), int(entry["length"]), int(entry["crc"]))
-        return PackedPoints(self.tables[entry["table"]], block)
+        begin, end = self.summary_begins[place : place + 2].tolist()
+        return PackedPoints(self.tables[entry["table"]], block, self._summaries[begin:end])
 
 
 _LIST_DECODER: Final = msgspec.msgpack.Decoder(_Listed)
@@ -165,6 +173,7 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
     tables: dict[int, int] = {}
     shared: list[PackedTable] = []
     rows: list[tuple[Any, ...]] = []
+    scalars: list[Points] = []
     for file in files:
         content = file.points.block.read()
         if content is None:
@@ -193,6 +202,7 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
             )
         )
         blocks.append(content)
+        scalars.append(table.scalars(content))
         at += len(content)
     listed = _Listed(
         shared,
@@ -200,6 +210,7 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
         np.array(rows, ENTRY).tobytes(),
         {place: file.found.etag for place, file in enumerate(files) if file.found.etag},
         [msgspec.Raw(_ENCODER.encode(file.state)) for file in files],
+        summaries(scalars).tobytes(),
     )
     return Written(blocks, _ENCODER.encode(listed), listed)
 
@@ -215,10 +226,12 @@ def decoded(content: bytes, segment: Segment, end: int, packer: Packer) -> Segme
         raise ValueError("its tables do not fit")
     if not len(listed.paths) == len(listed.states) == len(listed.entries) / ENTRY.itemsize:
         raise ValueError("its columns do not fit")
-    files = SegmentFiles(segment, listed, [packer.shared(table) for table in listed.tables])
-    entries = files.entries
+    entries = np.frombuffer(listed.entries, ENTRY)
     if len(entries) and int(entries["table"].max()) >= len(listed.tables):
         raise ValueError("a table is missing")
+    files = SegmentFiles(segment, listed, [packer.shared(table) for table in listed.tables])
+    if len(listed.summaries) != int(files.summary_begins[-1]) * SUMMARY.itemsize:
+        raise ValueError("its summaries do not fit")
     # A table from elsewhere may speak of more bytes than numbers of 64 bits count.
     lengths = np.array([min(table.length, end + 1) for table in listed.tables], np.int64)[entries["table"]]
     at = entries["at"]

@@ -1,7 +1,8 @@
 """The runs of a log directory as its index has them, before anybody has looked at the directory itself.
 
-Names of runs and tags are the index's. Points are shown where the event file is still as it was when it was read, which
-is asked whenever somebody wants them; else they are read from the event file, and are gone where that is another one.
+Names of runs and tags, and what sums up scalars, are the index's. Points are shown where the event file is still as it
+was when it was read, which is asked whenever somebody wants them; else they are read from the event file, and are gone
+where that is another one.
 """
 
 import errno
@@ -113,7 +114,13 @@ class IndexedRuns(Mapping[str, Run]):
             return StoredFile(path, number, StoredPoints(table.tags, lambda _: None, _gone, table.places))
         events = EventFile(path, partial(self._source.open, path), number)
         events.restore(
-            indexed.state, table.tags, partial(self._load, indexed), changed=False, trusted=True, places=table.places
+            indexed.state,
+            table.tags,
+            partial(self._load, indexed),
+            changed=False,
+            trusted=True,
+            places=table.places,
+            summarize=indexed.points.summary,
         )
         assert events.stored is not None
         return StoredFile(path, number, events.stored)

@@ -108,6 +108,7 @@ class KeptFiles:
             changed=not certain and then.size == found.size,
             trusted=certain,
             places=points.table.places,
+            summarize=points.summary,
         ):
             return False
         file.cached_bytes = file.events.position

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.points import TagState
+from stepscope.summary.scalar_summaries import Points, ScalarSummary, from_row
 from stepscope.summary.scan import RowsByTag
 from stepscope.summary.series import SCALARS
 from stepscope.summary.stored_points import NO_TEXTS, TagTable, TagTexts, places_of
@@ -70,6 +71,33 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
             list(accumulate(self.tags.counts, initial=0)),
             list(accumulate([count if kind in (SCALARS, "") else 0 for kind, count in pairs], initial=0)),
             list(accumulate([count if kind != SCALARS else 0 for kind, count in pairs], initial=0)),
+        )
+
+    @cached_property
+    def _of_scalars(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """How many points each tag has of which a summary tells, where its steps begin, and, of tags with such points,
+        where the last time is; where each of their values is, unless that is all values.
+        """
+        rows, values, _ = self.begins
+        scalars = np.array([kind == SCALARS for kind in self.tags.kinds], np.bool_)
+        counts = np.where(scalars, np.array(self.tags.counts, np.int64), 0)
+        some = np.flatnonzero(counts)
+        last_rows = np.array(rows[1:], np.int64)[some] - 1
+        at = [np.arange(values[place], values[place + 1]) for place in some.tolist()]
+        return counts, np.array(self.step_begins, np.int64), last_rows, np.concatenate([_NO_PLACES, *at])
+
+    def scalars(self, block: bytes) -> Points:
+        """Return the points of the scalar tags, from the block."""
+        rows, values, blobs = (begins[-1] for begins in self.begins)
+        counts, step_begins, last_rows, places = self._of_scalars
+        at_rows = 8 * self.steps
+        numbers: NDArray[Any] = np.frombuffer(block, _NUMBERS[self.narrow], values, at_rows + 8 * rows + 16 * blobs)
+        return Points(
+            counts,
+            np.frombuffer(block, _STEPS, self.steps),
+            step_begins,
+            np.frombuffer(block, _TIMES, rows, at_rows)[last_rows],
+            numbers if len(places) == values else numbers[places],
         )
 
     @property
@@ -137,12 +165,20 @@ class BlockInMemory(NamedTuple):
 class PackedPoints:
     """The points of one file, in memory or stored; any thread may ask for them."""
 
-    __slots__ = ("block", "table")
+    __slots__ = ("block", "summaries", "table")
 
-    def __init__(self, table: PackedTable, block: Block) -> None:
+    def __init__(self, table: PackedTable, block: Block, summaries: NDArray[np.void] | None = None) -> None:
         self.table = table
         self.block = block
         """May be replaced by another that has the same."""
+        self.summaries = summaries
+        """`stepscope.summary.scalar_summaries.SUMMARY` [tags], once they are worked out."""
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        """Return what sums up the scalar tag at a place of the table; None where that is not at hand."""
+        if self.summaries is None or not self.table.tags.counts[place]:
+            return None
+        return from_row(self.summaries[place], self.table.tags.last_steps[place])
 
     def load(self, place: int) -> TagState | None:
         """Return the points of the tag at a place of the table; None where they are damaged or gone."""

@@ -62,7 +62,7 @@ def read_together(
     """
     # A byte more tells that a file has grown.
     buffer = np.empty(sum(sizes) + 1, np.uint8)
-    view = memoryview(buffer)
+    view = buffer.data
     ends: list[int] = []
     placed: list[int | None] = []
     at = 0

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from stepscope.summary.points import TagState
+from stepscope.summary.scalar_summaries import ScalarSummary, summary_of
 
 
 class TagTexts(NamedTuple):
@@ -78,9 +79,10 @@ class StoredPoints:
         read_again: gives those of all tags from the event file itself; raises OSError.
         places: where in the table each tag is; worked out where that is not given.
         keep: hold what was loaded, as to load it again is dear.
+        summarize: gives what sums up the scalar tag at a place of the table; None where that is not at hand.
     """
 
-    __slots__ = ("_keep", "_load", "_lock", "_read_again", "_states", "places", "table")
+    __slots__ = ("_keep", "_load", "_lock", "_read_again", "_states", "_summarize", "places", "table")
 
     def __init__(
         self,
@@ -90,8 +92,10 @@ class StoredPoints:
         places: Mapping[str, int] | None = None,
         *,
         keep: bool = True,
+        summarize: Callable[[int], ScalarSummary | None] = lambda _: None,
     ) -> None:
         self._keep = keep
+        self._summarize = summarize
         self.table = table
         self.places: Mapping[str, int] = places_of(table.tags) if places is None else places
         """Where in the table each tag is."""
@@ -119,6 +123,17 @@ class StoredPoints:
                     if self._keep:
                         self._states[place] = state
         return state
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        """Return what sums up the scalar tag at a place of the table; None where it has no points.
+
+        Raises as `state`.
+        """
+        summary = self._summarize(place)
+        if summary is None and self.table.counts[place]:
+            state = self.state(place)
+            summary = summary_of(state.steps, state.wall_times, state.values)
+        return summary
 
     def states(self) -> list[TagState]:
         """Return the points of all tags, in the table's order; raises as `state`."""

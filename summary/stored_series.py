@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
@@ -11,6 +13,7 @@ from stepscope.summary.kinds.base import Payload, PayloadError
 from stepscope.summary.payload_locations import Content
 from stepscope.summary.points import Part
 from stepscope.summary.restarts import Turn
+from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.series import Columns, LazySeries, Series
 from stepscope.summary.source import Source
 from stepscope.summary.stored_points import NO_TEXTS, StoredPoints, TagTable
@@ -107,6 +110,7 @@ class StoredSeries(LazySeries):
             content.columns,
             content.payload,
             count,
+            summarize=content.summary,
         )
 
     def _holding(self, tag: str) -> list[StoredFile]:
@@ -116,15 +120,30 @@ class StoredSeries(LazySeries):
             raise KeyError(tag)
         return holding
 
-    def content(self, tag: str) -> Content:
-        """Return the points of a tag; raises PayloadError where they are gone."""
+    def summary(self, tag: str) -> ScalarSummary | None:
+        """Return what sums up the points of a scalar tag, None where it has none; raises PayloadError where they are
+        gone.
+        """
         holding = self.files if len(self.files) == 1 else self._holding(tag)
+        with self._pointing_out(tag):
+            parts = [file.points.summary(file.points.places[tag]) for file in holding]
+        known = [part for part in parts if part is not None]
+        return reduce(ScalarSummary.followed_by, known) if known else None
+
+    @contextmanager
+    def _pointing_out(self, tag: str) -> Iterator[None]:
         try:
-            states = [file.points.state(file.points.places[tag]) for file in holding]
+            yield
         except OSError as error:
             raise PayloadError(
                 f"the points of {tag!r} of {self._run!r} cannot be read: {error.strerror or error}"
             ) from error
+
+    def content(self, tag: str) -> Content:
+        """Return the points of a tag; raises PayloadError where they are gone."""
+        holding = self.files if len(self.files) == 1 else self._holding(tag)
+        with self._pointing_out(tag):
+            states = [file.points.state(file.points.places[tag]) for file in holding]
         parts = [Part(file.path, *state[-6:]) for file, state in zip(holding, states, strict=True)]
         return Content(self._source, self._blobs, states[0].kind, parts, [file.number for file in holding], None)
 
@@ -166,6 +185,10 @@ class _StoredContent(NamedTuple):
     def columns(self) -> Columns:
         """Return all points; raises PayloadError where they are gone."""
         return self.series.content(self.tag).columns()
+
+    def summary(self) -> ScalarSummary | None:
+        """Return what sums up all points; raises PayloadError where they are gone."""
+        return self.series.summary(self.tag)
 
     def payload(self, index: int) -> Payload:
         """Return what a point holds; raises PayloadError."""

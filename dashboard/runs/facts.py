@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_args
 
-import numpy as np
-
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
 from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, session_of
 from stepscope.summary.kinds.base import PayloadError
@@ -77,21 +75,18 @@ def summed_up(series: Series, statistic: Statistic) -> float | None:
         None where it has no point, or none can be read.
     """
     try:
-        values = series.values
+        summary = series.summary
     except PayloadError:
         return None
-    if not len(values):
+    if summary is None:
         return None
-    if statistic == "last":
-        return float(values[-1])
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return float("nan")
     match statistic:
+        case "last":
+            return summary.last
         case "min":
-            return float(finite.min())
+            return summary.least
         case "max":
-            return float(finite.max())
+            return summary.greatest
         case _:
             assert_never(statistic)
 

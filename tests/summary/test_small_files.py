@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from random import Random
@@ -77,7 +77,7 @@ def test_two_files_of_a_sweep() -> None:
 
 def numbers_in_any_form(random: Random) -> bytes:
     """Return a file of which nothing has to be read alone."""
-    values = [
+    values: list[Callable[[str], Summary.Value]] = [
         lambda tag: Summary.Value(tag=tag, simple_value=random.choice([0.0, random.random(), float("nan")])),
         lambda tag: with_kind(SCALARS, tag, TensorProto(dtype=DT_DOUBLE, double_val=[random.random()])),
         lambda tag: Summary.Value(node_name=tag, simple_value=random.random()),
@@ -109,7 +109,8 @@ def test_files_of_numbers_alone_are_what_they_are_alone(random: Random) -> None:
 
 @given(random=st.randoms(use_true_random=True))
 def test_any_files_are_what_they_are_alone_or_are_left_to_be_read_so(random: Random) -> None:
-    contents = [random.choice([numbers_in_any_form, partial(random_file, most=3)])(random) for _ in range(8)]
+    writers: list[Callable[[Random], bytes]] = [numbers_in_any_form, partial(random_file, most=3)]
+    contents = [random.choice(writers)(random) for _ in range(8)]
     contents = [damaged(content, random) if random.random() < 0.5 else content for content in contents]
     for content, packed in zip(contents, together(*contents), strict=True):
         expected = alone(content)
@@ -147,7 +148,8 @@ def test_files_that_cannot_be_read_or_changed_since_they_were_listed_are_left() 
     def gone() -> BinaryIO:
         raise FileNotFoundError(2, "No such file or directory")
 
-    opened = [partial(io.BytesIO, plain), gone, partial(io.BytesIO, plain + plain), partial(io.BytesIO, plain[:-9])]
+    plainly, grown, shrunk = (partial(io.BytesIO, content) for content in (plain, plain + plain, plain[:-9]))
+    opened: list[Callable[[], BinaryIO]] = [plainly, gone, grown, shrunk]
     found = read_together(opened, [len(plain)] * 4, Packer())
     assert [packed is not None for packed in found] == [True, False, False, False]
 

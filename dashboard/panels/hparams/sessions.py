@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-import numpy as np
-
 from stepscope.dashboard.panels.hparams.settings import Status, ValueOf
 from stepscope.dashboard.runs.grouping import names_without_seed
 from stepscope.dashboard.tensorboard.hparams.experiment import joined
@@ -143,26 +141,30 @@ def runs_of_sessions(snapshot: Snapshot, session_runs: Sequence[str]) -> Mapping
 def metric_value(snapshot: Snapshot, session: Session, metric: Column, which: ValueOf) -> tuple[float, int] | None:
     """Return the value of a metric and its step; None where the session has none.
 
-    NaN is neither the least nor the greatest unless there is nothing else.
+    What is not finite is neither the least nor the greatest; where nothing else is there, the last value stands.
     """
     series = metric_series(snapshot, session.run, MetricName(group=metric.group, tag=metric.tag))
     if series is None:
         return None
-    values = series.values
-    if which == "last" or np.isnan(values).all():
-        at = len(values) - 1
-    else:
-        at = int(np.nanargmin(values) if which == "min" else np.nanargmax(values))
-    return float(values[at]), int(series.steps[at])
+    summary = series.summary
+    if summary is None:
+        return None
+    match which:
+        case "min" if not math.isnan(summary.least):
+            return summary.least, summary.least_step
+        case "max" if not math.isnan(summary.greatest):
+            return summary.greatest, summary.greatest_step
+        case _:
+            return summary.last, summary.last_step
 
 
 def last_time(snapshot: Snapshot, session: Session) -> float | None:
     """Wall time of the last scalar of a session's runs; None where it has none."""
     times = [
-        float(series.wall_times[-1])
+        summary.last_time
         for run in session.runs
         for series in snapshot.runs[run].of_kind(SCALARS)
-        if len(series)
+        if (summary := series.summary) is not None
     ]
     return max(times, default=None)
 
