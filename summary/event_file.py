@@ -32,7 +32,7 @@ from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
 from stepscope.summary.series import SCALARS
 from stepscope.summary.source import read_up_to
-from stepscope.summary.stored_points import NO_TEXTS, StoredPoints, TagTable, TagTexts
+from stepscope.summary.stored_points import NO_TEXTS, NONE_SAID, StoredPoints, TagTable, TagTexts, Texts
 
 GRAPHS: Final = "graphs"
 TAGGED_RUN_METADATA: Final = "graph_tagged_run_metadata"
@@ -265,7 +265,7 @@ class EventFile:
         self._records_before, self._made_scanner = self.records, None
         self._by_id, self._points, self._packed = [], {}, None
         state = self._state()
-        self._store(state, packed.table.tags, packed.load, packed.table.places, packed.summary)
+        self._store(state, packed.table.tags, packed.load, packed.table.places, packed.texts, packed.summary)
         return state, packed
 
     def restore_packed(self, state: FileState, packed: PackedPoints) -> None:
@@ -278,6 +278,7 @@ class EventFile:
             changed=False,
             trusted=True,
             places=table.places,
+            texts=packed.texts,
             summarize=packed.summary,
         )
 
@@ -287,11 +288,14 @@ class EventFile:
         table: TagTable,
         load: Callable[[int], TagState | None],
         places: Mapping[str, int] | None,
+        texts: Texts,
         summarize: Callable[[int], ScalarSummary | None],
     ) -> None:
         read_again = partial(_read_again, self.path, self._open_at, state, table)
         # What has its places at hand is packed, and quickly had again.
-        self.stored = StoredPoints(table, load, read_again, places, keep=places is None, summarize=summarize)
+        self.stored = StoredPoints(
+            table, load, read_again, places, keep=places is None, texts=texts, summarize=summarize
+        )
 
     def restore(
         self,
@@ -302,6 +306,7 @@ class EventFile:
         changed: bool,
         trusted: bool = False,
         places: Mapping[str, int] | None = None,
+        texts: Texts = NONE_SAID,
         summarize: Callable[[int], ScalarSummary | None] = lambda _: None,
     ) -> bool:
         """Take over what another object read, if the file begins and goes on as it did then.
@@ -313,6 +318,7 @@ class EventFile:
             table: the tags that it found.
             load: as `StoredPoints` takes it; called when somebody asks for points.
             places: where in the table each tag is, if that is at hand.
+            texts: as `StoredPoints` takes them.
             summarize: as `StoredPoints` takes it.
 
         Raises:
@@ -330,7 +336,7 @@ class EventFile:
         self.damages, self.damage_count = list(state.damages), state.damage_count
         self._skipped_bytes = state.skipped_bytes
         self.session_starts = list(state.session_starts)
-        self._store(state, table, load, places, summarize)
+        self._store(state, table, load, places, texts, summarize)
         self._head, self._tail, self._crc = state.head, tail[-TAIL_BYTES:], state.crc
         self._records_before = state.records
         return True
@@ -526,7 +532,7 @@ class EventFile:
         except DecodeError:
             return None
         counts = split.group_ends - begins
-        return packer.pack_numbers(names, texts, split, counts) if len(set(names)) == len(names) else None
+        return packer.pack_numbers(names, texts or NONE_SAID, split, counts) if len(set(names)) == len(names) else None
 
     def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
         """Take the rows of a tag; returns which of them became points, or None where all did."""

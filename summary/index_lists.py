@@ -18,6 +18,7 @@ from stepscope.summary.packed_points import PackedPoints, PackedTable, Packer
 from stepscope.summary.records import crc32c
 from stepscope.summary.scalar_summaries import SUMMARY, Points, summaries
 from stepscope.summary.source import FoundFile
+from stepscope.summary.stored_points import NONE_SAID, TagTexts, Texts, are_texts_of
 
 _SETTLED_NS: Final = 2_000_000_000
 """A file that changed so shortly before it was read may have changed again without a later time of change."""
@@ -88,6 +89,8 @@ class _Listed(msgspec.Struct, array_like=True, frozen=True):
     """`ENTRY` [paths]."""
     etags: dict[int, str]
     """By the file's place, where there is one."""
+    texts: dict[int, msgspec.Raw]
+    """By the file's place, of those that have some."""
     states: list[msgspec.Raw]
     """`FileState` of each."""
     summaries: bytes
@@ -103,7 +106,17 @@ class SegmentFiles:
         tables: those of the list; equal ones of several segments are one object.
     """
 
-    __slots__ = ("_etags", "_paths", "_states", "_summaries", "entries", "segment", "summary_begins", "tables")
+    __slots__ = (
+        "_etags",
+        "_paths",
+        "_states",
+        "_summaries",
+        "_texts",
+        "entries",
+        "segment",
+        "summary_begins",
+        "tables",
+    )
 
     def __init__(self, segment: Segment, listed: _Listed, tables: Sequence[PackedTable]) -> None:
         self.segment: Final = segment
@@ -112,6 +125,7 @@ class SegmentFiles:
         """`ENTRY` [files]."""
         self._paths: Final = listed.paths
         self._etags: Final = listed.etags
+        self._texts: Final = listed.texts
         self._states: Final = listed.states
         self._summaries: Final[NDArray[np.void]] = np.frombuffer(listed.summaries, SUMMARY)
         tags = np.array([len(table.tags.tags) for table in tables], np.int64)
@@ -126,7 +140,7 @@ class SegmentFiles:
         return (path.decode(errors="surrogateescape") for path in self._paths)
 
     def file(self, place: int) -> IndexedFile:
-        """Return a file; raises DecodeError, a ValueError, where its state is none."""
+        """Return a file; raises DecodeError, a ValueError, where its state or its texts are none."""
         entry = self.entries[place]
         identity = (int(entry["device"]), int(entry["file"]))
         found = FoundFile(
@@ -140,15 +154,26 @@ class SegmentFiles:
         return IndexedFile(found, int(entry["seen_ns"]), _STATE_DECODER.decode(self._states[place]), self.points(place))
 
     def points(self, place: int) -> PackedPoints:
-        """Return the points of a file."""
+        """Return the points of a file; raises DecodeError, a ValueError, where its texts are none."""
         entry = self.entries[place]
         block = StoredBlock(self.segment, int(entry["at"]), int(entry["length"]), int(entry["crc"]))
         begin, end = self.summary_begins[place : place + 2].tolist()
-        return PackedPoints(self.tables[entry["table"]], block, self._summaries[begin:end])
+        return PackedPoints(
+            self.tables[entry["table"]], block, self._texts_of(place, end - begin), self._summaries[begin:end]
+        )
+
+    def _texts_of(self, place: int, tags: int) -> Texts:
+        if place not in self._texts:
+            return NONE_SAID
+        texts = _TEXTS_DECODER.decode(self._texts[place])
+        if not are_texts_of(texts, tags):
+            raise msgspec.DecodeError("texts of tags that are not there")
+        return texts
 
 
 _LIST_DECODER: Final = msgspec.msgpack.Decoder(_Listed)
 _STATE_DECODER: Final = msgspec.msgpack.Decoder(FileState)
+_TEXTS_DECODER: Final = msgspec.msgpack.Decoder(dict[int, TagTexts])
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
@@ -209,6 +234,11 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
         [str(file.found.path).encode(errors="surrogateescape") for file in files],
         np.array(rows, ENTRY).tobytes(),
         {place: file.found.etag for place, file in enumerate(files) if file.found.etag},
+        {
+            place: msgspec.Raw(_ENCODER.encode(dict(file.points.texts)))
+            for place, file in enumerate(files)
+            if file.points.texts
+        },
         [msgspec.Raw(_ENCODER.encode(file.state)) for file in files],
         summaries(scalars).tobytes(),
     )

@@ -120,6 +120,7 @@ class IndexedRuns(Mapping[str, Run]):
             changed=False,
             trusted=True,
             places=table.places,
+            texts=indexed.points.texts,
             summarize=indexed.points.summary,
         )
         assert events.stored is not None
@@ -182,6 +183,9 @@ class _IndexedSeries(LazySeries):
 
     def of_kind(self, kind: str) -> list[Series]:
         return self._stored.of_kind(kind)
+
+    def has_texts(self, kind: str) -> bool:
+        return self._stored.has_texts(kind)
 
     @property
     def described_by(self) -> object | None:

@@ -108,6 +108,7 @@ class KeptFiles:
             changed=not certain and then.size == found.size,
             trusted=certain,
             places=points.table.places,
+            texts=points.texts,
             summarize=points.summary,
         ):
             return False
@@ -126,7 +127,9 @@ class KeptFiles:
         found = file.found
         same = (cached.size, cached.modified_ns, cached.changed_ns) == (found.size, found.modified_ns, found.changed_ns)
         changed = not same and cached.size == found.size
-        if cached.size <= found.size and file.events.restore(cached.state, cached.table, cached.load, changed=changed):
+        if cached.size <= found.size and file.events.restore(
+            cached.state, cached.table, cached.load, changed=changed, texts=cached.texts
+        ):
             file.cached_bytes = file.events.position
 
     def read(self, file: StagedFile) -> None:

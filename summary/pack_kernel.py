@@ -47,13 +47,16 @@ def _is_bare_number(buffer, at, length, arena, start, tag_length):
 def pack_files(
     buffer, ends, rows, row_ends, records, arena, starts, tags, files, times, entries, firsts, block, narrow
 ):
-    """Bring the points of each file together, tag after tag, where they are nothing but numbers.
+    """Bring the points of each file together, tag after tag, where nothing is damaged.
 
-    Fills what `stepscope.summary.small_files.FILES`, ``TIMES`` and ``ENTRIES`` say, and ``firsts`` with the row of the
-    first value of each entry, or -1 where that value is its tag and its number and nothing else. ``block`` is float64,
-    ``narrow`` the same memory as float32.
+    Of a tag either all values are numbers or none is. Fills what `stepscope.summary.small_files.FILES`, ``TIMES`` and
+    ``ENTRIES`` say, and ``firsts`` with the row of the first value of each entry, or -1 where that value is its tag and
+    its number and nothing else. ``block`` is float64, ``narrow`` the same memory as float32.
     """
     whole = block.view(np.int64)
+    indices = narrow.view(np.int32)
+    # Where the next of an entry's values goes, among those that are numbers or among those that are not.
+    kept = np.empty(len(entries), np.int64)
     place = np.full(tags, -1, np.int64)
     at = np.int64(0)
     entry = np.int64(0)
@@ -67,6 +70,7 @@ def pack_files(
             continue
         begun = ended = np.nan
         count = np.int64(0)
+        numbers = np.int64(0)
         found = np.int64(0)
         is_narrow = True
         for row in range(row_begin, row_end):
@@ -80,23 +84,35 @@ def pack_files(
                 data = begin + rows[row].offset
                 fits = fits and tag == -3 and _is_version(buffer, data, data + np.int64(rows[row].length))
             else:
-                fits = fits and rows[row].form == NUMBER
+                is_number = rows[row].form == NUMBER
                 if place[tag] < 0:
                     place[tag] = found
                     entries[entry + found, 0] = tag
                     entries[entry + found, 1] = 0
+                    entries[entry + found, 6] = is_number
                     firsts[entry + found] = row
                     found += 1
                 entries[entry + place[tag], 1] += 1
+                fits = fits and entries[entry + place[tag], 6] == is_number
+                numbers += is_number
                 count += 1
         if fits and found > 0:
             # Where each tag's points go; behind the steps, of which there may turn out to be fewer.
-            filled = np.int64(0)
+            blobs = count - numbers
+            filled = number = blob = np.int64(0)
             for each in range(entry, entry + found):
                 entries[each, 2] = filled
                 entries[each, 5] = 0
                 filled += entries[each, 1]
-            steps, wall_times, values = at, at + count, at + 2 * count
+                if entries[each, 6] == 1:
+                    kept[each] = number
+                    number += entries[each, 1]
+                else:
+                    kept[each] = blob
+                    blob += entries[each, 1]
+            steps, wall_times, offsets = at, at + count, at + 2 * count
+            lengths, values = offsets + blobs, offsets + 2 * blobs
+            own_indices = 2 * (values + numbers)
             for row in range(row_begin, row_end):
                 tag = rows[row].tag
                 if tag >= 0:
@@ -110,22 +126,33 @@ def pack_files(
                         entries[each, 5] = 1
                     entries[each, 4] = step
                     block[wall_times + to] = rows[row].wall_time
-                    block[values + to] = rows[row].value
                     entries[each, 2] = to + 1
-            for each in range(values, values + count):
+                    to = kept[each]
+                    if entries[each, 6] == 1:
+                        block[values + to] = rows[row].value
+                    else:
+                        whole[offsets + to] = rows[row].offset
+                        whole[lengths + to] = rows[row].length
+                        indices[own_indices + to] = rows[row].index
+                    kept[each] = to + 1
+            for each in range(values, values + numbers):
                 number = whole[each]
                 block[each] = np.float64(np.float32(block[each]))
                 is_narrow = is_narrow and whole[each] == number
                 whole[each] = number
             distinct = _pack_entries(whole, steps, entries, entry, found)
-            for each in range(count):
-                block[steps + distinct + each] = block[wall_times + each]
-            to = steps + distinct + count
-            for each in range(count):
+            # Nothing is between the columns: wall times, offsets and lengths, values, indices.
+            for each in range(count + 2 * blobs):
+                whole[steps + distinct + each] = whole[wall_times + each]
+            to = steps + distinct + count + 2 * blobs
+            for each in range(numbers):
                 if is_narrow:
                     narrow[2 * to + each] = np.float32(block[values + each])
                 else:
                     block[to + each] = block[values + each]
+            end_of_values = 2 * to + (numbers if is_narrow else 2 * numbers)
+            for each in range(blobs):
+                indices[end_of_values + each] = indices[own_indices + each]
             for each in range(entry, entry + found):
                 row = firsts[each]
                 start = starts[entries[each, 0]]
@@ -139,11 +166,11 @@ def pack_files(
             files[file, 3] = entry + found
             files[file, 4] = distinct
             files[file, 5] = 8 * at
-            files[file, 6] = 8 * to + (4 if is_narrow else 8) * count
+            files[file, 6] = 4 * (end_of_values + blobs)
             times[file, 0] = rows[row_begin].wall_time
             times[file, 1] = begun
             times[file, 2] = ended
-            at = to + (count + 1) // 2 if is_narrow else to + count
+            at = (end_of_values + blobs + 1) // 2
         for each in range(entry, entry + found):
             place[entries[each, 0]] = -1
         if files[file, 0] == 1:

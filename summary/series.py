@@ -176,9 +176,11 @@ class LazySeries(Mapping[str, Series]):
     @property
     @abstractmethod
     def described_by(self) -> object | None:
-        """What their tags, kinds and texts come from, the same object for runs that are alike; None where there is none
-        such.
-        """
+        """What their tags and kinds come from, the same object for runs that are alike; None where there is none."""
+
+    @abstractmethod
+    def has_texts(self, kind: str) -> bool:
+        """Return whether one of a kind has a display name, a description or a plugin's content."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Many small event files in one go: their bytes one behind the other, scanned and packed without an object a record.
 
-What is anything but whole records of numbers is left to `stepscope.summary.event_file.EventFile`, which gives the same
-of the files that are read here.
+What is anything but whole records of values, of which those of a tag are alike, is left to
+`stepscope.summary.event_file.EventFile`, which gives the same of the files that are read here.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,19 +21,21 @@ from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.records import crc32c
 from stepscope.summary.scan import ROW, Scanner
 from stepscope.summary.series import SCALARS
-from stepscope.summary.stored_points import NO_TEXTS, TagTable, TagTexts
+from stepscope.summary.stored_points import NO_TEXTS, NONE_SAID, TagTable, TagTexts, Texts
 
 KERNELS: Final = Group("small event files", ["stepscope.summary.pack_kernel"])
 """The loops that bring points together, beside those of the scan."""
 _WORTH_READING: Final = 4
 """Fewer files are read one after the other as fast."""
 _WORTH_COMPILING: Final = 5_000
+_LEAST_BYTES_OF_VALUE: Final = 7
+"""In an event: its tag is empty, and nothing but a number follows."""
 
 FILES: Final = ("packed", "narrow", "first entry", "end of entries", "distinct steps", "begin of block", "end of block")
 """int64 columns of what the kernel says of each file; a block's places are bytes."""
 TIMES: Final = ("first", "begun", "ended")
 """float64 columns: the wall time of the first event, and the span of those that have a time; NaN where none has."""
-ENTRIES: Final = ("tag", "points", "begin of steps", "first step", "last step", "goes back")
+ENTRIES: Final = ("tag", "points", "begin of steps", "first step", "last step", "goes back", "numbers")
 """int64 columns of what the kernel says of each tag of each file, in order of first appearance."""
 
 Packed = tuple[FileState, PackedPoints]
@@ -58,7 +60,7 @@ def read_together(
 
     Returns:
         What was read of each. None where it is to be read alone: it cannot be read, has another size by now, damage,
-        a record that is not whole, or anything but numbers.
+        a record that is not whole, or another event than summaries and a version.
     """
     # A byte more tells that a file has grown.
     buffer = np.empty(sum(sizes) + 1, np.uint8)
@@ -92,12 +94,12 @@ def _packed(buffer: NDArray[np.uint8], ends: NDArray[np.int64], packer: Packer) 
     from stepscope.summary import pack_kernel
 
     scanner = Scanner()
-    rows = np.empty(len(buffer) // 16 + 16, ROW)
+    rows = np.empty(len(buffer) // _LEAST_BYTES_OF_VALUE, ROW)
     row_ends, records = scanner.scan_files(buffer, ends, rows)
     count = int(row_ends[-1])
     files, times = np.empty((len(ends), len(FILES)), np.int64), np.empty((len(ends), len(TIMES)))
     entries, firsts = np.empty((count, len(ENTRIES)), np.int64), np.empty(count, np.int64)
-    block = np.empty(3 * count)
+    block = np.empty(5 * count)
     pack_kernel.pack_files(
         buffer,
         ends,
@@ -142,8 +144,8 @@ class _Together:
         self._firsts: Final = firsts
         self._block: Final = block
         self._packer: Final = packer
-        self._tables: Final[dict[tuple[bytes, int, int], PackedTable | None]] = {}
-        """Of files whose first values say nothing but their numbers, by their entries."""
+        self._tables: Final[dict[tuple[bytes, tuple[str, ...], int, int], PackedTable | None]] = {}
+        """By a file's entries, of which many have the same."""
 
     def packed(
         self, begin: int, end: int, numbers: Sequence[int], times: Sequence[float], records: int
@@ -152,13 +154,16 @@ class _Together:
         _, narrow, first, stop, distinct, block_begin, block_end = numbers
         entries, firsts = self._entries[first:stop], self._firsts[first:stop]
         if (firsts < 0).all():
-            key = entries.tobytes(), narrow, distinct
-            if key not in self._tables:
-                self._tables[key] = self._table(entries, {}, distinct, narrow)
-            table = self._tables[key]
+            kinds, texts = [SCALARS] * len(entries), NONE_SAID
         else:
-            texts = self._texts(firsts, begin)
-            table = None if texts is None else self._table(entries, texts, distinct, narrow)
+            described = self._described(entries, firsts, begin)
+            if described is None:
+                return None
+            kinds, texts = described
+        key = entries.tobytes(), tuple(kinds), narrow, distinct
+        if key not in self._tables:
+            self._tables[key] = self._table(entries, kinds, distinct, narrow)
+        table = self._tables[key]
         if table is None:
             return None
         content = self._buffer[begin:end]
@@ -178,10 +183,14 @@ class _Together:
             (),
             bytes(content[-TAIL_BYTES:]),
         )
-        return state, PackedPoints(table, BlockInMemory(bytes(self._block[block_begin:block_end])))
+        return state, PackedPoints(table, BlockInMemory(bytes(self._block[block_begin:block_end])), texts)
 
-    def _texts(self, firsts: NDArray[np.int64], begin: int) -> dict[int, TagTexts] | None:
+    def _described(
+        self, entries: NDArray[np.int64], firsts: NDArray[np.int64], begin: int
+    ) -> tuple[list[str], Texts] | None:
+        """Return the kind of each tag, and what its first value says; None where other values may be of no kind."""
         texts: dict[int, TagTexts] = {}
+        kinds = [SCALARS] * len(entries)
         for place in np.flatnonzero(firsts >= 0).tolist():
             row = self._rows[firsts[place]]
             at = begin + int(row["offset"]) + int(row["value_at"])
@@ -189,21 +198,21 @@ class _Together:
                 value = Summary.Value.FromString(bytes(self._buffer[at : at + int(row["value_length"])]))
             except DecodeError:
                 return None
-            if kind_of(value) != SCALARS:
+            kind = kind_of(value)
+            # Numbers in forms that the scan leaves alone are decoded, and of values of no kind both are kept.
+            if not kind or (kind == SCALARS) != entries[place, 6]:
                 return None
+            kinds[place] = kind
             found = texts_of(value)
             if found != NO_TEXTS:
                 texts[place] = found
-        return texts
+        return kinds, texts or NONE_SAID
 
-    def _table(
-        self, entries: NDArray[np.int64], texts: dict[int, TagTexts], distinct: int, narrow: int
-    ) -> PackedTable | None:
-        numbers, counts, begins, first_steps, last_steps, going_back = entries.T.tolist()
+    def _table(self, entries: NDArray[np.int64], kinds: list[str], distinct: int, narrow: int) -> PackedTable | None:
+        numbers, counts, begins, first_steps, last_steps, going_back, _ = entries.T.tolist()
         names = [name_of(self._tags[number]) for number in numbers]
         if len(set(names)) < len(names):
             return None
-        kinds = [SCALARS] * len(names)
         back = [place for place, goes_back in enumerate(going_back) if goes_back]
-        table = TagTable(names, kinds, counts, first_steps, last_steps, texts, back)
+        table = TagTable(names, kinds, counts, first_steps, last_steps, back)
         return self._packer.shared(PackedTable(table, begins, distinct, bool(narrow)))

@@ -86,6 +86,10 @@ class StoredSeries(LazySeries):
         table = self.files[0].points.table
         return [self[tag] for tag, found in zip(table.tags, table.kinds, strict=True) if found == kind]
 
+    def has_texts(self, kind: str) -> bool:
+        points = [file.points for file in self.files]
+        return any(found.table.kinds[place] == kind for found in points for place in found.texts)
+
     @property
     def described_by(self) -> object | None:
         return self.files[0].points.table if len(self.files) == 1 else None
@@ -95,7 +99,7 @@ class StoredSeries(LazySeries):
         points = holding[0].points
         place = points.places[tag]
         table = points.table
-        texts = table.texts.get(place, NO_TEXTS) if table.texts else NO_TEXTS
+        texts = points.texts.get(place, NO_TEXTS)
         content = _StoredContent(self, tag)
         count = table.counts[place]
         for file in holding[1:]:

@@ -17,9 +17,9 @@ from stepscope.summary.event_file import EventFile
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.proto.event_pb2 import Event, SessionLog
-from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary
 from stepscope.summary.proto.tensor_pb2 import TensorProto
-from stepscope.summary.proto.types_pb2 import DT_DOUBLE
+from stepscope.summary.proto.types_pb2 import DT_DOUBLE, DT_INT64, DT_STRING
 from stepscope.summary.records import frame
 from stepscope.summary.series import SCALARS
 from stepscope.summary.small_files import Packed, read_together
@@ -75,31 +75,34 @@ def test_two_files_of_a_sweep() -> None:
     assert (later_state.records, later_state.span) == (3, (99.5, 103.0))
 
 
-def numbers_in_any_form(random: Random) -> bytes:
+def values_in_any_form(random: Random) -> bytes:
     """Return a file of which nothing has to be read alone."""
-    values: list[Callable[[str], Summary.Value]] = [
+    forms: list[Callable[[str], Summary.Value]] = [
         lambda tag: Summary.Value(tag=tag, simple_value=random.choice([0.0, random.random(), float("nan")])),
         lambda tag: with_kind(SCALARS, tag, TensorProto(dtype=DT_DOUBLE, double_val=[random.random()])),
         lambda tag: Summary.Value(node_name=tag, simple_value=random.random()),
+        lambda tag: with_kind("text", tag, TensorProto(dtype=DT_STRING, string_val=[b"x" * random.randint(0, 9)])),
+        lambda tag: Summary.Value(tag=tag, image=Summary.Image(width=1, height=1, encoded_image_string=b"png")),
+        lambda tag: Summary.Value(tag=tag, histo=HistogramProto(bucket_limit=[1.0], bucket=[2.0])),
     ]
     tags = random.sample(["loss", "acc/ü", "", "x" * 200, *(f"layer_{k}" for k in range(40))], random.randint(1, 8))
     events = [Event(wall_time=random.choice([0.0, 5.0, float("nan"), -1.0]), file_version="brain.Event:2")]
     if random.random() < 0.2:
         events.insert(0, Event())
-    form = random.choice(values)
+    form_of = {tag: random.choice(forms) for tag in tags}
     for _ in range(random.randint(1, 30)):
         event = Event(wall_time=random.choice([0.0, 7.0, random.random()]), step=random.randint(-2, 9))
         chosen = random.sample(tags, random.randint(1, len(tags)))
-        event.summary.value.extend(form(tag) for tag in chosen)
+        event.summary.value.extend(form_of[tag](tag) for tag in chosen)
         events.append(event)
         if random.random() < 0.05:
-            form = random.choice(values)
+            form_of = {tag: random.choice(forms) for tag in tags}
     return file_of(*events)
 
 
 @given(random=st.randoms(use_true_random=True))
-def test_files_of_numbers_alone_are_what_they_are_alone(random: Random) -> None:
-    contents = [numbers_in_any_form(random) for _ in range(random.randint(1, 6))]
+def test_files_of_values_are_what_they_are_alone(random: Random) -> None:
+    contents = [values_in_any_form(random) for _ in range(random.randint(1, 6))]
     for content, packed in zip(contents, together(*contents), strict=True):
         expected = alone(content)
         assert packed is not None
@@ -109,7 +112,7 @@ def test_files_of_numbers_alone_are_what_they_are_alone(random: Random) -> None:
 
 @given(random=st.randoms(use_true_random=True))
 def test_any_files_are_what_they_are_alone_or_are_left_to_be_read_so(random: Random) -> None:
-    writers: list[Callable[[Random], bytes]] = [numbers_in_any_form, partial(random_file, most=3)]
+    writers: list[Callable[[Random], bytes]] = [values_in_any_form, partial(random_file, most=3)]
     contents = [random.choice(writers)(random) for _ in range(8)]
     contents = [damaged(content, random) if random.random() < 0.5 else content for content in contents]
     for content, packed in zip(contents, together(*contents), strict=True):
@@ -117,22 +120,27 @@ def test_any_files_are_what_they_are_alone_or_are_left_to_be_read_so(random: Ran
         assert packed is None or (expected is not None and described(packed) == described(expected))
 
 
-def test_what_is_more_than_numbers_is_left() -> None:
+def test_what_is_more_than_values_that_are_alike_is_left() -> None:
     plain = file_of(VERSION, numbers(0, loss=1.0))
     start = Event(wall_time=1.0, session_log=SessionLog(status=SessionLog.START))
     text = Event(step=1, summary=Summary(value=[with_kind("text", "note", TensorProto(string_val=[b"hello"]))]))
+    number_among_texts = numbers(2, note=1.0)
+    count = Event(
+        step=1, summary=Summary(value=[with_kind(SCALARS, "count", TensorProto(dtype=DT_INT64, int64_val=[1]))])
+    )
     contents = [
         plain,
         b"",
         file_of(VERSION),
         plain + file_of(start),
-        plain + file_of(text),
+        plain + file_of(count, count),
+        plain + file_of(text, number_among_texts),
         plain[:-1],
         plain[:-5] + b"-" + plain[-4:],
         file_of(Event(wall_time=1.0, file_version="brain.Event:2"), Event(step=1)),
         plain,
     ]
-    assert [packed is not None for packed in together(*contents)] == [True, *[False] * 7, True]
+    assert [packed is not None for packed in together(*contents)] == [True, *[False] * 8, True]
 
 
 def test_a_file_that_ends_within_a_record_does_not_take_the_beginning_of_the_next_for_its_end() -> None:
@@ -168,7 +176,7 @@ def test_a_log_directory_is_the_same(tmp_path: Path) -> None:
     for number in range(40):
         path = tmp_path / f"run_{number % 30}" / f"events.out.tfevents.{number}.host"
         path.parent.mkdir(exist_ok=True)
-        content = random.choice([numbers_in_any_form, random_file])(random)
+        content = random.choice([values_in_any_form, random_file])(random)
         path.write_bytes(damaged(content, random) if number % 5 == 0 else content)
 
     grows = tmp_path / "run_7" / "events.out.tfevents.7.host"
