@@ -95,8 +95,6 @@ def values_in_any_form(random: Random) -> bytes:
         chosen = random.sample(tags, random.randint(1, len(tags)))
         event.summary.value.extend(form_of[tag](tag) for tag in chosen)
         events.append(event)
-        if random.random() < 0.05:
-            form_of = {tag: random.choice(forms) for tag in tags}
     return file_of(*events)
 
 
