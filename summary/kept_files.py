@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.freed_memory import give_back
 from stepscope.summary.index_lists import IndexedFile
 from stepscope.summary.log_index import IndexedFiles, LogIndex
 from stepscope.summary.logdir_source import identity_of
@@ -70,6 +71,8 @@ class KeptFiles:
     def forget_others(self) -> None:
         """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""
         self._indexed = None
+        # Behind what waits to be written.
+        self._storing.submit(give_back)
 
     def take(self, file: StagedFile, *, cheaply: bool = False) -> bool:
         """Take what there is of a file that was not read yet, and return whether that is all of it.

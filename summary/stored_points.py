@@ -118,7 +118,8 @@ class StoredPoints:
         """Where in the table each tag is."""
         self._load = load
         self._read_again = read_again
-        self._states: dict[int, TagState] = {}
+        self._states: dict[int, TagState] | None = None
+        """Those that were loaded, once any was."""
         self._lock = threading.Lock()
 
     def state(self, place: int) -> TagState:
@@ -127,18 +128,22 @@ class StoredPoints:
         Raises:
             OSError: the stored columns cannot be used, and the event file is not there any more as it was.
         """
-        state = self._states.get(place)
+        states = self._states
+        state = None if states is None else states.get(place)
         if state is None:
             # Who comes second waits, rather than to check or even to read the same again.
             with self._lock:
-                state = self._states.get(place)
+                states = self._states or {}
+                state = states.get(place)
                 if state is None:
                     state = self._load(place)
                     if state is None:
-                        self._states = dict(enumerate(self._read_again()))
-                        state = self._states[place]
+                        states = dict(enumerate(self._read_again()))
+                        state = states[place]
+                        self._states = states
                     if self._keep:
-                        self._states[place] = state
+                        states[place] = state
+                        self._states = states
         return state
 
     def summary(self, place: int) -> ScalarSummary | None:
