@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.summary.distinct_rows import distinct_rows
+from stepscope.summary.distinct import distinct_rows
 
 Kind: TypeAlias = Literal["op", "group", "series", "function"]
 

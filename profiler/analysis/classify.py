@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.trace import Lane, LaneKind, Trace
-from stepscope.summary.distinct_rows import distinct_rows
+from stepscope.summary.distinct import distinct_rows
 
 Kind = Literal[
     "other",

@@ -14,7 +14,7 @@ from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.latest import latest
 from stepscope.profiler.analysis.stretches import Stretches, stretches_of
-from stepscope.summary.distinct_rows import distinct_rows
+from stepscope.summary.distinct import distinct_rows
 
 Column = NDArray[np.int64]
 MOST_AT_ONCE: Final = 0.1
@@ -129,9 +129,9 @@ def _linked(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
     source, target = forward_backward(facts)
     forward, backward = facts.trace.lane[source], facts.trace.lane[target]
     known = np.isin(forward, stretches.lane) & np.isin(backward, stretches.lane)
-    forward, backward = forward[known].astype(np.int64), backward[known].astype(np.int64)
-    pairs = distinct_rows(backward, forward)
-    workers, waits = backward[pairs.first], forward[pairs.first]
+    worker, waiting = backward[known].astype(np.int64), forward[known].astype(np.int64)
+    pairs = distinct_rows(worker, waiting)
+    workers, waits = worker[pairs.first], waiting[pairs.first]
     order = np.lexsort((-pairs.counts, workers))
     best = order[np.unique(workers[order], return_index=True)[1]]
     return workers[best], waits[best]
