@@ -19,7 +19,7 @@ from stepscope.summary.proto.summary_pb2 import Summary
 def graph() -> GraphDef:
     made = GraphDef()
     for number in range(20):
-        made.node.add(name=f"n{number}", op="MatMul", input=["n0", "n1"]).attr["T"].type = 1
+        made.node.add(name=f"n{number}", op="MatMul", input=["n0", "n1"]).attr["T"].i = 1
     for name in ("f", "g"):
         function = made.library.function.add()
         function.signature.name = name
