@@ -22,6 +22,7 @@ from stepscope.dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEA
 from stepscope.dashboard.panels.hparams.table import Table, build_table, payload
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.work import heavy, light
 from stepscope.summary.snapshot import Snapshot
 
@@ -95,7 +96,7 @@ class HParamsPanel(Panel):
                                 ),
                                 html.Div(id="hparams-chart"),
                                 html.Div(id="hparams-importance"),
-                                html.Div(grid(), className="hparams-table"),
+                                html.Div(grid(len(snapshot.runs)), className="hparams-table"),
                             ],
                             className="hparams-main",
                         ),
@@ -234,8 +235,12 @@ def _button(sign: str, label: str, extension: str, title: str) -> html.Button:
     )
 
 
-def grid() -> dag.AgGrid:
-    """Return the table, still empty; ``hparams/web/table.ts`` makes its columns."""
+def grid(runs: int) -> dag.AgGrid:
+    """Return the table, still empty, which says of how many runs it waits for the sessions.
+
+    ``hparams/web/table.ts`` makes its columns.
+    """
+    texts = {**GRID_OPTIONS["localeText"], "loadingOoo": f"Reading the sessions of {counted(runs, 'run')}"}
     return dag.AgGrid(
         id="hparams-grid",
         rowData=[],
@@ -248,7 +253,7 @@ def grid() -> dag.AgGrid:
             "minWidth": 60,
             "wrapHeaderText": True,
         },
-        dashGridOptions=GRID_OPTIONS,
+        dashGridOptions={**GRID_OPTIONS, "localeText": texts, "loading": True},
         className="hparams-grid",
         style={"height": "100%", "width": "100%"},
     )

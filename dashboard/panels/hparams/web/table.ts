@@ -227,7 +227,7 @@ export function tableColumns(): Column[] {
 
 // --- what the view says, into the grid -----------------------------------------------------------------------
 
-type Reported = "places" | "sort" | "search" | "heat" | "selection";
+type Reported = "loading" | "places" | "sort" | "search" | "heat" | "selection";
 
 /**
  * What of the view the grid was last told. The grid is told of changes of the view alone: it reports what the user does
@@ -264,6 +264,7 @@ export function applyTable(): void {
   const grid = gridNow();
   if (!grid) return;
   listen(grid);
+  tell("loading", !state.hasData(), (isLoading) => grid.setGridOption("loading", isLoading));
   if (!grid.getColumns()?.length) return;
   tell("places", wantedPlaces(), (places) => {
     if (places.length) grid.applyColumnState({ state: places, applyOrder: true });
