@@ -180,6 +180,19 @@ class _IndexedSeries(LazySeries):
     def described_by(self) -> object | None:
         return self._files[0].table.tags if len(self._files) == 1 else None
 
+    @property
+    def version(self) -> int:
+        return self._runs.version
+
+    def plugin_content(self, tag: str, kind: str) -> bytes | None:
+        if len(self._files) > 1:
+            return super().plugin_content(tag, kind)
+        table = self._files[0].table
+        return table.tags.plugin_content(table.places.get(tag), kind)
+
+    def tags_of_kind(self, kind: str) -> list[str]:
+        return super().tags_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.tags_of_kind(kind)
+
 
 def _files(indexed: IndexedFiles) -> Iterator[_File]:
     """Yield the files that have an event."""

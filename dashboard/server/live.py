@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from stepscope.dashboard.server.page_title import page_title
+from stepscope.dashboard.server.succession import succeed
 from stepscope.summary.contents import Companion
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
@@ -103,7 +104,7 @@ class Live:
         """Make ``snapshot`` the latest and wakes whoever waits; called from the follower's thread."""
         with self._lock:
             self._followed = snapshot
-            self._snapshot = self._with_added()
+            self._show(self._with_added())
             self._published.set()
         self._wake()
 
@@ -114,8 +115,12 @@ class Live:
                 return
             self._added = companions
             self._additions += 1
-            self._snapshot = self._with_added()
+            self._show(self._with_added())
         self._wake()
+
+    def _show(self, snapshot: Snapshot) -> None:
+        succeed(self._snapshot, snapshot)
+        self._snapshot = snapshot
 
     def _with_added(self) -> Snapshot:
         """Of both, the revision only grows, so their sum does too."""
