@@ -143,6 +143,7 @@ class Facts:
         self._known: Final[dict[object, object]] = {}
         self._lately: Final[OrderedDict[object, object]] = OrderedDict()
         self._lock: Final = threading.Lock()
+        self._making: Final = threading.RLock()
         if before is not None:
             self._take_over(before)
 
@@ -184,9 +185,14 @@ class Facts:
                 self._known[key] = value
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return what ``make`` gives, worked out when it is first asked for by this key."""
+        """Return what ``make`` gives, worked out when it is first asked for by this key; who comes second waits for it.
+
+        Nothing that a cached property of this class works out may ask here: two threads would wait for each other.
+        """
         if key not in self._known:
-            self._known[key] = make()
+            with self._making:
+                if key not in self._known:
+                    self._known[key] = make()
         return cast(T, self._known[key])
 
     def by_run(self, fact: RunFact) -> Mapping[str, Any]:

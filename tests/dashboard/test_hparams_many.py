@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,13 @@ def test_the_table_begins_with_what_is_first_in_its_order(query: str, first: lis
     found = table(query, most=4, listed=3)
     assert names(found) == first
     assert not found.window.whole
+
+
+def test_while_runs_are_looked_at_for_the_first_time_no_metric_of_all_is_read() -> None:
+    loading = replace(SWEEP, loading=True)
+    assert names(table("", 4, 3, loading)) == ["r0", "r1", "r2"]
+    assert names(table("hparams.sort=loss:asc&hparams.sort=lr:desc", 4, 3, loading)) == ["r5", "r4", "r3"]
+    assert names(table("hparams.range=loss:0.6:", 4, 3, loading)) == ["r3", "r4", "r5"]
 
 
 def test_the_window_counts_and_charts_get_the_ends_of_axes_and_an_even_sample() -> None:

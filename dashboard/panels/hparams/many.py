@@ -67,7 +67,8 @@ def choose(
     ordered = heads[_in_order(found, heads, requested, target, lower)]
     first, rest = ordered[:listed], ordered[listed:]
     # Axes go from end to end; other metrics would have to be read of all sessions for that.
-    axes = [column for column in found.columns if column is target or (column.default and column.kind == "hparam")]
+    by_points = None if found.snapshot.loading else target
+    axes = [column for column in found.columns if column is by_points or (column.default and column.kind == "hparam")]
     spread = _spread(rest, most - len(first), [_numbers(found, column, requested) for column in axes])
 
     def sessions(chosen: Places) -> Places:
@@ -143,20 +144,26 @@ def _groups(
 
 
 def _in_order(found: Sessions, places: Places, requested: TableRequest, target: Column | None, lower: bool) -> Places:
-    """Return the order of sessions; what has no value is last either way, equal ones are in order of their names."""
+    """Return the order of sessions; what has no value is last either way, equal ones are in order of their names.
+
+    While the log directory is looked at for the first time metrics order nothing: all sessions' points would be read.
+    """
     sorts = [(key, order == "desc") for key, _, order in (entry.rpartition(":") for entry in requested.sort)]
     if not sorts and target is not None:
         sorts = [(target.key, not lower)]
     keys: list[Floats] = []
     for name, descending in reversed(sorts):
-        values = _sort_keys(found, name, requested)
+        column = next((column for column in found.columns if column.key == name), None)
+        if found.snapshot.loading and (name == "@duration" or (column is not None and column.kind == "metric")):
+            continue
+        values = _sort_keys(found, name, column, requested)
         if values is not None:
             own = values[places]
             keys.append(-own if descending else own)
     return np.lexsort(keys) if keys else np.arange(len(places))
 
 
-def _sort_keys(found: Sessions, name: str, requested: TableRequest) -> Floats | None:
+def _sort_keys(found: Sessions, name: str, column: Column | None, requested: TableRequest) -> Floats | None:
     """Return numbers that sort as a column does, NaN for what is last; None for a column that there is not."""
     match name:
         case "@run":
@@ -170,7 +177,6 @@ def _sort_keys(found: Sessions, name: str, requested: TableRequest) -> Floats | 
         case "@duration":
             return Facts.of(found.snapshot).lately(("durations", found.folder), lambda: _durations(found))
         case _:
-            column = next((column for column in found.columns if column.key == name), None)
             if column is None:
                 return None
             if column.type == "number":

@@ -95,8 +95,8 @@ def metric_names(snapshot: Snapshot, session_runs: Iterable[str]) -> list[Metric
     for run in snapshot.runs.values():
         session = _session_above(run.name, known)
         if session is not None:
-            group = posixpath.relpath(run.name, session)
-            names |= {(tag, "" if group == "." else group) for tag in run.tags_of_kind(SCALARS)}
+            group = "" if run.name == session else posixpath.relpath(run.name, session)
+            names |= {(tag, group) for tag in run.tags_of_kind(SCALARS)}
     return [MetricName(tag=tag, group=group) for tag, group in sorted(names)]
 
 

@@ -55,7 +55,8 @@ function factParts(): HTMLElement[] {
   }
   if (!whole_table) {
     const searched = found < all_rows ? `the search finds ${integer(found)}` : "";
-    const tabled = listed < found ? `the table has the first ${integer(listed)} in its order` : "";
+    const order = loading ? ", by metrics in order once all are read" : " in its order";
+    const tabled = listed < found ? `the table has the first ${integer(listed)}${order}` : "";
     const drawn = rows.length < found ? `${integer(rows.length)} are drawn` : "";
     const about = [searched, tabled, drawn].filter(Boolean).join(", ");
     const title =
