@@ -134,13 +134,17 @@ class Logdir:
             if self._is_as_before(listing) and not settled and unlisted == self._unlisted:
                 self._kept.keep((), at_once=False, listed=self._paths)
                 return self._snapshot
+            grown = None if settled or unlisted != self._unlisted else self._grown(listing)
             # Until all of it is taken in, lest an error leave something out for good.
             self._listing = []
             self._unlisted = unlisted
             for run in self._runs.values() if settled else ():
                 run.dirty |= any(health.growing for health in run.health)
-            event_files, companions = self._sorted_out(listing)
-            to_read = self._stage(event_files)
+            if grown is None:
+                event_files, companions = self._sorted_out(listing)
+                to_read = self._stage(event_files)
+            else:
+                to_read, companions = grown, self._snapshot.companions
             self._read(to_read, publish, companions, first=first)
             snapshot = self._commit(companions, loading=False)
             self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
@@ -169,6 +173,29 @@ class Logdir:
             and len(listing) == len(self._listing)
             and all(map(operator.is_, listing, self._listing))
         )
+
+    def _grown(self, listing: Sequence[FoundFile]) -> list[StagedFile] | None:
+        """Return the event files that got more, where that is all that is new since the last listing; else None."""
+        if (
+            self._retrying
+            or self._recognition.waiting
+            or self._snapshot.revision == 0
+            or self._snapshot.loading
+            or len(listing) != len(self._listing)
+        ):
+            return None
+        grown: list[tuple[StagedFile, FoundFile]] = []
+        for found, before in zip(listing, self._listing, strict=True):
+            if found is before:
+                continue
+            run = self._runs.get(readable(found.path.parent)) if found.path == before.path else None
+            known = None if run is None else run.files.get(found.path)
+            if known is None or self._was_replaced(known, found):
+                return None
+            grown.append((known, found))
+        for known, found in grown:
+            known.found = found
+        return [known for known, _ in grown]
 
     def _sorted_out(self, listing: Iterable[FoundFile]) -> tuple[list[FoundFile], tuple[Companion, ...]]:
         event_files: list[FoundFile] = []

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
@@ -22,6 +22,8 @@ class Follows(Protocol):
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def heed(self, runs: Iterable[str]) -> None: ...
 
 
 class Live:
@@ -68,6 +70,10 @@ class Live:
         self._closed = True
         self._follower.stop()
         self._wake()
+
+    def heed(self, runs: Iterable[str]) -> None:
+        """Have news of runs that a page shows at once, however long they have been quiet."""
+        self._follower.heed(runs)
 
     @property
     def closed(self) -> bool:
