@@ -158,15 +158,14 @@ class SegmentFiles:
         entry = self.entries[place]
         block = StoredBlock(self.segment, int(entry["at"]), int(entry["length"]), int(entry["crc"]))
         begin, end = self.summary_begins[place : place + 2].tolist()
-        return PackedPoints(
-            self.tables[entry["table"]], block, self._texts_of(place, end - begin), self._summaries[begin:end]
-        )
+        return PackedPoints(self.tables[entry["table"]], block, self.texts(place), self._summaries[begin:end])
 
-    def _texts_of(self, place: int, tags: int) -> Texts:
+    def texts(self, place: int) -> Texts:
+        """Return what the first values of a file's tags say; raises DecodeError, a ValueError, where they are none."""
         if place not in self._texts:
             return NONE_SAID
         texts = _TEXTS_DECODER.decode(self._texts[place])
-        if not are_texts_of(texts, tags):
+        if not are_texts_of(texts, len(self.tables[self.entries["table"][place]].tags.tags)):
             raise msgspec.DecodeError("texts of tags that are not there")
         return texts
 

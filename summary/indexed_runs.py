@@ -25,7 +25,7 @@ from stepscope.summary.points import TagState
 from stepscope.summary.restarts import turns
 from stepscope.summary.series import LazySeries, Run, Series
 from stepscope.summary.source import Source, readable
-from stepscope.summary.stored_points import StoredPoints
+from stepscope.summary.stored_points import NONE_SAID, StoredPoints
 from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
 
 _MAKING: Final = threading.Lock()
@@ -190,6 +190,23 @@ class _IndexedSeries(LazySeries):
     @property
     def described_by(self) -> object | None:
         return self._files[0].table.tags if len(self._files) == 1 else None
+
+    @property
+    def version(self) -> int:
+        return self._runs.version
+
+    def plugin_content(self, tag: str, kind: str) -> bytes | None:
+        if len(self._files) > 1:
+            return super().plugin_content(tag, kind)
+        file = self._files[0]
+        try:
+            texts = file.files.texts(file.place)
+        except msgspec.DecodeError:
+            texts = NONE_SAID
+        return file.table.tags.plugin_content(texts, file.table.places.get(tag), kind)
+
+    def tags_of_kind(self, kind: str) -> list[str]:
+        return super().tags_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.tags_of_kind(kind)
 
 
 def _files(indexed: IndexedFiles) -> Iterator[_File]:

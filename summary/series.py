@@ -182,6 +182,20 @@ class LazySeries(Mapping[str, Series]):
     def has_texts(self, kind: str) -> bool:
         """Return whether one of a kind has a display name, a description or a plugin's content."""
 
+    @property
+    @abstractmethod
+    def version(self) -> int:
+        """That of each of them."""
+
+    def plugin_content(self, tag: str, kind: str) -> bytes | None:
+        """Return that of the series of a tag, not made for it where that can be; None where none is of the kind."""
+        series = self.get(tag)
+        return series.plugin_content if series is not None and series.kind == kind else None
+
+    def tags_of_kind(self, kind: str) -> list[str]:
+        """Return the tags of one kind, in order of first appearance; no series is made where that can be."""
+        return [series.tag for series in self.of_kind(kind)]
+
 
 @dataclass(frozen=True)
 class Run:
@@ -220,3 +234,16 @@ class Run:
         if isinstance(self.series, LazySeries):
             return self.series.of_kind(kind)
         return [s for s in self.series.values() if s.kind == kind]
+
+    def tags_of_kind(self, kind: str) -> list[str]:
+        """Return the tags of one kind, in order of first appearance."""
+        if isinstance(self.series, LazySeries):
+            return self.series.tags_of_kind(kind)
+        return [tag for tag, series in self.series.items() if series.kind == kind]
+
+    def plugin_content(self, tag: str, kind: str) -> bytes | None:
+        """Return that of the series of a tag; None where there is none of the kind."""
+        if isinstance(self.series, LazySeries):
+            return self.series.plugin_content(tag, kind)
+        series = self.series.get(tag)
+        return series.plugin_content if series is not None and series.kind == kind else None

@@ -67,6 +67,16 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
             [place for place, state in enumerate(states) if state.goes_back],
         )
 
+    def tags_of_kind(self, kind: str) -> list[str]:
+        """Return the tags of one kind, in order."""
+        return [tag for tag, own in zip(self.tags, self.kinds, strict=True) if own == kind]
+
+    def plugin_content(self, texts: Texts, place: int | None, kind: str) -> bytes | None:
+        """Return that of the tag at a place, of what first values say; None where the tag is of another kind."""
+        if place is None or self.kinds[place] != kind:
+            return None
+        return texts.get(place, NO_TEXTS).plugin_content
+
     def is_sound(self, tags: int) -> bool:
         """Return whether it has so many tags, and columns that fit each other; a table from elsewhere may not."""
         columns = (self.tags, self.kinds, self.counts, self.first_steps, self.last_steps)

@@ -94,6 +94,19 @@ class StoredSeries(LazySeries):
     def described_by(self) -> object | None:
         return self.files[0].points.table if len(self.files) == 1 else None
 
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def plugin_content(self, tag: str, kind: str) -> bytes | None:
+        if len(self.files) > 1:
+            return super().plugin_content(tag, kind)
+        points = self.files[0].points
+        return points.table.plugin_content(points.texts, points.places.get(tag), kind)
+
+    def tags_of_kind(self, kind: str) -> list[str]:
+        return super().tags_of_kind(kind) if len(self.files) > 1 else self.files[0].points.table.tags_of_kind(kind)
+
     def _make(self, tag: str) -> Series:
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         points = holding[0].points
