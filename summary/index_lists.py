@@ -16,7 +16,7 @@ from stepscope.summary.event_file import FileState
 from stepscope.summary.index_files import Segment, StoredBlock
 from stepscope.summary.packed_points import PackedPoints, PackedTable, Packer
 from stepscope.summary.records import crc32c
-from stepscope.summary.scalar_summaries import SUMMARY, Points, summaries
+from stepscope.summary.scalar_summaries import SUMMARY, Points, ScalarSummary, from_row, summaries
 from stepscope.summary.source import FoundFile
 from stepscope.summary.stored_points import NONE_SAID, TagTexts, Texts, are_texts_of
 
@@ -159,6 +159,13 @@ class SegmentFiles:
         block = StoredBlock(self.segment, int(entry["at"]), int(entry["length"]), int(entry["crc"]))
         begin, end = self.summary_begins[place : place + 2].tolist()
         return PackedPoints(self.tables[entry["table"]], block, self.texts(place), self._summaries[begin:end])
+
+    def summary(self, place: int, tag_place: int) -> ScalarSummary | None:
+        """Return what sums up a scalar tag of a file; None where it has no points."""
+        tags = self.tables[self.entries["table"][place]].tags
+        if not tags.counts[tag_place]:
+            return None
+        return from_row(self._summaries[self.summary_begins[place] + tag_place], tags.last_steps[tag_place])
 
     def texts(self, place: int) -> Texts:
         """Return what the first values of a file's tags say; raises DecodeError, a ValueError, where they are none."""

@@ -23,9 +23,10 @@ from stepscope.summary.log_index import IndexedFiles
 from stepscope.summary.packed_points import PackedTable
 from stepscope.summary.points import TagState
 from stepscope.summary.restarts import turns
+from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.series import LazySeries, Run, Series
 from stepscope.summary.source import Source, readable
-from stepscope.summary.stored_points import NONE_SAID, StoredPoints
+from stepscope.summary.stored_points import NONE_SAID, StoredPoints, Texts
 from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
 
 _MAKING: Final = threading.Lock()
@@ -41,6 +42,14 @@ class _File(NamedTuple):
     first_wall_time: float
     span: tuple[float, float]
     session_starts: int
+
+    @property
+    def texts(self) -> Texts:
+        """What the first values of its tags say."""
+        try:
+            return self.files.texts(self.place)
+        except msgspec.DecodeError:
+            return NONE_SAID
 
 
 class IndexedRuns(Mapping[str, Run]):
@@ -185,7 +194,7 @@ class _IndexedSeries(LazySeries):
         return self._stored.of_kind(kind)
 
     def has_texts(self, kind: str) -> bool:
-        return self._stored.has_texts(kind)
+        return any(file.table.tags.kinds[place] == kind for file in self._files for place in file.texts)
 
     @property
     def described_by(self) -> object | None:
@@ -195,15 +204,23 @@ class _IndexedSeries(LazySeries):
     def version(self) -> int:
         return self._runs.version
 
+    def kind_of(self, tag: str) -> str | None:
+        if len(self._files) > 1:
+            return super().kind_of(tag)
+        table = self._files[0].table
+        return table.tags.kind_of(table.places.get(tag))
+
+    def summary(self, tag: str) -> ScalarSummary | None:
+        if len(self._files) > 1:
+            return super().summary(tag)
+        file = self._files[0]
+        return file.files.summary(file.place, file.table.places[tag])
+
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         if len(self._files) > 1:
             return super().plugin_content(tag, kind)
         file = self._files[0]
-        try:
-            texts = file.files.texts(file.place)
-        except msgspec.DecodeError:
-            texts = NONE_SAID
-        return file.table.tags.plugin_content(texts, file.table.places.get(tag), kind)
+        return file.table.tags.plugin_content(file.texts, file.table.places.get(tag), kind)
 
     def tags_of_kind(self, kind: str) -> list[str]:
         return super().tags_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.tags_of_kind(kind)

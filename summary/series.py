@@ -187,10 +187,19 @@ class LazySeries(Mapping[str, Series]):
     def version(self) -> int:
         """That of each of them."""
 
+    def kind_of(self, tag: str) -> str | None:
+        """Return the kind of the series of a tag, not made for it where that can be; None where there is none."""
+        series = self.get(tag)
+        return None if series is None else series.kind
+
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         """Return that of the series of a tag, not made for it where that can be; None where none is of the kind."""
         series = self.get(tag)
         return series.plugin_content if series is not None and series.kind == kind else None
+
+    def summary(self, tag: str) -> ScalarSummary | None:
+        """Return that of a series that is there, which is not made for it where that can be; raises as its own."""
+        return self[tag].summary
 
     def tags_of_kind(self, kind: str) -> list[str]:
         """Return the tags of one kind, in order of first appearance; no series is made where that can be."""
@@ -240,6 +249,17 @@ class Run:
         if isinstance(self.series, LazySeries):
             return self.series.tags_of_kind(kind)
         return [tag for tag, series in self.series.items() if series.kind == kind]
+
+    def summary(self, tag: str) -> ScalarSummary | None:
+        """Return what sums up the points of a scalar tag; None where there are none.
+
+        Raises:
+            PayloadError: they are gone.
+        """
+        if isinstance(self.series, LazySeries):
+            return self.series.summary(tag) if self.series.kind_of(tag) == SCALARS else None
+        series = self.series.get(tag)
+        return series.summary if series is not None and series.kind == SCALARS else None
 
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         """Return that of the series of a tag; None where there is none of the kind."""

@@ -67,6 +67,10 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
             [place for place, state in enumerate(states) if state.goes_back],
         )
 
+    def kind_of(self, place: int | None) -> str | None:
+        """Return the kind of the tag at a place, if there is one."""
+        return None if place is None else self.kinds[place]
+
     def tags_of_kind(self, kind: str) -> list[str]:
         """Return the tags of one kind, in order."""
         return [tag for tag, own in zip(self.tags, self.kinds, strict=True) if own == kind]

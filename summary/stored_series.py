@@ -98,6 +98,12 @@ class StoredSeries(LazySeries):
     def version(self) -> int:
         return self._version
 
+    def kind_of(self, tag: str) -> str | None:
+        if len(self.files) > 1:
+            return super().kind_of(tag)
+        points = self.files[0].points
+        return points.table.kind_of(points.places.get(tag))
+
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         if len(self.files) > 1:
             return super().plugin_content(tag, kind)

@@ -119,7 +119,12 @@ def test_a_start_from_an_index_tells_them_without_a_look_at_the_points(tmp_path:
         content = segment.read_bytes()
         segment.write_bytes(content[:30] + bytes(40) + content[70:])
     second = Logdir(tmp_path / "logs", index=LogIndex(str(tmp_path / "index")))
-    second.indexed()
+    runs = second.indexed().runs
+    assert [runs[f"run_{run}"].summary("loss") for run in range(2)] == [
+        ScalarSummary(4, 104.0, 0.0, 0.0, 4, 3.0, 0),
+        ScalarSummary(7, 107.0, 9.0, 1.0, 4, 9.0, 7),
+    ]
+    assert runs["run_0"].summary("accuracy") is None
     before_the_look = [series_of(second, f"run_{run}", "loss").summary for run in range(3)]
     second.update()
     assert [series_of(second, f"run_{run}", "loss").summary for run in range(3)] == before_the_look

@@ -23,7 +23,7 @@ from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import SESSION_START_TAG, HParamValue
 from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import Experiment
-from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.series import SCALARS, Run
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
 T = TypeVar("T")
@@ -184,27 +184,20 @@ class Reached(RunFact):
     which: ValueOf
 
     def of_run(self, run: Run) -> tuple[float, int] | None:
-        series = run.series.get(self.tag)
-        if series is None or series.kind != SCALARS or not len(series):
+        """Return its value and its step; None where there is none, or its points are gone."""
+        try:
+            summary = run.summary(self.tag)
+        except PayloadError:
             return None
-        return reached(series, self.which)
-
-
-def reached(series: Series, which: ValueOf) -> tuple[float, int] | None:
-    """Return the value of a scalar and its step; None where its points are gone."""
-    try:
-        summary = series.summary
-    except PayloadError:
-        return None
-    if summary is None:
-        return None
-    match which:
-        case "min" if not math.isnan(summary.least):
-            return summary.least, summary.least_step
-        case "max" if not math.isnan(summary.greatest):
-            return summary.greatest, summary.greatest_step
-        case _:
-            return summary.last, summary.last_step
+        if summary is None:
+            return None
+        match self.which:
+            case "min" if not math.isnan(summary.least):
+                return summary.least, summary.least_step
+            case "max" if not math.isnan(summary.greatest):
+                return summary.greatest, summary.greatest_step
+            case _:
+                return summary.last, summary.last_step
 
 
 def last_time(snapshot: Snapshot, session: Session) -> float | None:
@@ -212,8 +205,8 @@ def last_time(snapshot: Snapshot, session: Session) -> float | None:
     times = [
         summary.last_time
         for run in session.runs
-        for series in snapshot.runs[run].of_kind(SCALARS)
-        if (summary := series.summary) is not None
+        for tag in snapshot.runs[run].tags_of_kind(SCALARS)
+        if (summary := snapshot.runs[run].summary(tag)) is not None
     ]
     return max(times, default=None)
 
