@@ -219,6 +219,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.storage",
         "summary.hooks",
         "summary.cancellation",
+        "summary.distinct",
         "summary.kernels",
         "summary.full_install",
         "summary.cache_folder",
@@ -271,3 +272,14 @@ def test_no_two_modules_beside_each_other_differ_by_an_s_alone() -> None:
     """Such names do not say which of them has what."""
     modules = {name for name, path in MODULES.items() if path.name != "__init__.py"}
     assert not {name for name in modules if name + "s" in modules}
+
+
+def test_nothing_counts_values_while_it_holds_the_interpreters_lock() -> None:
+    """Nobody else is answered while NumPy hashes millions of integers, or compares their rows along an axis."""
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.unique":
+                wanted = {each.arg for each in node.keywords}
+                # With these it sorts.
+                sorts = wanted & {"return_index", "return_inverse", "return_counts"} and "axis" not in wanted
+                assert sorts, f"{path.name}: see summary/distinct.py"
