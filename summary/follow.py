@@ -5,8 +5,10 @@ import math
 import sys
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from stepscope.summary.full_install import NotInstalledError
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 _SETTLING_SECONDS: Final = 0.05
 _MOST_WATCHED: Final = 4_000
 """Folders that Linux is asked to watch: other programs need watches too. The others are looked at now and then."""
+_MOST_HEEDED: Final = 1_000
+"""Runs that somebody looks at, whose folders are watched before any other."""
 _QUIET_SHARE: Final = 0.005
 """Of a core, for looking at what does not change, ..."""
 _LONGEST_POLL: Final = 120.0
@@ -63,12 +67,21 @@ class Follower:
         self._changes = _Changes(self._wake)
         self._observers: dict[Path, BaseObserver] = {}
         self._watches: FolderWatches | None = None
+        self._heeded = _Heeded()
         self._refused: dict[Path, float] = {}
         self._refused_until = -math.inf
         self._thread = threading.Thread(target=self._run, name="stepscope-follower", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def heed(self, runs: Iterable[str]) -> None:
+        """Watch the folders of runs that somebody looks at, however long they have been quiet; any thread may call.
+
+        Those that were named last stay watched, `_MOST_HEEDED` at most.
+        """
+        if self._heeded.add(runs):
+            self._wake.set()
 
     def stop(self) -> None:
         """End the thread; returns when it has ended, also when it is called again."""
@@ -108,7 +121,8 @@ class Follower:
                 if self._logdir.source.watchable_folders:
                     continue
             quiet = looked and not changed and self._published == before
-            if sys.platform == "linux" and not (quiet and self._watches) and self._watch_folders():
+            as_watched = quiet and self._watches and not self._heeded.news
+            if sys.platform == "linux" and not as_watched and self._watch_folders():
                 continue
             # To look at very many folders takes a while: that it is rarely done keeps a quiet directory cheap.
             taken = (time.thread_time() - begin) / _QUIET_SHARE if quiet else 0.0
@@ -168,7 +182,9 @@ class Follower:
             Whether some were not watched before; these are to be looked at again.
         """
         source = self._logdir.source
-        wanted = source.folders_to_watch(_MOST_WATCHED)
+        heeded = self._heeded.take() if source.watchable_folders else []
+        looked_at = [source.locate(PurePosixPath(run)) for run in heeded]
+        wanted = list(dict.fromkeys([*looked_at, *source.folders_to_watch(_MOST_WATCHED)]))[:_MOST_WATCHED]
         if not wanted or time.monotonic() < self._refused_until:
             return False
         try:
@@ -188,6 +204,38 @@ class Follower:
                 self._changes.add(added)
             return bool(added)
         return False
+
+
+class _Heeded:
+    """The runs that somebody looks at, the last ones of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs: OrderedDict[str, None] = OrderedDict()
+        self._news = False
+
+    @property
+    def news(self) -> bool:
+        """Whether there are others than when they were last taken."""
+        return self._news
+
+    def add(self, runs: Iterable[str]) -> bool:
+        """Return whether any of the runs was not among them."""
+        with self._lock:
+            added = False
+            for run in islice(runs, _MOST_HEEDED):
+                added |= run not in self._runs
+                self._runs[run] = None
+                self._runs.move_to_end(run)
+            while len(self._runs) > _MOST_HEEDED:
+                self._runs.popitem(last=False)
+            self._news |= added
+            return added
+
+    def take(self) -> list[str]:
+        with self._lock:
+            self._news = False
+            return list(self._runs)
 
 
 class _Changes:

@@ -1,7 +1,8 @@
 """The runs of a log directory as its index has them, before anybody has looked at the directory itself.
 
-Names of runs and tags are the index's. Points are shown where the event file is still as it was when it was read, which
-is asked whenever somebody wants them; else they are read from the event file, and are gone where that is another one.
+Names of runs and tags, and what sums up scalars, are the index's. Points are shown where the event file is still as it
+was when it was read, which is asked whenever somebody wants them; else they are read from the event file, and are gone
+where that is another one.
 """
 
 import errno
@@ -24,7 +25,7 @@ from stepscope.summary.points import TagState
 from stepscope.summary.restarts import turns
 from stepscope.summary.series import LazySeries, Run, Series
 from stepscope.summary.source import Source, readable
-from stepscope.summary.stored_points import StoredPoints
+from stepscope.summary.stored_points import NONE_SAID, StoredPoints
 from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
 
 _MAKING: Final = threading.Lock()
@@ -113,7 +114,14 @@ class IndexedRuns(Mapping[str, Run]):
             return StoredFile(path, number, StoredPoints(table.tags, lambda _: None, _gone, table.places))
         events = EventFile(path, partial(self._source.open, path), number)
         events.restore(
-            indexed.state, table.tags, partial(self._load, indexed), changed=False, trusted=True, places=table.places
+            indexed.state,
+            table.tags,
+            partial(self._load, indexed),
+            changed=False,
+            trusted=True,
+            places=table.places,
+            texts=indexed.points.texts,
+            summarize=indexed.points.summary,
         )
         assert events.stored is not None
         return StoredFile(path, number, events.stored)
@@ -176,9 +184,29 @@ class _IndexedSeries(LazySeries):
     def of_kind(self, kind: str) -> list[Series]:
         return self._stored.of_kind(kind)
 
+    def has_texts(self, kind: str) -> bool:
+        return self._stored.has_texts(kind)
+
     @property
     def described_by(self) -> object | None:
         return self._files[0].table.tags if len(self._files) == 1 else None
+
+    @property
+    def version(self) -> int:
+        return self._runs.version
+
+    def plugin_content(self, tag: str, kind: str) -> bytes | None:
+        if len(self._files) > 1:
+            return super().plugin_content(tag, kind)
+        file = self._files[0]
+        try:
+            texts = file.files.texts(file.place)
+        except msgspec.DecodeError:
+            texts = NONE_SAID
+        return file.table.tags.plugin_content(texts, file.table.places.get(tag), kind)
+
+    def tags_of_kind(self, kind: str) -> list[str]:
+        return super().tags_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.tags_of_kind(kind)
 
 
 def _files(indexed: IndexedFiles) -> Iterator[_File]:

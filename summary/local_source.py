@@ -121,6 +121,32 @@ class LocalSource:
                     yield from found.files
         self._seen, self._unlisted = seen, unlisted
 
+    def grown(self, changed: Collection[str]) -> Sequence[FoundFile] | None:
+        """Return the files that are others than when they were listed, of folders that have the same entries as then.
+
+        Nothing but these folders is looked at. None where only a listing tells what is new.
+
+        Args:
+            changed: as for `list`.
+        """
+        found: list[FoundFile] = []
+        for folder in {path if path in self._seen else os.path.dirname(path) for path in changed}:
+            known = self._seen.get(folder)
+            try:
+                if known is None or known.problem or not known.entries_certain:
+                    return None
+                if os.stat(folder).st_mtime_ns != known.modified_ns:
+                    return None
+                for index, file in enumerate(known.files):
+                    now = _found(file.path, os.stat(os.path.join(folder, file.path.name)))
+                    if now != file:
+                        known.files[index] = now
+                        known.changed_at = self._clock()
+                        found.append(now)
+            except OSError:
+                return None
+        return found
+
     @property
     def unlisted(self) -> Mapping[PurePosixPath, str]:
         return self._unlisted

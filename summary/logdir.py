@@ -24,6 +24,7 @@ from stepscope.summary.debugger.file_names import set_of_file, start_of_file
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.indexed_runs import IndexedRuns
 from stepscope.summary.kept_files import KeptFiles
+from stepscope.summary.local_source import LocalSource
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir_source import SeveralSources, name_of, source_of
 from stepscope.summary.recognition import Recognition, Recognizer
@@ -33,6 +34,9 @@ from stepscope.summary.source import FoundFile, Source, readable
 from stepscope.summary.staged_run import StagedFile, StagedRun
 
 _PROFILE_FOLDERS: Final = ("plugins", "profile")
+_SECONDS_BETWEEN_LISTINGS: Final = 5.0
+_LISTING_REST: Final = 20
+"""Times as long as a listing took, for which files that are told of are looked at alone."""
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
 _SHARE: Final = 1 << 20
 """Bytes of small files that a thread reads at a time: to hand out each alone costs more than it gains."""
@@ -81,6 +85,8 @@ class Logdir:
         self._blobs = BlobCache()
         self._listing: list[FoundFile] = []
         self._retrying = False
+        self._listed_until = -math.inf
+        """When all of it is listed again, whatever is told of single files; by ``time.monotonic``."""
         """A file could not be opened, and is to be tried at every look."""
         self._clock = clock
         self._settles_at = math.inf
@@ -127,6 +133,10 @@ class Logdir:
         """
         self._kept.begin()
         first = self._snapshot.revision == 0 or self._snapshot.loading
+        told = self._told(changed) if changed and not first else None
+        if told is not None:
+            return self._take_in(told, publish)
+        begin = time.monotonic()
         with _no_garbage_collection():
             listing = list(self.source.list(changed))
             unlisted = tuple(_health_of_folder(path, reason) for path, reason in self.source.unlisted.items())
@@ -134,18 +144,24 @@ class Logdir:
             if self._is_as_before(listing) and not settled and unlisted == self._unlisted:
                 self._kept.keep((), at_once=False, listed=self._paths)
                 return self._snapshot
+            grown = None if settled or unlisted != self._unlisted else self._grown(listing)
             # Until all of it is taken in, lest an error leave something out for good.
             self._listing = []
             self._unlisted = unlisted
             for run in self._runs.values() if settled else ():
                 run.dirty |= any(health.growing for health in run.health)
-            event_files, companions = self._sorted_out(listing)
-            to_read = self._stage(event_files)
+            if grown is None:
+                event_files, companions = self._sorted_out(listing)
+                to_read = self._stage(event_files)
+            else:
+                to_read, companions = grown, self._snapshot.companions
             self._read(to_read, publish, companions, first=first)
             snapshot = self._commit(companions, loading=False)
             self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
             self._listing = listing
             self._settles_at = min((run.settles_at for run in self._runs.values()), default=math.inf)
+            ended = time.monotonic()
+            self._listed_until = ended + max(_SECONDS_BETWEEN_LISTINGS, _LISTING_REST * (ended - begin))
         self._kept.keep(to_read, at_once=first, listed=self._paths)
         if first:
             self._indexed = None
@@ -169,6 +185,60 @@ class Logdir:
             and len(listing) == len(self._listing)
             and all(map(operator.is_, listing, self._listing))
         )
+
+    def _told(self, changed: Collection[str]) -> list[StagedFile] | None:
+        """Return the event files that got more, of what is told to have changed; None where a listing has to tell."""
+        if (
+            not isinstance(self.source, LocalSource)
+            or self._retrying
+            or self._recognition.waiting
+            or self._clock() >= self._settles_at
+            or time.monotonic() >= self._listed_until
+        ):
+            return None
+        found = self.source.grown(changed)
+        return None if found is None else self._staged_again(found)
+
+    def _take_in(self, grown: Sequence[StagedFile], publish: Callable[[Snapshot], None] | None) -> Snapshot:
+        """Read files that got more, and return a snapshot with that."""
+        self._listed_until, until = -math.inf, self._listed_until
+        companions = self._snapshot.companions
+        self._read(grown, publish, companions, first=False)
+        snapshot = self._commit(companions, loading=False)
+        self._retrying = any(file.error for file in grown)
+        self._settles_at = min([self._settles_at, *(self._runs[file.run].settles_at for file in grown)])
+        self._kept.keep(grown, at_once=False, listed=self._paths)
+        # Until all of it was taken in, lest an error leave something out for good.
+        self._listed_until = until
+        return snapshot
+
+    def _staged_again(self, changed: Iterable[FoundFile]) -> list[StagedFile] | None:
+        """Return the event files that are to be read on; None where one of the files is another, or none of events."""
+        grown: list[tuple[StagedFile, FoundFile]] = []
+        for found in changed:
+            run = self._runs.get(readable(found.path.parent))
+            known = None if run is None else run.files.get(found.path)
+            if known is None or self._was_replaced(known, found):
+                return None
+            grown.append((known, found))
+        for known, found in grown:
+            known.found = found
+        return [known for known, _ in grown]
+
+    def _grown(self, listing: Sequence[FoundFile]) -> list[StagedFile] | None:
+        """Return the event files that got more, where that is all that is new since the last listing; else None."""
+        if (
+            self._retrying
+            or self._recognition.waiting
+            or self._snapshot.revision == 0
+            or self._snapshot.loading
+            or len(listing) != len(self._listing)
+        ):
+            return None
+        changed = [pair for pair in zip(listing, self._listing, strict=True) if pair[0] is not pair[1]]
+        if any(found.path != before.path for found, before in changed):
+            return None
+        return self._staged_again(found for found, _ in changed)
 
     def _sorted_out(self, listing: Iterable[FoundFile]) -> tuple[list[FoundFile], tuple[Companion, ...]]:
         event_files: list[FoundFile] = []
@@ -284,15 +354,18 @@ class Logdir:
             with ThreadPoolExecutor(min(len(to_read), threads)) as pool:
                 # A commit looks only at files that no thread reads, so partial snapshots come between batches.
                 for batch in _batches(to_read):
-                    for done in as_completed([pool.submit(self._read_files, part) for part in _batches(batch, share)]):
+                    for done in as_completed(
+                        [pool.submit(self._read_files, part, len(to_read)) for part in _batches(batch, share)]
+                    ):
                         done.result()
                     for file in batch:
                         self._mark_read(file)
                     self._kept.keep(batch, at_once=first)
                     publish_now_and_then()
 
-    def _read_files(self, files: Iterable[StagedFile]) -> None:
-        for file in files:
+    def _read_files(self, files: Sequence[StagedFile], of: int) -> None:
+        """Read some files of so many."""
+        for file in self._kept.read_together(files, of):
             self._read_file(file)
 
     def _read_file(self, file: StagedFile) -> None:

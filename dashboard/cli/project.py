@@ -3,7 +3,7 @@
 import re
 import threading
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -156,6 +156,9 @@ class FileFollower:
     def start(self) -> None:
         """Begin to look."""
         self._thread.start()
+
+    def heed(self, runs: Iterable[str]) -> None:
+        """All of it is looked at anyhow."""
 
     def stop(self) -> None:
         """End."""

@@ -2,15 +2,16 @@
 
 import posixpath
 import re
-from collections import Counter
+import threading
+from abc import ABC, abstractmethod
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_args
-
-import numpy as np
+from typing import Any, Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_args
 
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
+from stepscope.dashboard.server.succession import FACTS, FACTS_BEFORE, alike, changed_runs
 from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, session_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import HParamValue
@@ -23,6 +24,18 @@ FactValue: TypeAlias = HParamValue | None
 """None where a run has no such hyperparameter or metric."""
 HPARAM: Final = "hparam:"
 METRIC: Final = "metric:"
+_MOST_LATELY: Final = 32
+_STRUCTURE: Final = frozenset(
+    {
+        "helpers", "trainings", "places", "orders", "hparams", "hparam_names", "differing_hparams", "hparam_titles",
+        "_hparam_values", "metric_tags",
+    }
+)  # fmt: skip
+"""What the names of runs, their tags and their hyperparameters tell, without any point."""
+_STRUCTURE_KEYS: Final = frozenset(
+    {"colors", "seeds", "seeds_found", "sorted names", "tags", "placeholder", "sessions", "folders"}
+)
+"""The same of what others had worked out here; an example of a search is one, whatever its number."""
 _SEED: Final = re.compile(r"(^|[^a-z])seed$", re.IGNORECASE)
 
 
@@ -77,21 +90,18 @@ def summed_up(series: Series, statistic: Statistic) -> float | None:
         None where it has no point, or none can be read.
     """
     try:
-        values = series.values
+        summary = series.summary
     except PayloadError:
         return None
-    if not len(values):
+    if summary is None:
         return None
-    if statistic == "last":
-        return float(values[-1])
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return float("nan")
     match statistic:
+        case "last":
+            return summary.last
         case "min":
-            return float(finite.min())
+            return summary.least
         case "max":
-            return float(finite.max())
+            return summary.greatest
         case _:
             assert_never(statistic)
 
@@ -111,25 +121,91 @@ def _own_hparams(run: Run) -> Mapping[str, HParamValue] | None:
     return {name: plain for name, plain in values if plain is not None}
 
 
+class RunFact(ABC):
+    """What the points of a run tell; equal ones tell the same."""
+
+    @abstractmethod
+    def of_run(self, run: Run) -> object:
+        """Return it of a run."""
+
+
 class Facts:
     """The facts of all runs of a snapshot, found out when asked for."""
 
-    def __init__(self, runs: Mapping[str, Run]) -> None:
+    def __init__(self, runs: Mapping[str, Run], before: "Facts | None" = None) -> None:
         # Not the snapshot, which holds this: a ring would keep its columns until a garbage collection finds it.
         self.runs: Final = runs
         self._known: Final[dict[object, object]] = {}
+        self._lately: Final[OrderedDict[object, object]] = OrderedDict()
+        self._lock: Final = threading.Lock()
+        self._making: Final = threading.RLock()
+        if before is not None:
+            self._take_over(before)
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Facts":
-        """Return the facts of a snapshot; found out once, and kept as long as the snapshot is."""
-        # Two threads may both make one; whichever is first is everybody's.
-        return cast(Facts, vars(snapshot).setdefault("_facts", cls(snapshot.runs)))
+        """Return the facts of a snapshot; found out once, and kept as long as the snapshot is.
+
+        Where `succession.succeed` knows the snapshot before, only what is new to the one before is found out.
+        """
+        known = vars(snapshot).get(FACTS)
+        if known is None:
+            # Two threads may both make one; whichever is first is everybody's.
+            known = vars(snapshot).setdefault(FACTS, cls(snapshot.runs, vars(snapshot).get(FACTS_BEFORE)))
+            vars(snapshot).pop(FACTS_BEFORE, None)
+        return cast(Facts, known)
+
+    def _take_over(self, before: "Facts") -> None:
+        """Keep what was found out of the snapshot before, as far as it holds of this one."""
+        if len(before.runs) != len(self.runs) or list(before.runs) != list(self.runs):
+            return
+        changed = changed_runs(before.runs, self.runs)
+        if not all(alike(before.runs[name], self.runs[name]) for name in changed):
+            return
+        vars(self).update({name: value for name, value in vars(before).items() if name in _STRUCTURE})
+        for key, value in list(before._known.items()):
+            if isinstance(key, MetricField):
+                column = dict(cast(Mapping[str, FactValue], value))
+                column.update((name, self.value(name, key)) for name in changed)
+                self._known[key] = column
+            elif isinstance(key, RunFact):
+                told = dict(cast(Mapping[str, object], value))
+                told.update((name, key.of_run(self.runs[name])) for name in changed)
+                self._known[key] = told
+            elif (
+                not changed
+                or (key[0] if isinstance(key, tuple) else key) in _STRUCTURE_KEYS
+                or isinstance(key, HParamField)
+            ):
+                self._known[key] = value
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return what ``make`` gives, worked out when it is first asked for by this key."""
+        """Return what ``make`` gives, worked out when it is first asked for by this key; who comes second waits for it.
+
+        Nothing that a cached property of this class works out may ask here: two threads would wait for each other.
+        """
         if key not in self._known:
-            self._known[key] = make()
+            with self._making:
+                if key not in self._known:
+                    self._known[key] = make()
         return cast(T, self._known[key])
+
+    def by_run(self, fact: RunFact) -> Mapping[str, Any]:
+        """Return what the points of each run tell; worked out once, and after that of runs that changed alone."""
+        return self.once(fact, lambda: {name: fact.of_run(run) for name, run in self.runs.items()})
+
+    def lately(self, key: object, make: Callable[[], T]) -> T:
+        """Return what ``make`` gives, kept while this key is among those that were asked for last."""
+        with self._lock:
+            if key in self._lately:
+                self._lately.move_to_end(key)
+                return cast(T, self._lately[key])
+        made = make()
+        with self._lock:
+            self._lately[key] = made
+            while len(self._lately) > _MOST_LATELY:
+                self._lately.popitem(last=False)
+        return made
 
     @staticmethod
     def _of_run(run: Run, key: object, make: Callable[[Run], T]) -> T:
@@ -241,7 +317,7 @@ class Facts:
         for run in self.runs.values():
             alike = run.series.described_by if isinstance(run.series, LazySeries) else None
             if alike is None or id(alike) not in seen:
-                tags |= dict.fromkeys(series.tag for series in run.of_kind(SCALARS))
+                tags |= dict.fromkeys(run.tags_of_kind(SCALARS))
                 seen.add(id(alike))
         return tuple(tags)
 

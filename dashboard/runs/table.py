@@ -161,10 +161,15 @@ class RunTable:
 
     @cached_property
     def _filtered(self) -> tuple[list[str], str]:
+        if not self.view.run_filter.strip():
+            return list(self.snapshot.runs), ""
+        # Every chart of a page asks for its runs.
+        renamed, group = settings.RENAMED.of(self.view), settings.GROUP.of(self.view)
+        return self.facts.lately(("found", self.view.run_filter, renamed, group), self._search)
+
+    def _search(self) -> tuple[list[str], str]:
         runs = list(self.snapshot.runs)
         text = self.view.run_filter.strip()
-        if not text:
-            return runs, ""
         try:
             if looks_like_expression(text):
                 found = set(runs_where(parse(text), self.facts, lambda run: self.group_of.get(run, run)))
@@ -188,13 +193,16 @@ class RunTable:
 
     @cached_property
     def _grouped(self) -> tuple[tuple[RunGroup, ...], str]:
-        return group_runs(self.facts, settings.GROUP.of(self.view))
+        group = settings.GROUP.of(self.view)
+        return self.facts.lately(("groups", group), lambda: group_runs(self.facts, group)) if group else ((), "")
 
     @cached_property
     def _coloring(self) -> _Coloring:
         found = self._unpainted
         painted = settings.parse_pairs(settings.PAINTED.of(self.view))
         own = {run: RunColor(c, c) for run, c in painted.items() if run in found.by_run and _CSS_COLOR.fullmatch(c)}
+        if not own:
+            return found
         return _Coloring({**found.by_run, **own}, found.field, found.scale)
 
     @cached_property
@@ -202,7 +210,7 @@ class RunTable:
         by = settings.COLOR.of(self.view)
         field = parse_field(by)
         if field is not None:
-            by_value, scale = colors_by_value(self.facts.column(field))
+            by_value, scale = self.facts.lately(("colors", field), lambda: colors_by_value(self.facts.column(field)))
             return _Coloring(by_value, field, scale)
         if by in ("auto", "group") and self.groups:
             grouped = {run: self._own_group_colors[label] for run, label in self.group_of.items()}

@@ -249,6 +249,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
             raise dash.exceptions.PreventUpdate
         snapshot = live.snapshot()
         table = RunTable(snapshot, decode(query))
+        live.heed(table.shown)
         parts, name = page_parts(table, panels, reading=live.reading)
         keys = {part: lasting_fingerprint(value) for part, value in parts.items()}
         news, keys["rows"] = listings.news(table, known.get("rows", ""), wanted)

@@ -3,12 +3,13 @@
 import asyncio
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from stepscope.dashboard.server.page_title import page_title
+from stepscope.dashboard.server.succession import succeed
 from stepscope.summary.contents import Companion
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
@@ -21,6 +22,8 @@ class Follows(Protocol):
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def heed(self, runs: Iterable[str]) -> None: ...
 
 
 class Live:
@@ -68,6 +71,10 @@ class Live:
         self._follower.stop()
         self._wake()
 
+    def heed(self, runs: Iterable[str]) -> None:
+        """Have news of runs that a page shows at once, however long they have been quiet."""
+        self._follower.heed(runs)
+
     @property
     def closed(self) -> bool:
         """Whether `stop` was called."""
@@ -103,7 +110,7 @@ class Live:
         """Make ``snapshot`` the latest and wakes whoever waits; called from the follower's thread."""
         with self._lock:
             self._followed = snapshot
-            self._snapshot = self._with_added()
+            self._show(self._with_added())
             self._published.set()
         self._wake()
 
@@ -114,8 +121,12 @@ class Live:
                 return
             self._added = companions
             self._additions += 1
-            self._snapshot = self._with_added()
+            self._show(self._with_added())
         self._wake()
+
+    def _show(self, snapshot: Snapshot) -> None:
+        succeed(self._snapshot, snapshot)
+        self._snapshot = snapshot
 
     def _with_added(self) -> Snapshot:
         """Of both, the revision only grows, so their sum does too."""

@@ -50,7 +50,9 @@ class TagIndexes:
 
         ``alike`` has the answers for runs that the same object describes, each of which a run holds.
         """
-        described_by = run.series.described_by if isinstance(run.series, LazySeries) else None
+        described_by = None
+        if isinstance(run.series, LazySeries) and not run.series.has_texts(self._kind):
+            described_by = run.series.described_by
         if described_by is not None and id(described_by) in alike:
             return alike[id(described_by)]
         found = run.of_kind(self._kind)

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import CALLBACKS, Dashboard
 from tests.dashboard.hparams_logs import write_sessions
 
 pytestmark = pytest.mark.browser
@@ -236,6 +236,32 @@ def test_a_table_that_comes_after_its_data_is_heard_too(
         route.continue_()
     page.locator(f"{ROWS}[row-id='a0'] [col-id='opt']").click()
     expect(selection(page)).to_contain_text("1 of 6 selected")
+
+
+def test_a_table_whose_sessions_are_not_there_yet_says_so(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_sessions(logdir)
+    held: list[Route] = []
+    is_holding = True
+
+    def hold_sessions(route: Route) -> None:
+        if is_holding and "hparams-data.data" in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(CALLBACKS, hold_sessions)
+    page.goto(serve(logdir).url + "?tab=hparams&hparams.rows=sessions")
+    overlay = page.locator(".hparams-grid .ag-overlay")
+    expect(overlay).to_have_text("Reading the sessions of 9 runs")
+    is_holding = False
+    for route in held:
+        route.continue_()
+    expect(page.locator(ROWS)).to_have_count(6)
+    expect(overlay).to_be_hidden()
+    page.get_by_placeholder("Search the table").fill("nothing like it")
+    expect(overlay).to_have_text("No session matches the search")
 
 
 def test_seeds_are_one_row_with_mean_and_deviation(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:

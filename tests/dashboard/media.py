@@ -1,5 +1,6 @@
 """A dashboard in this process, over a log directory as it is now."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from fastapi.testclient import TestClient
@@ -13,6 +14,8 @@ class NoFollower:
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def heed(self, runs: Iterable[str]) -> None: ...
 
 
 def live_of(path: Path) -> Live:

@@ -1,6 +1,6 @@
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
 
 from stepscope.dashboard.server.live import Live
@@ -13,6 +13,8 @@ class Silent:
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def heed(self, runs: Iterable[str]) -> None: ...
 
 
 def make_live() -> Live:

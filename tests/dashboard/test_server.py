@@ -1,7 +1,7 @@
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,8 @@ class Once:
         self._publish(self._logdir.update())
 
     def stop(self) -> None: ...
+
+    def heed(self, runs: Iterable[str]) -> None: ...
 
 
 @pytest.fixture

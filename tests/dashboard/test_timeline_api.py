@@ -1,6 +1,7 @@
 import gzip
 import json
 import threading
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -48,6 +49,8 @@ class NoFollower:
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def heed(self, runs: Iterable[str]) -> None: ...
 
 
 def companion(run: str, path: Path, modified_ns: int = 5_000_000_000) -> Companion:

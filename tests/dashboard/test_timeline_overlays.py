@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -44,6 +44,8 @@ class NoFollower:
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def heed(self, runs: Iterable[str]) -> None: ...
 
 
 def client_of(folder: Path, **traces: list[Event]) -> TestClient:

@@ -123,6 +123,39 @@ def test_of_many_folders_those_with_others_in_them_and_those_that_changed_last_a
         follower.stop()
 
 
+def test_a_run_that_somebody_looks_at_is_watched_however_long_it_was_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "_MOST_WATCHED", 3)
+    monkeypatch.setattr(follow, "_MOST_HEEDED", 2)
+    published: queue.Queue[Snapshot] = queue.Queue()
+    files = [tmp_path / f"run_{number}" / "events.out.tfevents.1" for number in range(9)]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        file.write_bytes(record(0))
+        os.utime(file, (number, number))
+        os.utime(file.parent, (number, number))
+    follower = Follower(Logdir(tmp_path), published.put, poll_seconds=PATIENCE * 2)
+    follower.start()
+
+    def watched() -> set[str]:
+        return {os.path.basename(folder) for folder in follower._watches._watches} if follower._watches else set()
+
+    try:
+        wait_until(lambda: watched() == {tmp_path.name, "run_7", "run_8"})
+        follower.heed(["run_2", "of another directory"])
+        wait_until(lambda: watched() == {tmp_path.name, "run_2"})
+        with files[2].open("ab") as stream:
+            stream.write(record(1))
+        while (series := published.get(timeout=PATIENCE).series("run_2", "loss")) is None or len(series) < 2:
+            pass
+        # Those that were named last, and no others.
+        follower.heed(["run_3", "run_4"])
+        wait_until(lambda: watched() == {tmp_path.name, "run_3", "run_4"})
+    finally:
+        follower.stop()
+
+
 def test_an_unexpected_error_does_not_end_the_following(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Failing(Logdir):
         failures = 2

@@ -11,9 +11,11 @@ from stepscope.summary import SummaryWriter
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.follow import Follower
 from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.logdir_source import sources_of
+from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.snapshot import Snapshot
 
 PATIENCE = 30.0
@@ -227,3 +229,23 @@ def test_a_follower_looks_where_the_index_cannot_be_shown(
     finally:
         follower.stop()
     assert f"what the index of {logs} has could not be shown" in caplog.text
+
+
+def test_tags_and_contents_of_metadata_are_told_before_any_series_is_made(logs: Path, tmp_path: Path) -> None:
+    with SummaryWriter(str(logs / "tuned")) as writer:
+        start = session_start(start_info(checked_hparams({"lr": 0.5})))
+        writer.add_summary(Summary(value=[start]), 0)
+        writer.add_scalar("loss", 1.0, 0)
+    with SummaryWriter(str(logs / "tuned"), filename_suffix=".again") as writer:
+        writer.add_scalar("loss", 0.5, 1)
+    make_index(logs, tmp_path / "index")
+    logdir = Logdir(logs, index=LogIndex(str(tmp_path / "index")))
+    for snapshot in (logdir.indexed(), logdir.update()):
+        for run in snapshot.runs.values():
+            series = run.series
+            assert run.tags_of_kind("scalars") == [found.tag for found in series.values() if found.kind == "scalars"]
+            for tag, found in series.items():
+                assert run.plugin_content(tag, found.kind) == found.plugin_content
+                assert run.plugin_content(tag, "images") is None
+            assert run.plugin_content("absent", "scalars") is None
+        assert snapshot.runs["tuned"].plugin_content(start.tag, "hparams") == start.metadata.plugin_data.content

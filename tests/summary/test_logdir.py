@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 from stepscope.summary.proto.types_pb2 import DT_STRING
 from stepscope.summary.records import frame
 from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import FoundFile
 from stepscope.summary.writer import SummaryWriter
 from tests.summary.debugger.dumps import START, write_dump
 
@@ -511,3 +513,66 @@ def test_names_are_bounded_and_do_not_reorder_what_is_around_them(tmp_path: Path
         [2.0],
         [3.0],
     ]
+
+
+def test_of_files_that_are_told_of_only_these_are_looked_at_until_a_listing_is_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {name: tmp_path / name / "events.out.tfevents.1" for name in ("a", "b")}
+    for file in files.values():
+        write(file, scalar(0, 1.0))
+        os.utime(file.parent, (1, 1))
+    os.utime(tmp_path, (1, 1))
+    logdir = Logdir(tmp_path)
+    logdir.update()
+    listings: list[object] = []
+    whole = logdir.source.list
+
+    def listed(changed: Collection[str] | None = None) -> Iterator[FoundFile]:
+        listings.append(changed)
+        return whole(changed)
+
+    monkeypatch.setattr(logdir.source, "list", listed)
+    told = {str(files["a"])}
+
+    write(files["a"], scalar(1, 2.0))
+    write(files["b"], scalar(1, 3.0))
+    first = logdir.update(changed=told)
+    assert shown(first) == {"a": {"loss": [(0, 1.0), (1, 2.0)]}, "b": {"loss": [(0, 1.0)]}}
+    assert logdir.update(changed=told) is first
+    assert listings == []
+
+    # Others are found by the next listing, which does not read again what was told of.
+    second = logdir.update(changed=set())
+    assert shown(second)["b"] == {"loss": [(0, 1.0), (1, 3.0)]}
+    assert second.runs["a"] is first.runs["a"]
+    assert listings == [set()]
+
+    monkeypatch.setattr(logdir, "_listed_until", -math.inf)
+    logdir.update(changed=told)
+    assert listings == [set(), told]
+
+
+@pytest.mark.parametrize("change", ["a new file", "another file of the name", "a shorter file", "a file less", "a log"])
+def test_what_is_told_of_is_listed_where_it_is_more_than_a_file_that_grew(tmp_path: Path, change: str) -> None:
+    file, log = tmp_path / "a" / "events.out.tfevents.1", tmp_path / "a" / "train.log"
+    write(file, scalar(0, 1.0), scalar(1, 2.0))
+    log.write_text("one")
+    for folder in (file.parent, tmp_path):
+        os.utime(folder, (1, 1))
+    logdir = Logdir(tmp_path)
+    logdir.update()
+    match change:
+        case "a new file":
+            write(file.with_name("events.out.tfevents.2"), scalar(2, 3.0))
+        case "another file of the name":
+            write(tmp_path / "new", scalar(5, 6.0), scalar(6, 7.0))
+            (tmp_path / "new").replace(file)
+        case "a shorter file":
+            write(file, scalar(7, 8.0), mode="wb")
+        case "a file less":
+            file.unlink()
+        case _:
+            log.write_text("one and two")
+            write(file, scalar(2, 3.0))
+    assert shown(logdir.update(changed={str(file), str(log)})) == shown(open_logdir(tmp_path))

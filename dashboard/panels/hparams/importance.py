@@ -64,6 +64,12 @@ def warnings(found: Analysis) -> list[str]:
     return said
 
 
+def sampled(table: Table) -> list[str]:
+    """Return that the sessions looked at are not all that pass, where they are not."""
+    looked_at, passing = len(table.passing), table.window.passing
+    return [f"Of an even sample: {count(looked_at)} of {counted(passing, 'session')}."] if looked_at < passing else []
+
+
 def method(found: Analysis) -> str:
     """Return how the numbers came about."""
     if found.forest is None:
@@ -103,7 +109,7 @@ def importance_view(table: Table, found: Analysis | None, by: str, switch: Any) 
     return html.Div(
         [
             head,
-            *(html.P(text, className="hparams-warning", role="status") for text in warnings(found)),
+            *(html.P(text, className="hparams-warning", role="status") for text in [*warnings(found), *sampled(table)]),
             _bar_table(listed, max((bar.importance or 0 for bar in listed), default=0)) if listed else html.Div(),
             html.P(method(found), className="hparams-method"),
         ],

@@ -56,6 +56,15 @@ class SentTable(TypedDict):
     rows: list[SentRow]
     sessions: int
     passing: int
+    whole_table: bool
+    """Whether ``rows`` are all; else the page neither sorts nor searches them."""
+    listed: int
+    """So many of them, from the first, stand in the table; charts draw the others too."""
+    all_rows: int
+    found: int
+    """How many of all rows the search finds, where the server searches."""
+    loading: bool
+    """The first look at the log directory is under way: more may come."""
     statuses: dict[Status, int]
     groups: int
     folders: list[str]

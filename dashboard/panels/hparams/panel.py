@@ -1,6 +1,7 @@
 """The hparams panel: a table of sessions, parallel coordinates, a scatter matrix, and what a metric depends on."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import dash
@@ -19,9 +20,10 @@ from stepscope.dashboard.panels.hparams.importance import analysis_of, importanc
 from stepscope.dashboard.panels.hparams.routes import make_router
 from stepscope.dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, read_sessions
 from stepscope.dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, TableRequest
-from stepscope.dashboard.panels.hparams.table import Table, build_table, payload
+from stepscope.dashboard.panels.hparams.table import MOST_ROWS, build_table, payload
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
 from stepscope.dashboard.server.work import heavy, light
 from stepscope.summary.snapshot import Snapshot
 
@@ -95,7 +97,7 @@ class HParamsPanel(Panel):
                                 ),
                                 html.Div(id="hparams-chart"),
                                 html.Div(id="hparams-importance"),
-                                html.Div(grid(), className="hparams-table"),
+                                html.Div(grid(len(snapshot.runs)), className="hparams-table"),
                             ],
                             className="hparams-main",
                         ),
@@ -120,21 +122,13 @@ class HParamsPanel(Panel):
         app.clientside_callback(
             ClientsideFunction("stepscope", "hparamsView"), Output("hparams-known", "id"), view_input(self.name)
         )
-        latest: Latest[Sessions] = Latest()
-
-        def table_of(view: View) -> tuple[Table, Snapshot]:
-            snapshot = live.snapshot()
-            requested = TableRequest.of(view)
-            found = latest.get((snapshot.revision, requested.folder), lambda: read_sessions(snapshot, requested.folder))
-            return build_table(found, requested), snapshot
-
-        self._register_table(app, live, table_of)
-        self._register_importance(app, table_of)
+        self._register_table(app, live)
+        self._register_importance(app, live)
 
     def router(self, live: Live) -> APIRouter | None:
         return make_router(live)
 
-    def _register_table(self, app: Dash, live: Live, table_of: Callable[[View], tuple[Table, Snapshot]]) -> None:
+    def _register_table(self, app: Dash, live: Live) -> None:
         @app.callback(
             Output("hparams-data", "data"),
             Output("hparams-known", "data"),
@@ -150,13 +144,13 @@ class HParamsPanel(Panel):
             view = decode(query)
             snapshot = live.snapshot()
             colors = Draw(snapshot=snapshot, view=view, scheme="light", kept={}).colors
-            now = fingerprint((snapshot.revision, TableRequest.of(view), [color.light for color in colors.values()]))
+            found, requested = asked_for(snapshot, view)
+            now = fingerprint((snapshot.revision, requested, [color.light for color in colors.values()]))
             if now == known:
                 raise dash.exceptions.PreventUpdate
-            table, _ = table_of(view)
-            return payload(table, colors, folders(snapshot), TableRequest.of(view).folder), now
+            return payload(build_table(found, requested), colors, folders(snapshot), requested.folder), now
 
-    def _register_importance(self, app: Dash, table_of: Callable[[View], tuple[Table, Snapshot]]) -> None:
+    def _register_importance(self, app: Dash, live: Live) -> None:
         latest: Latest[Analysis | None] = Latest()
 
         @app.callback(
@@ -173,7 +167,7 @@ class HParamsPanel(Panel):
             view = decode(query or "")
             if query is None or CHART.of(view) != "importance":
                 raise dash.exceptions.PreventUpdate
-            table, _ = table_of(view)
+            table = build_table(*asked_for(live.snapshot(), view))
             shown = (table.target, table.lower_is_better, table.columns, table.passing)
             now = fingerprint((shown, RANKED.of(view)))
             if now == known:
@@ -181,6 +175,13 @@ class HParamsPanel(Panel):
             found = latest.get(shown, lambda: analysis_of(table))
             by = segmented(RANKED, view, {"importance": "Importance", "correlation": "Correlation"}, "Bars sorted by")
             return importance_view(table, found, RANKED.of(view), by), now
+
+
+def asked_for(snapshot: Snapshot, view: View) -> tuple[Sessions, TableRequest]:
+    """Return the sessions and what of them is asked for: fewer than a page can hold it sorts and searches itself."""
+    requested = TableRequest.of(view)
+    found = read_sessions(snapshot, requested.folder)
+    return found, requested if len(found.sessions) > MOST_ROWS else replace(requested, search="", sort=())
 
 
 def toolbar(view: View) -> html.Div:
@@ -234,8 +235,12 @@ def _button(sign: str, label: str, extension: str, title: str) -> html.Button:
     )
 
 
-def grid() -> dag.AgGrid:
-    """Return the table, still empty; ``hparams/web/table.ts`` makes its columns."""
+def grid(runs: int) -> dag.AgGrid:
+    """Return the table, still empty, which says of how many runs it waits for the sessions.
+
+    ``hparams/web/table.ts`` makes its columns.
+    """
+    texts = {**GRID_OPTIONS["localeText"], "loadingOoo": f"Reading the sessions of {counted(runs, 'run')}"}
     return dag.AgGrid(
         id="hparams-grid",
         rowData=[],
@@ -248,7 +253,7 @@ def grid() -> dag.AgGrid:
             "minWidth": 60,
             "wrapHeaderText": True,
         },
-        dashGridOptions=GRID_OPTIONS,
+        dashGridOptions={**GRID_OPTIONS, "localeText": texts, "loading": True},
         className="hparams-grid",
         style={"height": "100%", "width": "100%"},
     )

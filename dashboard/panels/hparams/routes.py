@@ -36,8 +36,8 @@ class AskedTable(msgspec.Struct):
     """The query string of the address bar."""
     columns: list[str]
     """Keys of the columns, and keys of `FACTS`, from left to right."""
-    rows: list[str]
-    """Names of the rows from top to bottom."""
+    rows: list[str] | None = None
+    """Names of the rows from top to bottom; None for all that pass and that the search finds, in the view's order."""
 
 
 def make_router(live: Live) -> APIRouter:
@@ -49,7 +49,8 @@ def make_router(live: Live) -> APIRouter:
         """Return rows and columns of the table of sessions, in the order given.
 
         The body is JSON: ``view``, the query string of the page; ``columns`` and ``rows``, the names of those that are
-        wanted. Names that the view has not are left out.
+        wanted. Names that the view has not are left out. Without
+        ``rows`` they are all that pass the filters and the search.
         """
         requested = parsed(body, AskedTable, "Expected view, columns and rows as JSON")
         file_format: Format = "latex" if extension == "tex" else extension
@@ -62,10 +63,15 @@ def make_router(live: Live) -> APIRouter:
 def cells(live: Live, requested: AskedTable) -> tuple[list[str], list[list[Cell]]]:
     """Header and rows of what was asked for."""
     wanted = TableRequest.of(decode(requested.view))
-    table = build_table(read_sessions(live.snapshot(), wanted.folder), wanted)
+    found = read_sessions(live.snapshot(), wanted.folder)
+    if requested.rows is None:
+        table = build_table(found, wanted, 0, len(found.sessions))
+    else:
+        table = build_table(found, wanted, len(found.sessions))
     columns = {column.key: column for column in table.columns}
     spread = {key for row in table.rows for key in row.deviations}
     rows = {row.name: row for row in table.rows}
+    names = list(rows) if requested.rows is None else requested.rows
     chosen = [key for key in requested.columns if key in FACTS or key in columns]
     header: list[str] = []
     takes: list[Callable[[Row], Cell]] = []
@@ -76,7 +82,7 @@ def cells(live: Live, requested: AskedTable) -> tuple[list[str], list[list[Cell]
         if key in spread:
             header.append(f"{name} (standard deviation)")
             takes.append(lambda row, key=key: row.deviations.get(key))  # type: ignore[misc]
-    return header, [[take(rows[name]) for take in takes] for name in requested.rows if name in rows]
+    return header, [[take(rows[name]) for take in takes] for name in names if name in rows]
 
 
 def _cell(row: Row, column: Column) -> Cell:

@@ -3,28 +3,30 @@
 import math
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal
-
-import numpy as np
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeVar, cast
 
 from stepscope.dashboard.panels.hparams.settings import Status, ValueOf
+from stepscope.dashboard.runs.facts import Facts, RunFact
 from stepscope.dashboard.runs.grouping import names_without_seed
 from stepscope.dashboard.tensorboard.hparams.experiment import joined
 from stepscope.dashboard.tensorboard.hparams.sessions import (
     FoundSession,
     experiments,
     metric_names,
-    metric_series,
     python_value,
+    run_of_metric,
     sessions,
 )
+from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import SESSION_START_TAG, HParamValue
 from stepscope.summary.proto import hparams_pb2
-from stepscope.summary.proto.hparams_pb2 import Experiment, MetricName
-from stepscope.summary.series import SCALARS
-from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.proto.hparams_pb2 import Experiment
+from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+
+T = TypeVar("T")
 
 Kind = Literal["hparam", "metric"]
 ColumnType = Literal["number", "text"]
@@ -82,6 +84,15 @@ class Sessions:
     sessions: tuple[Session, ...]
     columns: tuple[Column, ...]
     """Hyperparameters, those that differ first, then metrics, those that are declared first."""
+    folder: str = ""
+    """Whose sessions these are alone; empty for all."""
+    _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what ``make`` gives of sessions and columns, without any point; worked out when first asked for."""
+        if key not in self._known:
+            self._known[key] = make()
+        return cast(T, self._known[key])
 
 
 def has_sessions(snapshot: Snapshot) -> bool:
@@ -90,19 +101,31 @@ def has_sessions(snapshot: Snapshot) -> bool:
 
 
 def read_sessions(snapshot: Snapshot, folder: str = "") -> Sessions:
-    """Read the sessions of a snapshot.
+    """Return the sessions of a snapshot.
+
+    What they are given is read once, for as long as no run, tag or hyperparameter comes or goes.
 
     Args:
         snapshot: the log directory.
         folder: take the runs below this folder only; empty for all.
     """
+    if folder and folder not in folders(snapshot):
+        return _read_sessions(snapshot, folder)
+    # Without the snapshot, which holds what is known of it: a ring of them would stay for long.
+    read = Facts.of(snapshot).once(
+        ("sessions", folder), lambda: replace(_read_sessions(snapshot, folder), snapshot=EMPTY_SNAPSHOT)
+    )
+    return replace(read, snapshot=snapshot)
+
+
+def _read_sessions(snapshot: Snapshot, folder: str) -> Sessions:
     found = [session for session in sessions(snapshot.runs) if not folder or first_folder(session.run) == folder]
     belonging = runs_of_sessions(snapshot, [session.run for session in found])
     read = _seeds_as_groups([_session(snapshot, one, belonging[one.run]) for one in found])
     said = joined(experiments(snapshot.runs))
     hparams = _hparam_columns(said, read)
     metrics = _metric_columns(snapshot, said, read, frozenset(column.key for column in hparams))
-    return Sessions(snapshot, read, (*hparams, *metrics))
+    return Sessions(snapshot, read, (*hparams, *metrics), folder)
 
 
 def first_folder(run: str) -> str:
@@ -113,8 +136,12 @@ def first_folder(run: str) -> str:
 
 def folders(snapshot: Snapshot) -> list[str]:
     """Return the first folders of the runs that sessions began in, where there is more than one such folder."""
-    found = sorted({first_folder(run.name) for run in snapshot.runs.values() if SESSION_START_TAG in run.series})
-    return found if len(found) > 1 and "" not in found else []
+
+    def found() -> list[str]:
+        own = sorted({first_folder(run.name) for run in snapshot.runs.values() if SESSION_START_TAG in run.series})
+        return own if len(own) > 1 and "" not in own else []
+
+    return Facts.of(snapshot).once("folders", found)
 
 
 def runs_of_sessions(snapshot: Snapshot, session_runs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
@@ -143,26 +170,50 @@ def runs_of_sessions(snapshot: Snapshot, session_runs: Sequence[str]) -> Mapping
 def metric_value(snapshot: Snapshot, session: Session, metric: Column, which: ValueOf) -> tuple[float, int] | None:
     """Return the value of a metric and its step; None where the session has none.
 
-    NaN is neither the least nor the greatest unless there is nothing else.
+    What is not finite is neither the least nor the greatest; where nothing else is there, the last value stands.
     """
-    series = metric_series(snapshot, session.run, MetricName(group=metric.group, tag=metric.tag))
-    if series is None:
+    run = snapshot.runs.get(run_of_metric(session.run, metric.group))
+    return None if run is None else Reached(metric.tag, which).of_run(run)
+
+
+@dataclass(frozen=True)
+class Reached(RunFact):
+    """What a scalar of a run came to, and at which step."""
+
+    tag: str
+    which: ValueOf
+
+    def of_run(self, run: Run) -> tuple[float, int] | None:
+        series = run.series.get(self.tag)
+        if series is None or series.kind != SCALARS or not len(series):
+            return None
+        return reached(series, self.which)
+
+
+def reached(series: Series, which: ValueOf) -> tuple[float, int] | None:
+    """Return the value of a scalar and its step; None where its points are gone."""
+    try:
+        summary = series.summary
+    except PayloadError:
         return None
-    values = series.values
-    if which == "last" or np.isnan(values).all():
-        at = len(values) - 1
-    else:
-        at = int(np.nanargmin(values) if which == "min" else np.nanargmax(values))
-    return float(values[at]), int(series.steps[at])
+    if summary is None:
+        return None
+    match which:
+        case "min" if not math.isnan(summary.least):
+            return summary.least, summary.least_step
+        case "max" if not math.isnan(summary.greatest):
+            return summary.greatest, summary.greatest_step
+        case _:
+            return summary.last, summary.last_step
 
 
 def last_time(snapshot: Snapshot, session: Session) -> float | None:
     """Wall time of the last scalar of a session's runs; None where it has none."""
     times = [
-        float(series.wall_times[-1])
+        summary.last_time
         for run in session.runs
         for series in snapshot.runs[run].of_kind(SCALARS)
-        if len(series)
+        if (summary := series.summary) is not None
     ]
     return max(times, default=None)
 

@@ -85,6 +85,10 @@ class TableRequest:
     allowed: tuple[tuple[str, frozenset[str]], ...] = ()
     """By column, the texts of values that pass; "" for no value."""
     ranges: tuple[tuple[str, Interval], ...] = ()
+    search: str = ""
+    """Of more sessions than a page is sent; else the page searches."""
+    sort: tuple[str, ...] = ()
+    """The same, as in `SORT` but with names as they are."""
 
     @classmethod
     def of(cls, view: View) -> "TableRequest":
@@ -100,6 +104,8 @@ class TableRequest:
             STATUS.of(view),
             tuple((column, frozenset(values)) for column, values in parse_values(ALLOWED.of(view)).items()),
             tuple(parse_ranges(RANGES.of(view)).items()),
+            SEARCH.of(view),
+            tuple(unquote(entry) for entry in SORT.of(view)),
         )
 
 

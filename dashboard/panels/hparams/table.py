@@ -2,13 +2,15 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean, stdev
-from typing import Any, Final, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 from stepscope.dashboard.page.colors import PALETTE, RING, RunColor
 from stepscope.dashboard.panels.hparams import messages
+from stepscope.dashboard.panels.hparams.many import choose
 from stepscope.dashboard.panels.hparams.messages import SentRow, SentTable
 from stepscope.dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
 from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, Status, TableRequest
@@ -20,6 +22,10 @@ LOWER_IS_BETTER: Final = re.compile(
 )
 MOST_LISTED: Final = 200
 """Values of one hyperparameter that a filter lists; more are filtered by their bounds, or by the table's search."""
+MOST_ROWS: Final = 5_000
+"""Rows that a page is sent at most."""
+LISTED_ROWS: Final = 1_000
+"""Of more, how many stand in the table; the others are for the charts."""
 
 Metric = tuple[float, int]
 """A value and the step that it was reached at."""
@@ -46,6 +52,22 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Window:
+    """How much of what there is the rows are."""
+
+    whole: bool
+    """They are all."""
+    listed: int
+    """So many of them, from the first, are those that the table begins with."""
+    rows: int
+    """How many there would be."""
+    found: int
+    """How many of these the search finds; all, where the page searches."""
+    passing: int
+    """How many sessions pass the filters."""
+
+
+@dataclass(frozen=True)
 class Table:
     """What the panel shows."""
 
@@ -57,23 +79,60 @@ class Table:
     target: Column | None
     lower_is_better: bool
     rows: tuple[Row, ...]
-    passing: tuple[Row, ...]
-    """The sessions that pass the filters, one row each."""
+    """Those of the table, and after them those that only charts draw."""
+    each: Callable[[], tuple[Row, ...]] = field(repr=False, compare=False)
+    """Gives the sessions that pass the filters, one row each; an even sample of them where they are many."""
+    window: Window
+
+    @cached_property
+    def passing(self) -> tuple[Row, ...]:
+        """What ``each`` gives; made when it is first asked for."""
+        return self.each()
 
 
-def build_table(found: Sessions, requested: TableRequest) -> Table:
-    """Return the table that the view asks for, over the sessions of a folder."""
+def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS, listed: int = LISTED_ROWS) -> Table:
+    """Return the table that the view asks for, over the sessions of a folder.
+
+    Args:
+        found: the sessions.
+        requested: what the view asks for.
+        most: sessions that are looked at one by one; of more, so many rows are chosen.
+        listed: of these, how many are the first of the table.
+    """
     columns = shown_columns(found.columns, requested)
     metrics = [column for column in columns if column.kind == "metric"]
     all_metrics = [column for column in found.columns if column.kind == "metric"]
     target = next((column for column in all_metrics if column.key == requested.target), next(iter(metrics), None))
+    wanted = tuple({column.key: column for column in (*metrics, *([target] if target else []))}.values())
+    lower = _lower(target, requested)
+    constant = tuple(
+        (column.label, column.values[0])
+        for column in found.columns
+        if column.kind == "hparam" and not column.default and column.values and column not in columns
+    )
+    if len(found.sessions) > most:
+        rows, each, window = _windowed(found, requested, target, lower, wanted, most, listed)
+    else:
+        rows, each, window = _whole(found, requested, target, all_metrics, wanted)
+    return Table(found, columns, constant, target, lower, rows, each, window)
+
+
+_Rows: TypeAlias = tuple[tuple[Row, ...], Callable[[], tuple[Row, ...]], Window]
+
+
+def _whole(
+    found: Sessions,
+    requested: TableRequest,
+    target: Column | None,
+    all_metrics: Sequence[Column],
+    wanted: Sequence[Column],
+) -> _Rows:
     hparams = frozenset(column.key for column in found.columns if column.kind == "hparam")
     kept = [session for session in found.sessions if _passes(session, requested, hparams)]
-    wanted = {column.key: column for column in (*metrics, *([target] if target else []))}
     bounded = [column for column in all_metrics if column.key in dict(requested.ranges)]
     rows: list[Row] = []
     for session in kept:
-        row = _row(found, session, [*wanted.values(), *(c for c in bounded if c.key not in wanted)], requested)
+        row = _row(found, session, [*wanted, *(c for c in bounded if c not in wanted)], requested)
         if all(
             interval.holds(row.metrics.get(column.key, (None,))[0]) for column, interval in _bounds(bounded, requested)
         ):
@@ -84,12 +143,33 @@ def build_table(found: Sessions, requested: TableRequest) -> Table:
         how = "avg" if len({row.group for row in rows}) < len(rows) else "sessions"
     if how != "sessions":
         rows = grouped(rows, how, target.key if target is not None else "")
-    constant = tuple(
-        (column.label, column.values[0])
-        for column in found.columns
-        if column.kind == "hparam" and not column.default and column.values and column not in columns
-    )
-    return Table(found, columns, constant, target, _lower(target, requested), tuple(rows), passing)
+    window = Window(True, len(rows), len(rows), len(rows), len(passing))
+    return tuple(rows), lambda: passing, window
+
+
+def _windowed(
+    found: Sessions,
+    requested: TableRequest,
+    target: Column | None,
+    lower: bool,
+    wanted: Sequence[Column],
+    most: int,
+    listed: int,
+) -> _Rows:
+    how = requested.rows
+    if how == "auto":
+        how = "avg" if len({session.group for session in found.sessions}) < len(found.sessions) else "sessions"
+    chosen = choose(found, requested, how, target, lower, most, listed)
+
+    def rows_at(places: Iterable[int], *, timed: bool = True) -> list[Row]:
+        return [_row(found, found.sessions[place], wanted, requested, timed=timed) for place in places]
+
+    # How long a session took takes a look at all of its points, and charts do not show it.
+    first, rest = rows_at(chosen.listed), rows_at(chosen.sampled, timed=False)
+    if how != "sessions":
+        first, rest = (grouped(rows, how, target.key if target is not None else "") for rows in (first, rest))
+    window = Window(False, len(first), chosen.rows, chosen.found, chosen.passing)
+    return (*first, *rest), lambda: tuple(rows_at(chosen.even, timed=False)), window
 
 
 def shown_columns(columns: Sequence[Column], requested: TableRequest) -> tuple[Column, ...]:
@@ -129,7 +209,12 @@ def payload(table: Table, colors: Mapping[str, RunColor], folders: Sequence[str]
         "lower": table.lower_is_better,
         "rows": [_row_payload(row, table.columns, colors) for row in table.rows],
         "sessions": len(found.sessions),
-        "passing": len(table.passing),
+        "passing": table.window.passing,
+        "whole_table": table.window.whole,
+        "listed": table.window.listed,
+        "all_rows": table.window.rows,
+        "found": table.window.found,
+        "loading": found.snapshot.loading,
         "statuses": {status: number for status, number in counts.items() if number},
         "groups": len({session.group for session in found.sessions}),
         "folders": list(folders),
@@ -212,9 +297,11 @@ def _bounds(columns: Sequence[Column], requested: TableRequest) -> list[tuple[Co
     return [(column, bounds[column.key]) for column in columns]
 
 
-def _row(found: Sessions, session: Session, metrics: Sequence[Column], requested: TableRequest) -> Row:
+def _row(
+    found: Sessions, session: Session, metrics: Sequence[Column], requested: TableRequest, *, timed: bool = True
+) -> Row:
     reached = {column.key: metric_value(found.snapshot, session, column, requested.value) for column in metrics}
-    end = session.end or last_time(found.snapshot, session)
+    end = session.end or (last_time(found.snapshot, session) if timed else None)
     return Row(
         session.run,
         session.runs,

@@ -95,8 +95,8 @@ def metric_names(snapshot: Snapshot, session_runs: Iterable[str]) -> list[Metric
     for run in snapshot.runs.values():
         session = _session_above(run.name, known)
         if session is not None:
-            group = posixpath.relpath(run.name, session)
-            names |= {(series.tag, "" if group == "." else group) for series in run.of_kind(SCALARS)}
+            group = "" if run.name == session else posixpath.relpath(run.name, session)
+            names |= {(tag, group) for tag in run.tags_of_kind(SCALARS)}
     return [MetricName(tag=tag, group=group) for tag, group in sorted(names)]
 
 
@@ -113,13 +113,14 @@ def session_message(snapshot: Snapshot, found: FoundSession, metrics: Iterable[M
         message.end_time_secs = found.end.end_time_secs
     for metric in metrics:
         series = metric_series(snapshot, found.run, metric.name)
-        if series is not None:
+        summary = None if series is None else series.summary
+        if summary is not None:
             message.metric_values.append(
                 MetricValue(
                     name=metric.name,
-                    value=float(series.values[-1]),
-                    training_step=_int32(int(series.steps[-1])),
-                    wall_time_secs=float(series.wall_times[-1]),
+                    value=summary.last,
+                    training_step=_int32(summary.last_step),
+                    wall_time_secs=summary.last_time,
                 )
             )
     return message
@@ -131,11 +132,11 @@ def hparams_of(start: SessionStartInfo) -> Mapping[str, Value]:
 
 
 def _plugin_data(run: Run, tag: str) -> HParamsPluginData | None:
-    series = run.series.get(tag)
-    if series is None or series.kind != PLUGIN_NAME:
+    content = run.plugin_content(tag, PLUGIN_NAME)
+    if content is None:
         return None
     try:
-        data = HParamsPluginData.FromString(series.plugin_content)
+        data = HParamsPluginData.FromString(content)
     except DecodeError:
         return None
     return data if data.version == 0 else None

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from stepscope.dashboard.runs.expression import resolve
 from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField, parse_field
+from stepscope.dashboard.server.succession import succeed
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, experiment, session_start, start_info
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.proto.hparams_pb2 import Experiment, HParamInfo
 from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import named, snapshot
 
 names = st.text(min_size=1, max_size=12)
@@ -143,3 +145,56 @@ def test_facts_of_a_run_that_has_not_changed_are_those_of_the_snapshot_before(tm
     assert second.column(loss) == {"a": 1.0, "b": 2.0}
     assert second.hparams["a"] is first.hparams["a"]
     assert second.hparams["b"] is not first.hparams["b"]
+
+
+SWEEP: dict[str, tuple[dict[str, object], dict[str, list[float]]]] = {
+    "a": ({"lr": 0.1}, {"loss": [1.0, 0.5]}),
+    "b": ({"lr": 0.2}, {"loss": [4.0, 2.0]}),
+}
+LOSS = MetricField("loss", "last")
+
+
+def followed(before: Snapshot, now: Snapshot) -> Facts:
+    """What is known of a snapshot that came after one of which all is known."""
+    known = Facts.of(before)
+    assert known.differing_hparams == ("lr",)
+    assert known.column(LOSS) == {"a": 0.5, "b": 2.0}
+    succeed(before, now)
+    return Facts.of(now)
+
+
+def test_of_a_snapshot_that_has_new_points_only_the_runs_that_have_them_are_looked_at_again() -> None:
+    before = snapshot(SWEEP)
+    grown = snapshot({**SWEEP, "b": ({"lr": 0.2}, {"loss": [4.0, 2.0, 3.0]})}, revision=2)
+    now = followed(before, Snapshot(2, {"a": before.runs["a"], "b": grown.runs["b"]}))
+    assert now.hparams is Facts.of(before).hparams
+    assert now.column(LOSS) == {"a": 0.5, "b": 3.0}
+    assert Facts.of(before).column(LOSS) == {"a": 0.5, "b": 2.0}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"c": ({"lr": 0.3}, {"loss": [3.0]})},
+        {"b": ({"lr": 0.4}, {"loss": [2.0]})},
+        {"b": ({"lr": 0.2}, {"loss": [2.0], "accuracy": [0.5]})},
+        {"b": ({}, {"loss": [2.0]})},
+    ],
+)
+def test_what_new_runs_tags_and_hyperparameters_tell_is_found_out_again(
+    changes: dict[str, tuple[dict[str, object], dict[str, list[float]]]],
+) -> None:
+    now = snapshot({**SWEEP, **changes}, revision=2)
+    found, anew = followed(snapshot(SWEEP), now), Facts(now.runs)
+    assert (found.hparams, found.metric_tags) == (anew.hparams, anew.metric_tags)
+    assert (found.differing_hparams, found.trainings) == (anew.differing_hparams, anew.trainings)
+    assert found.column(LOSS) == anew.column(LOSS)
+
+
+def test_what_was_found_out_reaches_a_snapshot_over_one_that_nobody_asked_about() -> None:
+    before = snapshot(SWEEP)
+    hparams = Facts.of(before).hparams
+    between, now = Snapshot(2, before.runs), Snapshot(3, before.runs)
+    succeed(before, between)
+    succeed(between, now)
+    assert Facts.of(now).hparams is hparams

@@ -89,9 +89,13 @@ function newHead(chart: string, coloring: Coloring, columns: ShownColumn[]): HTM
   );
 }
 
-function noChart({ rows }: Data): HTMLElement {
+function noChart({ rows, sessions, loading, whole_table, found }: Data): HTMLElement {
   const [why, what] = rows.length
     ? ["No column is chosen", "Choose hyperparameters and metrics on the left."]
+    : !sessions && loading
+    ? ["No session so far", "The log directory is still being read."]
+    : !whole_table && !found
+    ? ["No session matches the search", "Search for something else, or change the filters on the left."]
     : ["No session passes the filters", "Change the filters on the left."];
   return make("div", { className: "notice none" }, make("strong", {}, why), make("span", {}, what));
 }

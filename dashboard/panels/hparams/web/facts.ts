@@ -28,7 +28,7 @@ function selectionParts(chosen: number, rows: number | undefined): HTMLElement[]
   const refused = refusal();
   if (!chosen) return refused ? [make("span", { className: "hparams-warning" }, refused)] : [];
   const words = rows
-    ? `${integer(rows)} of ${integer(data().rows.length)} selected`
+    ? `${integer(rows)} of ${integer(data().all_rows)} selected`
     : `${chosen} selected, not in the table`;
   return [
     make("span", { className: refused ? "hparams-warning" : "count" }, refused || words),
@@ -44,13 +44,25 @@ function selectionParts(chosen: number, rows: number | undefined): HTMLElement[]
 }
 
 function factParts(): HTMLElement[] {
-  const { sessions, passing, rows, constant } = data();
+  const { sessions, passing, rows, constant, whole_table, listed, all_rows, found, loading } = data();
   let words = counted(sessions, "session");
   if (passing < sessions) words = `${integer(passing)} of ${words}`;
-  if (rows.length < passing) words += ` in ${counted(rows.length, "group")}`;
+  if (all_rows < passing) words += ` in ${counted(all_rows, "group")}`;
+  if (loading) words += ", more are being read";
   const parts: HTMLElement[] = [make("span", { className: "count" }, words)];
   if (passing < sessions) {
     parts.push(button("hparams-unfilter", "Remove filters", "Remove every filter", removeFilters));
+  }
+  if (!whole_table) {
+    const searched = found < all_rows ? `the search finds ${integer(found)}` : "";
+    const order = loading ? ", by metrics in order once all are read" : " in its order";
+    const tabled = listed < found ? `the table has the first ${integer(listed)}${order}` : "";
+    const drawn = rows.length < found ? `${integer(rows.length)} are drawn` : "";
+    const about = [searched, tabled, drawn].filter(Boolean).join(", ");
+    const title =
+      "Sort, search or filter to see others; files have all. Charts draw the first of the table, those with " +
+      "the least and the greatest values, and an even sample.";
+    if (about) parts.push(make("span", { className: "count hparams-window", title }, about));
   }
   if (constant.length) {
     const text = constant.map(([name, value]) => `${name} = ${value === "" ? '""' : value}`).join(", ");
@@ -61,8 +73,8 @@ function factParts(): HTMLElement[] {
 }
 
 export function drawFacts(): void {
-  const { sessions, passing, rows, constant } = data();
-  fill("hparams-facts", [sessions, passing, rows.length, constant], factParts);
+  const { sessions, passing, rows, constant, listed, all_rows, found, loading } = data();
+  fill("hparams-facts", [sessions, passing, rows.length, constant, listed, all_rows, found, loading], factParts);
   const [chosen, among] = [selectedRuns().size, selectedRows()?.size];
   fill("hparams-selection", [refusal(), chosen, among, rows.length], () => selectionParts(chosen, among));
 }

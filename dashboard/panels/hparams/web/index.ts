@@ -9,7 +9,7 @@ import { drawFacts } from "./facts.ts";
 import type { SentTable } from "./messages.generated.ts";
 import { received } from "./payload.ts";
 import { settings } from "./settings.generated.ts";
-import { data, hasData, isDrawnBy, redraw, setData } from "./state.ts";
+import { hasData, isDrawnBy, listedRows, redraw, setData } from "./state.ts";
 import { applyTable, type Column, heedTable, tableColumns } from "./table.ts";
 
 /** A hand is on the panel: what it pressed stays until it lets go, or there would be no click and no drag. */
@@ -52,7 +52,7 @@ callbacks("stepscope", {
     void heedTable();
     redraw();
     const wanted = tableColumns();
-    return [data().rows, JSON.stringify(wanted) === JSON.stringify(shown) ? noUpdate() : wanted];
+    return [listedRows(), JSON.stringify(wanted) === JSON.stringify(shown) ? noUpdate() : wanted];
   },
   hparamsView() {
     redraw();

@@ -10,6 +10,11 @@ export interface SentTable {
   rows: SentRow[];
   sessions: number;
   passing: number;
+  whole_table: boolean;
+  listed: number;
+  all_rows: number;
+  found: number;
+  loading: boolean;
   statuses: Record<string, number>;
   groups: number;
   folders: string[];

@@ -17,6 +17,11 @@ const NOTHING: Data = {
   rows: [],
   sessions: 0,
   passing: 0,
+  whole_table: true,
+  listed: 0,
+  all_rows: 0,
+  found: 0,
+  loading: false,
   groups: 0,
   statuses: {},
   folders: [],
@@ -31,6 +36,8 @@ export const setData = (sent: Data): void => void (current = sent);
 
 /** The shown columns, each with its place in a row's values. */
 export const columns = (): ShownColumn[] => shownColumns(current);
+/** The rows of the table; where there are very many, charts draw others too. */
+export const listedRows = (): Row[] => current.whole_table ? current.rows : current.rows.slice(0, current.listed);
 export const valuesOf = (place: number): Cell[] => current.rows.map((row) => row.v[place]);
 
 // --- settings ----------------------------------------------------------------------------------------------

@@ -227,7 +227,7 @@ export function tableColumns(): Column[] {
 
 // --- what the view says, into the grid -----------------------------------------------------------------------
 
-type Reported = "places" | "sort" | "search" | "heat" | "selection";
+type Reported = "loading" | "places" | "sort" | "search" | "heat" | "selection";
 
 /**
  * What of the view the grid was last told. The grid is told of changes of the view alone: it reports what the user does
@@ -264,12 +264,15 @@ export function applyTable(): void {
   const grid = gridNow();
   if (!grid) return;
   listen(grid);
+  const { loading, sessions, whole_table } = state.data();
+  tell("loading", !state.hasData() || (loading && !sessions), (isLoading) => grid.setGridOption("loading", isLoading));
   if (!grid.getColumns()?.length) return;
   tell("places", wantedPlaces(), (places) => {
     if (places.length) grid.applyColumnState({ state: places, applyOrder: true });
   });
   tell("sort", wantedSort(), (sorts) => grid.applyColumnState({ state: sorts, defaultState: { sort: null } }));
-  tell("search", view.read(settings.search), (text) => grid.setGridOption("quickFilterText", text));
+  // Of very many rows the server has searched.
+  tell("search", whole_table ? view.read(settings.search) : "", (text) => grid.setGridOption("quickFilterText", text));
   tell("heat", view.read(settings.heat), () => grid.refreshCells({ force: true }));
   const ids = state.data().rows.map((row) => row.id);
   const selected = [...state.selectedRows() ?? []].map((place) => ids[place]);
@@ -338,8 +341,8 @@ function listen(grid: Grid<Row>): void {
 
 /** What the table shows, as a file of the server's making. */
 function file(grid: Grid<Row>, extension: string): Promise<Response> {
-  const rows: string[] = [];
-  grid.forEachNodeAfterFilterAndSort(({ data }) => rows.push(data.id));
+  const rows: string[] | null = state.data().whole_table ? [] : null;
+  grid.forEachNodeAfterFilterAndSort(({ data }) => rows?.push(data.id));
   const columns = grid.getAllDisplayedColumns().map((column) => column.getColId());
   const body = { view: view.query(), columns: columns.filter((id) => id !== SELECTION_COLUMN), rows };
   return api.response(`table.${extension}`, {}, { body });
