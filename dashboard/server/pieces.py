@@ -33,7 +33,7 @@ def npy_pieces(array: NDArray[np.generic]) -> Iterator[bytes | memoryview]:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
     yield header.getvalue()
-    content = memoryview(array.reshape(-1).view(np.uint8))
+    content = array.reshape(-1).view(np.uint8).data
     for begin in range(0, len(content), _BYTES_A_PIECE):
         yield content[begin : begin + _BYTES_A_PIECE]
 
