@@ -1,5 +1,6 @@
 """JSON that is written while it is sent, so that an answer of any length takes little memory and stalls nobody."""
 
+import io
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Columns, Series
 
 POINTS_A_PIECE: Final = 10_000
+_BYTES_A_PIECE: Final = 1 << 20
 
 Row = tuple[float | str, int, float | str]
 """Wall time, step and value."""
@@ -23,6 +25,17 @@ Row = tuple[float | str, int, float | str]
 def json_answer(pieces: Iterable[bytes]) -> Pieces:
     """Return the answer that the pieces are."""
     return Pieces(pieces, media_type="application/json")
+
+
+def npy_pieces(array: NDArray[np.generic]) -> Iterator[bytes | memoryview]:
+    """Yield an array as a file of NumPy, without a second one in memory."""
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    yield header.getvalue()
+    content = array.reshape(-1).view(np.uint8).data
+    for begin in range(0, len(content), _BYTES_A_PIECE):
+        yield content[begin : begin + _BYTES_A_PIECE]
 
 
 def listed(elements: Iterable[Any]) -> Iterator[bytes]:

@@ -37,6 +37,12 @@ from stepscope.summary.series import Run, Series
 
 MOST_ALERTS: Final = 10_000
 MOST_TENSORS: Final = 1_000_000
+MOST_NAME_CHARACTERS: Final = 100 << 20
+"""Of the names of all tensors."""
+MOST_NOTES: Final = 1_000
+MOST_SOURCES: Final = 10_000
+MOST_DIMENSIONS: Final = 100
+LONGEST_STACK: Final = 1_000
 _OBSERVED_TAGS: Final = (STEPS_TAG, RING_TAG, CAUGHT_TAG)
 _NOT_FINITE: Final = [COLUMN[figure] for figure in ("nan", "positive_infinity", "negative_infinity")]
 _PHASES: Final = frozenset(get_args(Phase))
@@ -280,7 +286,8 @@ class RecordedData:
             number = self._catalog.numbers.get((message.recording, alert.tensor)) if alert.HasField("tensor") else None
             observation = None if number is None else self._observation(number, step)
             figures = dict(alert.figures)
-            yield Alert(alert.rule, step, number, alert.message, observation, wall_time, figures)
+            rule, message_text = readable_name(alert.rule), readable_name(alert.message)
+            yield Alert(rule, step, number, message_text, observation, wall_time, figures)
 
     def _observation(self, tensor: int, step: int) -> int | None:
         layout = self._layout
@@ -388,26 +395,50 @@ def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Ca
     notes: dict[str, None] = {}
     devices: dict[str, int] = {"": 0}
     device_places: dict[_Key, int] = {}
+    characters = left_out = more_sources = more_notes = 0
     for catalog in catalogs:
         recording = catalog.recording
         for frame in catalog.frames:
-            frames[recording, frame.number] = Frame(frame.path, frame.line, frame.function, frame.code)
+            path, function, code = map(readable_name, (frame.path, frame.function, frame.code))
+            frames[recording, frame.number] = Frame(path, frame.line, function, code)
         for stack in catalog.stacks:
             stack_numbers[recording, stack.number] = len(stacks)
-            stacks.append(tuple(frames[recording, n] for n in stack.frames if (recording, n) in frames))
+            innermost = list(stack.frames)[-LONGEST_STACK:]
+            stacks.append(tuple(frames[recording, n] for n in innermost if (recording, n) in frames))
         for tensor in catalog.tensors:
-            if len(places) < MOST_TENSORS:
-                place = places.setdefault((tensor.name, tensor.phase), len(places))
+            name = readable_name(tensor.name)
+            if len(places) < MOST_TENSORS and characters < MOST_NAME_CHARACTERS:
+                place = places.setdefault((name, tensor.phase), len(places))
                 numbers[recording, tensor.number] = place
                 if tensor.device:
                     device = readable_name(tensor.device)
                     device_places[recording, tensor.number] = devices.setdefault(device, len(devices))
                 if place == len(found):
                     found.append((recording, tensor))
+                    characters += len(name) + len(tensor.module) + len(tensor.op_type)
+            elif (name, tensor.phase) in places:
+                numbers[recording, tensor.number] = places[name, tensor.phase]
+            else:
+                left_out += 1
         for source in catalog.sources:
-            file = SourceFile(source.path, tuple(source.text.splitlines()), source.host)
-            sources.setdefault((source.host, source.path), file)
-        notes.update(dict.fromkeys(catalog.notes))
+            key = readable_name(source.host), readable_name(source.path)
+            if key not in sources and len(sources) < MOST_SOURCES:
+                sources[key] = SourceFile(key[1], tuple(source.text.splitlines()), key[0])
+            elif key not in sources:
+                more_sources += 1
+        for note in catalog.notes:
+            if len(notes) < MOST_NOTES:
+                notes[readable_name(note)] = None
+            else:
+                more_notes += 1
+    if left_out:
+        notes[
+            f"{left_out:,} tensors are left out: there are more than {MOST_TENSORS:,}, or their names are too long"
+        ] = None
+    if more_sources:
+        notes[f"{more_sources:,} source files are left out: there are more than {MOST_SOURCES:,}"] = None
+    if more_notes:
+        notes[f"{more_notes:,} further notes are left out"] = None
     tensors = [_watched(recording, tensor, numbers, stack_numbers) for recording, tensor in found]
     lost = 0
     for header in {header.recording: header for header in sorted(headers)}.values():
@@ -419,7 +450,7 @@ def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Ca
     named = [catalog.source for catalog in catalogs if catalog.source]
     recordings = len({catalog.recording for catalog in catalogs})
     return _Catalog(
-        named[0] if named else "stepscope.debug",
+        readable_name(named[0]) if named else "stepscope.debug",
         tuple(tensors),
         numbers,
         tuple(devices),
@@ -438,13 +469,13 @@ def _watched(
     phase = tensor.phase if tensor.phase in _PHASES else "forward"
     inputs = (numbers.get((recording, number)) for number in tensor.inputs)
     return WatchedTensor(
-        name=tensor.name,
+        name=readable_name(tensor.name),
         phase=cast("Phase", phase),
-        module=tensor.module,
-        op_type=tensor.op_type,
+        module=readable_name(tensor.module),
+        op_type=readable_name(tensor.op_type),
         slot=tensor.slot,
-        dtype=tensor.dtype,
-        shape=tuple(tensor.shape) if tensor.has_shape else None,
+        dtype=readable_name(tensor.dtype),
+        shape=tuple(tensor.shape[:MOST_DIMENSIONS]) if tensor.has_shape else None,
         stack=stacks.get((recording, tensor.stack)) if tensor.HasField("stack") else None,
         inputs=tuple(number for number in inputs if number is not None),
         device=readable_name(tensor.device),

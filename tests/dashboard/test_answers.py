@@ -1,19 +1,23 @@
 """Equal questions are answered once for each state of the log directory."""
 
 import asyncio
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from numpy.testing import assert_array_equal
+from numpy.typing import NDArray
 
 from stepscope.dashboard.curves import routes as curve_routes
 from stepscope.dashboard.curves.chart import chart
 from stepscope.dashboard.server.answers import Answers
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.pieces import rows
+from stepscope.dashboard.server.pieces import npy_pieces, rows
 from stepscope.dashboard.tensorboard import timeseries
 from stepscope.summary import SummaryWriter
 from stepscope.summary.logdir import Logdir
@@ -184,3 +188,22 @@ def test_points_come_in_pieces_and_are_the_same(client: TestClient, monkeypatch:
     monkeypatch.setattr("stepscope.dashboard.server.pieces.POINTS_A_PIECE", 2)
     assert client.get(path).content == whole
     assert [row[1:] for row in json.loads(whole)] == [[step, float(step)] for step in range(5)]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12.0).reshape(3, 4).T,
+        np.float16(3.5) * np.ones((), np.float16),
+        np.zeros((0, 3), np.int8),
+        np.arange(400_000, dtype=np.int64),
+        np.array([True, False]),
+        np.array([1 + 2j], ">c16"),
+    ],
+)
+def test_an_array_is_sent_as_numpys_file_a_megabyte_at_a_time(array: NDArray[np.generic]) -> None:
+    pieces = list(npy_pieces(array))
+    assert max(map(len, pieces)) <= 1 << 20
+    found = np.load(io.BytesIO(b"".join(pieces)))
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
+    assert_array_equal(found, array)

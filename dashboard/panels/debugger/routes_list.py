@@ -1,6 +1,5 @@
 """Routes of the list of executions: pages of it, one observation, and its value."""
 
-import io
 from typing import Annotated
 
 import numpy as np
@@ -32,7 +31,9 @@ from stepscope.dashboard.panels.debugger.requests import (
 from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.pieces import npy_pieces
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from stepscope.dashboard.server.work import Pieces
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.safe_regex import PatternError
 
@@ -153,9 +154,7 @@ def make_router(live: Live) -> APIRouter:
         found = _value(opened, number)
         observed = opened.one(number)
         name = f"{opened.data.tensors[int(observed.tensors[0])].name}_{int(observed.steps[0])}"
-        file = io.BytesIO()
-        np.save(file, found, allow_pickle=False)
-        return Response(file.getvalue(), media_type="application/octet-stream", headers=attachment(name, "npy"))
+        return Pieces(npy_pieces(found), media_type="application/octet-stream", headers=attachment(name, "npy"))
 
     return router
 
