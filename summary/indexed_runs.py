@@ -190,6 +190,9 @@ class _IndexedSeries(LazySeries):
         table = self._files[0].table
         return table.tags.plugin_content(table.places.get(tag), kind)
 
+    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
+        return super().names_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.names_of_kind(kind)
+
     def tags_of_kind(self, kind: str) -> list[str]:
         return super().tags_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.tags_of_kind(kind)
 

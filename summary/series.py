@@ -178,6 +178,10 @@ class LazySeries(Mapping[str, Series]):
         """Return the tags of one kind, in order of first appearance; no series is made where that can be."""
         return [series.tag for series in self.of_kind(kind)]
 
+    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
+        """Return the same with display names and descriptions."""
+        return tuple([(series.tag, series.display_name, series.description) for series in self.of_kind(kind)])
+
 
 @dataclass(frozen=True)
 class Run:
@@ -222,6 +226,12 @@ class Run:
         if isinstance(self.series, LazySeries):
             return self.series.tags_of_kind(kind)
         return [tag for tag, series in self.series.items() if series.kind == kind]
+
+    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
+        """Return the same with display names and descriptions."""
+        if isinstance(self.series, LazySeries):
+            return self.series.names_of_kind(kind)
+        return tuple([(series.tag, series.display_name, series.description) for series in self.of_kind(kind)])
 
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         """Return that of the series of a tag; None where there is none of the kind."""

@@ -56,6 +56,11 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
         """Return the tags of one kind, in order."""
         return [tag for tag, own in zip(self.tags, self.kinds, strict=True) if own == kind]
 
+    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
+        """Return tags of one kind with their display names and descriptions, in order."""
+        places = [place for place, own in enumerate(self.kinds) if own == kind]
+        return tuple([(self.tags[place], *self.texts.get(place, NO_TEXTS)[:2]) for place in places])
+
     def plugin_content(self, place: int | None, kind: str) -> bytes | None:
         """Return that of the tag at a place; None where there is none, or it is of another kind."""
         if place is None or self.kinds[place] != kind:

@@ -100,6 +100,9 @@ class StoredSeries(LazySeries):
     def tags_of_kind(self, kind: str) -> list[str]:
         return super().tags_of_kind(kind) if len(self.files) > 1 else self.files[0].points.table.tags_of_kind(kind)
 
+    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
+        return super().names_of_kind(kind) if len(self.files) > 1 else self.files[0].points.table.names_of_kind(kind)
+
     def _make(self, tag: str) -> Series:
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         points = holding[0].points

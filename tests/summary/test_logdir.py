@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 from stepscope.summary.proto.types_pb2 import DT_STRING
 from stepscope.summary.records import frame
 from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import FoundFile
 from stepscope.summary.writer import SummaryWriter
 from tests.summary.debugger.dumps import START, write_dump
 
@@ -525,7 +527,12 @@ def test_of_files_that_are_told_of_only_these_are_looked_at_until_a_listing_is_d
     logdir.update()
     listings: list[object] = []
     whole = logdir.source.list
-    monkeypatch.setattr(logdir.source, "list", lambda changed=None: listings.append(changed) or whole(changed))
+
+    def listed(changed: Collection[str] | None = None) -> Iterator[FoundFile]:
+        listings.append(changed)
+        return iter(whole(changed))
+
+    monkeypatch.setattr(logdir.source, "list", listed)
     told = {str(files["a"])}
 
     write(files["a"], scalar(1, 2.0))

@@ -185,10 +185,10 @@ def test_what_new_runs_tags_and_hyperparameters_tell_is_found_out_again(
     changes: dict[str, tuple[dict[str, object], dict[str, list[float]]]],
 ) -> None:
     now = snapshot({**SWEEP, **changes}, revision=2)
-    found, anew = followed(snapshot(SWEEP), now), Facts(now.runs)
-    assert (found.hparams, found.metric_tags) == (anew.hparams, anew.metric_tags)
-    assert (found.differing_hparams, found.trainings) == (anew.differing_hparams, anew.trainings)
-    assert found.column(LOSS) == anew.column(LOSS)
+    found, again = followed(snapshot(SWEEP), now), Facts(now.runs)
+    assert (found.hparams, found.metric_tags) == (again.hparams, again.metric_tags)
+    assert (found.differing_hparams, found.trainings) == (again.differing_hparams, again.trainings)
+    assert found.column(LOSS) == again.column(LOSS)
 
 
 def test_what_was_found_out_reaches_a_snapshot_over_one_that_nobody_asked_about() -> None:
