@@ -109,7 +109,7 @@ class Follower:
             begin = time.thread_time()
             self._wake.clear()
             changed = self._changes.take()
-            if looked and not changed and watches and self._heeded.news and self._watch_folders(anew=False):
+            if looked and not changed and watches and self._heeded.news and self._watch_folders(others=False):
                 # What is watched now is looked at, and not all of the log directory.
                 continue
             before = self._published
@@ -180,11 +180,11 @@ class Follower:
             watched_anew = True
         return watched_anew
 
-    def _watch_folders(self, *, anew: bool = True) -> bool:
+    def _watch_folders(self, *, others: bool = True) -> bool:
         """Watch the folders in which something will most likely change.
 
         Args:
-            anew: find out which these are; else only the runs that somebody looks at have changed.
+            others: find out which these are beside the runs that somebody looks at; else those are taken as before.
 
         Returns:
             Whether some were not watched before; these are to be looked at again.
@@ -192,7 +192,7 @@ class Follower:
         source = self._logdir.source
         heeded = self._heeded.take() if source.watchable_folders else []
         looked_at = [source.locate(PurePosixPath(run)) for run in heeded]
-        if anew:
+        if others:
             self._likely = source.folders_to_watch(_MOST_WATCHED)
         wanted = list(dict.fromkeys([*looked_at, *self._likely]))[:_MOST_WATCHED]
         if sys.platform != "linux" or not wanted or time.monotonic() < self._refused_until:
