@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces.build import rows_of
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.errors import UserError
 from stepscope.summary.kernels import kernel
 from stepscope.summary.safe_regex import Pattern, PatternError
@@ -209,7 +210,7 @@ class LevelOfDetail:
             raise ValueError(f"Expected a window and buckets, got {start_ns} to {end_ns} ns in {buckets} buckets.")
         lane_first = self._rows.lane_first
         known = len(self._trace.lanes)
-        chosen = np.arange(known) if lanes is None else np.unique(np.array(lanes, np.int64))
+        chosen = np.arange(known) if lanes is None else distinct_values(np.array(lanes, np.int64))
         if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < known:
             raise ValueError(f"Expected lanes from 0 to {known - 1}, got {chosen.tolist()}.")
         depths = (lane_first[chosen + 1] - lane_first[chosen]).astype(np.int64)

@@ -27,9 +27,9 @@ from stepscope.summary.points import TagState
 from stepscope.summary.records import crc32c
 from stepscope.summary.series import SCALARS
 from stepscope.summary.source import FoundFile, read_up_to
-from stepscope.summary.stored_points import NO_TEXTS, TagTable
+from stepscope.summary.stored_points import NO_TEXTS, TagTable, TagTexts, Texts, are_texts_of, texts_of_states
 
-_MAGIC: Final = b"stepscope columns 4\n"
+_MAGIC: Final = b"stepscope columns 5\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 12
 _COLUMNS: Final[tuple[tuple[str, np.dtype[Any]], ...]] = (
     ("steps", np.dtype("<i8")),
@@ -75,6 +75,7 @@ class _Header(msgspec.Struct, array_like=True, frozen=True):
     skipped_bytes: int
     session_starts: list[tuple[int, dict[str, int]]]
     table: TagTable
+    texts: dict[int, TagTexts]
     crcs: list[int]
     """Of each tag's columns."""
 
@@ -91,6 +92,7 @@ class CachedFile(msgspec.Struct, frozen=True):
     changed_ns: int
     state: FileState
     table: TagTable
+    texts: Texts
     load: Callable[[int], TagState | None]
     """The columns of the tag at a place of the table; None where they are damaged or gone."""
 
@@ -182,6 +184,7 @@ def _encoded(address: str, found: FoundFile, state: FileState, tags: Sequence[Ta
             state.skipped_bytes,
             [(start.step, dict(start.points_before)) for start in state.session_starts],
             TagTable.of(tags),
+            dict(texts_of_states(tags)),
             list(map(crc32c, body)),
         )
     )
@@ -205,9 +208,11 @@ def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile |
     ):
         return None
     header = _DECODER.decode(encoded)
-    if header.address != address or not header.table.is_sound(len(header.crcs)):
+    tags = len(header.crcs)
+    if header.address != address or not header.table.is_sound(tags) or not are_texts_of(header.texts, tags):
         return None
-    columns = _KeptColumns(path, content[:_PREFIX_BYTES], len(content) + -len(content) % 8, header.table, header.crcs)
+    begin = len(content) + -len(content) % 8
+    columns = _KeptColumns(path, content[:_PREFIX_BYTES], begin, header.table, header.texts, header.crcs)
     if columns.end != size:
         return None
     state = FileState(
@@ -224,7 +229,9 @@ def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile |
         header.skipped_bytes,
         tuple([SessionStart(step, before) for step, before in header.session_starts]),
     )
-    return CachedFile(header.size, header.modified_ns, header.changed_ns, state, header.table, columns.load)
+    return CachedFile(
+        header.size, header.modified_ns, header.changed_ns, state, header.table, header.texts, columns.load
+    )
 
 
 class _KeptColumns:
@@ -235,15 +242,17 @@ class _KeptColumns:
         prefix: what it begins with.
         begin: where the columns of the first tag begin.
         table: the tags.
+        texts: what their first values say.
         crcs: of each tag's columns.
     """
 
-    __slots__ = ("_alone", "_crcs", "_ends", "_path", "_prefix", "_table", "_whole")
+    __slots__ = ("_alone", "_crcs", "_ends", "_path", "_prefix", "_table", "_texts", "_whole")
 
-    def __init__(self, path: str, prefix: bytes, begin: int, table: TagTable, crcs: list[int]) -> None:
+    def __init__(self, path: str, prefix: bytes, begin: int, table: TagTable, texts: Texts, crcs: list[int]) -> None:
         self._path = path
         self._prefix = prefix
         self._table = table
+        self._texts = texts
         self._crcs = crcs
         self._ends = list(itertools.accumulate(map(_tag_bytes, table.kinds, table.counts), initial=begin))
         """Where each tag's columns end; ahead of them, where the first tag's begin."""
@@ -278,7 +287,7 @@ class _KeptColumns:
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
             return None
-        texts = table.texts.get(place, NO_TEXTS) if table.texts else NO_TEXTS
+        texts = self._texts.get(place, NO_TEXTS)
         columns = _columns(content, table.kinds[place], table.counts[place])
         return TagState(table.tags[place], table.kinds[place], *texts, place in table.going_back, *columns)
 

@@ -28,10 +28,11 @@ from stepscope.summary.proto.event_pb2 import Event, SessionLog
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.proto.types_pb2 import DT_STRING
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c
+from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
 from stepscope.summary.series import SCALARS
 from stepscope.summary.source import read_up_to
-from stepscope.summary.stored_points import NO_TEXTS, StoredPoints, TagTable, TagTexts
+from stepscope.summary.stored_points import NO_TEXTS, NONE_SAID, StoredPoints, TagTable, TagTexts, Texts
 
 GRAPHS: Final = "graphs"
 TAGGED_RUN_METADATA: Final = "graph_tagged_run_metadata"
@@ -39,14 +40,15 @@ RUN_GRAPH_TAG: Final = "__run_graph__"
 _WINDOW_BYTES: Final = 8 << 20
 _WINDOW_ROWS: Final = 1 << 17
 _DAMAGES_KEPT: Final = 100
-_HEAD_BYTES: Final = 64
+HEAD_BYTES: Final = 64
+"""The first bytes of a file by which it is known again."""
 _TAGS_REMEMBERED: Final = 1 << 12
 """The runs of a sweep have the same ones."""
 _HASHED_BYTES: Final = 4096
 _MOST_SESSION_STARTS: Final = 100
 """Of a file that is packed: each has the numbers of points of all tags."""
 _FIRST: Final = np.zeros(1, np.int64)
-_TAIL_BYTES: Final = 64
+TAIL_BYTES: Final = 64
 """Enough to hold the CRC of the last record's data."""
 _LEFT_OUT: Final = -1
 """Stands for the tag of a row that gave no point; no event has a payload of that number."""
@@ -263,8 +265,22 @@ class EventFile:
         self._records_before, self._made_scanner = self.records, None
         self._by_id, self._points, self._packed = [], {}, None
         state = self._state()
-        self._store(state, packed.table.tags, packed.load, packed.table.places)
+        self._store(state, packed.table.tags, packed.load, packed.table.places, packed.texts, packed.summary)
         return state, packed
+
+    def restore_packed(self, state: FileState, packed: PackedPoints) -> None:
+        """Take over what was read of the file just now, from its beginning on."""
+        table = packed.table
+        self.restore(
+            state,
+            table.tags,
+            packed.load,
+            changed=False,
+            trusted=True,
+            places=table.places,
+            texts=packed.texts,
+            summarize=packed.summary,
+        )
 
     def _store(
         self,
@@ -272,10 +288,14 @@ class EventFile:
         table: TagTable,
         load: Callable[[int], TagState | None],
         places: Mapping[str, int] | None,
+        texts: Texts,
+        summarize: Callable[[int], ScalarSummary | None],
     ) -> None:
         read_again = partial(_read_again, self.path, self._open_at, state, table)
         # What has its places at hand is packed, and quickly had again.
-        self.stored = StoredPoints(table, load, read_again, places, keep=places is None)
+        self.stored = StoredPoints(
+            table, load, read_again, places, keep=places is None, texts=texts, summarize=summarize
+        )
 
     def restore(
         self,
@@ -286,6 +306,8 @@ class EventFile:
         changed: bool,
         trusted: bool = False,
         places: Mapping[str, int] | None = None,
+        texts: Texts = NONE_SAID,
+        summarize: Callable[[int], ScalarSummary | None] = lambda _: None,
     ) -> bool:
         """Take over what another object read, if the file begins and goes on as it did then.
 
@@ -296,6 +318,8 @@ class EventFile:
             table: the tags that it found.
             load: as `StoredPoints` takes it; called when somebody asks for points.
             places: where in the table each tag is, if that is at hand.
+            texts: as `StoredPoints` takes them.
+            summarize: as `StoredPoints` takes it.
 
         Raises:
             OSError: the file cannot be read.
@@ -312,8 +336,8 @@ class EventFile:
         self.damages, self.damage_count = list(state.damages), state.damage_count
         self._skipped_bytes = state.skipped_bytes
         self.session_starts = list(state.session_starts)
-        self._store(state, table, load, places)
-        self._head, self._tail, self._crc = state.head, tail[-_TAIL_BYTES:], state.crc
+        self._store(state, table, load, places, texts, summarize)
+        self._head, self._tail, self._crc = state.head, tail[-TAIL_BYTES:], state.crc
         self._records_before = state.records
         return True
 
@@ -369,7 +393,7 @@ class EventFile:
                 stream.seek(position)
                 content = read_up_to(stream, window)
                 if position == 0:
-                    self._head = content[:_HEAD_BYTES]
+                    self._head = content[:HEAD_BYTES]
                 outcome, taken = self._scan_window(np.frombuffer(content, np.uint8), position, rows)
                 end = position + len(content)
                 # What follows damage at the end is read again when the file grows, as the end may be half written.
@@ -388,7 +412,7 @@ class EventFile:
         """Take it that everything before ``position`` was read for good; ``content`` was read from ``base`` on."""
         if position > self.position:
             end = position - base
-            self._tail = (self._tail + content[max(0, end - _TAIL_BYTES) : end])[-_TAIL_BYTES:]
+            self._tail = (self._tail + content[max(0, end - TAIL_BYTES) : end])[-TAIL_BYTES:]
             if self._crc is not None:
                 begin = self.position - base
                 self._crc = crc32c(memoryview(content)[begin:end], self._crc) if begin >= 0 else None
@@ -492,7 +516,7 @@ class EventFile:
         begins = np.concatenate([_FIRST, split.group_ends[:-1]])
         if len(begins) < len(tags) or (begins == split.group_ends).any():
             return None
-        names = [_name_of(tag) for tag in tags]
+        names = [name_of(tag) for tag in tags]
         texts: dict[int, TagTexts] = {}
         try:
             for index in np.flatnonzero(window.found["tag"] < 0).tolist():
@@ -503,16 +527,17 @@ class EventFile:
                 value = window.value(int(firsts[number]))
                 if kind_of(value) != SCALARS:
                     return None
-                texts[number] = _texts_of(value)
+                if (found := texts_of(value)) != NO_TEXTS:
+                    texts[number] = found
         except DecodeError:
             return None
         counts = split.group_ends - begins
-        return packer.pack_numbers(names, texts, split, counts) if len(set(names)) == len(names) else None
+        return packer.pack_numbers(names, texts or NONE_SAID, split, counts) if len(set(names)) == len(names) else None
 
     def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
         """Take the rows of a tag; returns which of them became points, or None where all did."""
         while tag_id >= len(self._by_id):
-            self._by_id.append(TagPoints(_name_of(self._scanner.tags[len(self._by_id)]), ""))
+            self._by_id.append(TagPoints(name_of(self._scanner.tags[len(self._by_id)]), ""))
         rows, is_blob = split.of_tag(tag_id, group), split.is_blob[group]
         taken: NDArray[np.bool_] | None = None
         points = self._by_id[tag_id]
@@ -546,7 +571,7 @@ class EventFile:
                 self._add_record_damage(rows, index, f"not an Event message: {error}")
                 continue
             points.kind = kind_of(value)
-            points.display_name, points.description, points.plugin_content = _texts_of(value)
+            points.display_name, points.description, points.plugin_content = texts_of(value)
             return index
         return len(rows)
 
@@ -669,7 +694,7 @@ def value_of_event(event: Event, index: int = 0) -> Summary.Value:
     return value
 
 
-def _texts_of(value: Summary.Value) -> TagTexts:
+def texts_of(value: Summary.Value) -> TagTexts:
     """Return what the first value of a tag says beside its kind."""
     if not value.HasField("metadata"):
         return NO_TEXTS
@@ -716,7 +741,7 @@ class _Window(NamedTuple):
 
 
 @lru_cache(_TAGS_REMEMBERED)
-def _name_of(tag: bytes) -> str:
+def name_of(tag: bytes) -> str:
     return readable_name(tag.decode("utf-8", "replace"))
 
 

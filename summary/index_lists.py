@@ -16,7 +16,9 @@ from stepscope.summary.event_file import FileState
 from stepscope.summary.index_files import Segment, StoredBlock
 from stepscope.summary.packed_points import PackedPoints, PackedTable, Packer
 from stepscope.summary.records import crc32c
+from stepscope.summary.scalar_summaries import SUMMARY, Points, ScalarSummary, from_row, summaries
 from stepscope.summary.source import FoundFile
+from stepscope.summary.stored_points import NONE_SAID, TagTexts, Texts, are_texts_of
 
 _SETTLED_NS: Final = 2_000_000_000
 """A file that changed so shortly before it was read may have changed again without a later time of change."""
@@ -87,8 +89,12 @@ class _Listed(msgspec.Struct, array_like=True, frozen=True):
     """`ENTRY` [paths]."""
     etags: dict[int, str]
     """By the file's place, where there is one."""
+    texts: dict[int, msgspec.Raw]
+    """By the file's place, of those that have some."""
     states: list[msgspec.Raw]
     """`FileState` of each."""
+    summaries: bytes
+    """`SUMMARY` [tags of all files, one after the other]."""
 
 
 class SegmentFiles:
@@ -100,7 +106,17 @@ class SegmentFiles:
         tables: those of the list; equal ones of several segments are one object.
     """
 
-    __slots__ = ("_etags", "_paths", "_states", "entries", "segment", "tables")
+    __slots__ = (
+        "_etags",
+        "_paths",
+        "_states",
+        "_summaries",
+        "_texts",
+        "entries",
+        "segment",
+        "summary_begins",
+        "tables",
+    )
 
     def __init__(self, segment: Segment, listed: _Listed, tables: Sequence[PackedTable]) -> None:
         self.segment: Final = segment
@@ -109,7 +125,12 @@ class SegmentFiles:
         """`ENTRY` [files]."""
         self._paths: Final = listed.paths
         self._etags: Final = listed.etags
+        self._texts: Final = listed.texts
         self._states: Final = listed.states
+        self._summaries: Final[NDArray[np.void]] = np.frombuffer(listed.summaries, SUMMARY)
+        tags = np.array([len(table.tags.tags) for table in tables], np.int64)
+        self.summary_begins: Final[NDArray[np.int64]] = np.concatenate([[0], np.cumsum(tags[self.entries["table"]])])
+        """int64 [files + 1]: where the summaries of each file's tags begin."""
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -119,7 +140,7 @@ class SegmentFiles:
         return (path.decode(errors="surrogateescape") for path in self._paths)
 
     def file(self, place: int) -> IndexedFile:
-        """Return a file; raises DecodeError, a ValueError, where its state is none."""
+        """Return a file; raises DecodeError, a ValueError, where its state or its texts are none."""
         entry = self.entries[place]
         identity = (int(entry["device"]), int(entry["file"]))
         found = FoundFile(
@@ -133,14 +154,32 @@ class SegmentFiles:
         return IndexedFile(found, int(entry["seen_ns"]), _STATE_DECODER.decode(self._states[place]), self.points(place))
 
     def points(self, place: int) -> PackedPoints:
-        """Return the points of a file."""
+        """Return the points of a file; raises DecodeError, a ValueError, where its texts are none."""
         entry = self.entries[place]
         block = StoredBlock(self.segment, int(entry["at"]), int(entry["length"]), int(entry["crc"]))
-        return PackedPoints(self.tables[entry["table"]], block)
+        begin, end = self.summary_begins[place : place + 2].tolist()
+        return PackedPoints(self.tables[entry["table"]], block, self.texts(place), self._summaries[begin:end])
+
+    def summary(self, place: int, tag_place: int) -> ScalarSummary | None:
+        """Return what sums up a scalar tag of a file; None where it has no points."""
+        tags = self.tables[self.entries["table"][place]].tags
+        if not tags.counts[tag_place]:
+            return None
+        return from_row(self._summaries[self.summary_begins[place] + tag_place], tags.last_steps[tag_place])
+
+    def texts(self, place: int) -> Texts:
+        """Return what the first values of a file's tags say; raises DecodeError, a ValueError, where they are none."""
+        if place not in self._texts:
+            return NONE_SAID
+        texts = _TEXTS_DECODER.decode(self._texts[place])
+        if not are_texts_of(texts, len(self.tables[self.entries["table"][place]].tags.tags)):
+            raise msgspec.DecodeError("texts of tags that are not there")
+        return texts
 
 
 _LIST_DECODER: Final = msgspec.msgpack.Decoder(_Listed)
 _STATE_DECODER: Final = msgspec.msgpack.Decoder(FileState)
+_TEXTS_DECODER: Final = msgspec.msgpack.Decoder(dict[int, TagTexts])
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
@@ -165,6 +204,7 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
     tables: dict[int, int] = {}
     shared: list[PackedTable] = []
     rows: list[tuple[Any, ...]] = []
+    scalars: list[Points] = []
     for file in files:
         content = file.points.block.read()
         if content is None:
@@ -193,13 +233,20 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
             )
         )
         blocks.append(content)
+        scalars.append(table.scalars(content))
         at += len(content)
     listed = _Listed(
         shared,
         [str(file.found.path).encode(errors="surrogateescape") for file in files],
         np.array(rows, ENTRY).tobytes(),
         {place: file.found.etag for place, file in enumerate(files) if file.found.etag},
+        {
+            place: msgspec.Raw(_ENCODER.encode(dict(file.points.texts)))
+            for place, file in enumerate(files)
+            if file.points.texts
+        },
         [msgspec.Raw(_ENCODER.encode(file.state)) for file in files],
+        summaries(scalars).tobytes(),
     )
     return Written(blocks, _ENCODER.encode(listed), listed)
 
@@ -215,10 +262,12 @@ def decoded(content: bytes, segment: Segment, end: int, packer: Packer) -> Segme
         raise ValueError("its tables do not fit")
     if not len(listed.paths) == len(listed.states) == len(listed.entries) / ENTRY.itemsize:
         raise ValueError("its columns do not fit")
-    files = SegmentFiles(segment, listed, [packer.shared(table) for table in listed.tables])
-    entries = files.entries
+    entries = np.frombuffer(listed.entries, ENTRY)
     if len(entries) and int(entries["table"].max()) >= len(listed.tables):
         raise ValueError("a table is missing")
+    files = SegmentFiles(segment, listed, [packer.shared(table) for table in listed.tables])
+    if len(listed.summaries) != int(files.summary_begins[-1]) * SUMMARY.itemsize:
+        raise ValueError("its summaries do not fit")
     # A table from elsewhere may speak of more bytes than numbers of 64 bits count.
     lengths = np.array([min(table.length, end + 1) for table in listed.tables], np.int64)[entries["table"]]
     at = entries["at"]

@@ -1,7 +1,8 @@
 """The runs of a log directory as its index has them, before anybody has looked at the directory itself.
 
-Names of runs and tags are the index's. Points are shown where the event file is still as it was when it was read, which
-is asked whenever somebody wants them; else they are read from the event file, and are gone where that is another one.
+Names of runs and tags, and what sums up scalars, are the index's. Points are shown where the event file is still as it
+was when it was read, which is asked whenever somebody wants them; else they are read from the event file, and are gone
+where that is another one.
 """
 
 import errno
@@ -22,9 +23,10 @@ from stepscope.summary.log_index import IndexedFiles
 from stepscope.summary.packed_points import PackedTable
 from stepscope.summary.points import TagState
 from stepscope.summary.restarts import turns
+from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.series import LazySeries, Run, Series
 from stepscope.summary.source import Source, readable
-from stepscope.summary.stored_points import StoredPoints
+from stepscope.summary.stored_points import NONE_SAID, StoredPoints, Texts
 from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
 
 _MAKING: Final = threading.Lock()
@@ -40,6 +42,14 @@ class _File(NamedTuple):
     first_wall_time: float
     span: tuple[float, float]
     session_starts: int
+
+    @property
+    def texts(self) -> Texts:
+        """What the first values of its tags say."""
+        try:
+            return self.files.texts(self.place)
+        except msgspec.DecodeError:
+            return NONE_SAID
 
 
 class IndexedRuns(Mapping[str, Run]):
@@ -113,7 +123,14 @@ class IndexedRuns(Mapping[str, Run]):
             return StoredFile(path, number, StoredPoints(table.tags, lambda _: None, _gone, table.places))
         events = EventFile(path, partial(self._source.open, path), number)
         events.restore(
-            indexed.state, table.tags, partial(self._load, indexed), changed=False, trusted=True, places=table.places
+            indexed.state,
+            table.tags,
+            partial(self._load, indexed),
+            changed=False,
+            trusted=True,
+            places=table.places,
+            texts=indexed.points.texts,
+            summarize=indexed.points.summary,
         )
         assert events.stored is not None
         return StoredFile(path, number, events.stored)
@@ -176,6 +193,9 @@ class _IndexedSeries(LazySeries):
     def of_kind(self, kind: str) -> list[Series]:
         return self._stored.of_kind(kind)
 
+    def has_texts(self, kind: str) -> bool:
+        return any(file.table.tags.kinds[place] == kind for file in self._files for place in file.texts)
+
     @property
     def described_by(self) -> object | None:
         return self._files[0].table.tags if len(self._files) == 1 else None
@@ -184,14 +204,23 @@ class _IndexedSeries(LazySeries):
     def version(self) -> int:
         return self._runs.version
 
+    def kind_of(self, tag: str) -> str | None:
+        if len(self._files) > 1:
+            return super().kind_of(tag)
+        table = self._files[0].table
+        return table.tags.kind_of(table.places.get(tag))
+
+    def summary(self, tag: str) -> ScalarSummary | None:
+        if len(self._files) > 1:
+            return super().summary(tag)
+        file = self._files[0]
+        return file.files.summary(file.place, file.table.places[tag])
+
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         if len(self._files) > 1:
             return super().plugin_content(tag, kind)
-        table = self._files[0].table
-        return table.tags.plugin_content(table.places.get(tag), kind)
-
-    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
-        return super().names_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.names_of_kind(kind)
+        file = self._files[0]
+        return file.table.tags.plugin_content(file.texts, file.table.places.get(tag), kind)
 
     def tags_of_kind(self, kind: str) -> list[str]:
         return super().tags_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.tags_of_kind(kind)

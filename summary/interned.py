@@ -54,8 +54,8 @@ class Interned:
     def grow(self) -> None:
         """Double the room of the table that is full."""
         count = len(self)
-        self.arena = np.concatenate([self.arena, np.empty_like(self.arena)])
         if count + 3 <= len(self.starts) and 2 * (count + 1) <= len(self.slots):
+            self.arena = np.concatenate([self.arena, np.empty_like(self.arena)])
             return
         self.starts = np.concatenate([self.starts, np.zeros_like(self.starts)])
         self.successors = np.concatenate([self.successors, np.full_like(self.successors, -1)])

@@ -2,16 +2,19 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Final
 
 from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.freed_memory import give_back
 from stepscope.summary.index_lists import IndexedFile
 from stepscope.summary.log_index import IndexedFiles, LogIndex
 from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.packed_points import Packer
+from stepscope.summary.small_files import read_together, worth_it
 from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.staged_run import StagedFile
 
@@ -68,6 +71,8 @@ class KeptFiles:
     def forget_others(self) -> None:
         """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""
         self._indexed = None
+        # Behind what waits to be written.
+        self._storing.submit(give_back)
 
     def take(self, file: StagedFile, *, cheaply: bool = False) -> bool:
         """Take what there is of a file that was not read yet, and return whether that is all of it.
@@ -106,6 +111,8 @@ class KeptFiles:
             changed=not certain and then.size == found.size,
             trusted=certain,
             places=points.table.places,
+            texts=points.texts,
+            summarize=points.summary,
         ):
             return False
         file.cached_bytes = file.events.position
@@ -123,7 +130,9 @@ class KeptFiles:
         found = file.found
         same = (cached.size, cached.modified_ns, cached.changed_ns) == (found.size, found.modified_ns, found.changed_ns)
         changed = not same and cached.size == found.size
-        if cached.size <= found.size and file.events.restore(cached.state, cached.table, cached.load, changed=changed):
+        if cached.size <= found.size and file.events.restore(
+            cached.state, cached.table, cached.load, changed=changed, texts=cached.texts
+        ):
             file.cached_bytes = file.events.position
 
     def read(self, file: StagedFile) -> None:
@@ -132,6 +141,24 @@ class KeptFiles:
             file.packed = file.events.read_packed(file.found.size, self._packer)
         else:
             file.events.read_new(file.found.size)
+
+    def read_together(self, files: Sequence[StagedFile], of: int) -> Sequence[StagedFile]:
+        """Read small files of which nothing was read yet, and return the others; any thread may.
+
+        Files that are at an address are all returned, and so are few.
+        """
+        if not self._source.watchable_folders or not worth_it(of):
+            return files
+        small = [file for file in files if file.events.position == 0 and 0 < file.found.size < LEAST_CACHED]
+        opened = [partial(self._source.open, file.found.path, 0) for file in small]
+        packed = read_together(opened, [file.found.size for file in small], self._packer)
+        done: set[int] = set()
+        for file, found in zip(small, packed, strict=True):
+            if found is not None:
+                file.packed, file.error = found, ""
+                file.events.restore_packed(*found)
+                done.add(id(file))
+        return [file for file in files if id(file) not in done]
 
     def _is_indexed(self, found: FoundFile) -> bool:
         return found.size < LEAST_CACHED or (self._index is not None and self._cache is None)

@@ -20,7 +20,7 @@ from stepscope.summary.index_lists import IndexedFile, SegmentFiles
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.records import crc32c
 
-_MAGIC: Final = b"stepscope index 2\n"
+_MAGIC: Final = b"stepscope index 3\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 4
 _SMALL_SEGMENT: Final = 1 << 22
 _MOST_SMALL_SEGMENTS: Final = 8
@@ -160,7 +160,8 @@ class LogIndex:
             self._places[name] = _SegmentPlace(name, at, len(written.list), crc32c(written.list))
             stored = written.files(segment)
             for place, file in enumerate(batch):
-                file.points.block = stored.points(place).block
+                kept = stored.points(place)
+                file.points.block, file.points.summaries = kept.block, kept.summaries
             self._take(stored)
         return True
 

@@ -354,15 +354,18 @@ class Logdir:
             with ThreadPoolExecutor(min(len(to_read), threads)) as pool:
                 # A commit looks only at files that no thread reads, so partial snapshots come between batches.
                 for batch in _batches(to_read):
-                    for done in as_completed([pool.submit(self._read_files, part) for part in _batches(batch, share)]):
+                    for done in as_completed(
+                        [pool.submit(self._read_files, part, len(to_read)) for part in _batches(batch, share)]
+                    ):
                         done.result()
                     for file in batch:
                         self._mark_read(file)
                     self._kept.keep(batch, at_once=first)
                     publish_now_and_then()
 
-    def _read_files(self, files: Iterable[StagedFile]) -> None:
-        for file in files:
+    def _read_files(self, files: Sequence[StagedFile], of: int) -> None:
+        """Read some files of so many."""
+        for file in self._kept.read_together(files, of):
             self._read_file(file)
 
     def _read_file(self, file: StagedFile) -> None:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.points import TagState
+from stepscope.summary.scalar_summaries import Points, ScalarSummary, from_row
 from stepscope.summary.scan import RowsByTag
 from stepscope.summary.series import SCALARS
-from stepscope.summary.stored_points import NO_TEXTS, TagTable, TagTexts, places_of
+from stepscope.summary.stored_points import NO_TEXTS, NONE_SAID, TagTable, Texts, places_of, texts_of_states
 
 _STEPS: Final = np.dtype("<i8")
 _TIMES: Final = np.dtype("<f8")
@@ -72,6 +73,33 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
             list(accumulate([count if kind != SCALARS else 0 for kind, count in pairs], initial=0)),
         )
 
+    @cached_property
+    def _of_scalars(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """How many points each tag has of which a summary tells, where its steps begin, and, of tags with such points,
+        where the last time is; where each of their values is, unless that is all values.
+        """
+        rows, values, _ = self.begins
+        scalars = np.array([kind == SCALARS for kind in self.tags.kinds], np.bool_)
+        counts = np.where(scalars, np.array(self.tags.counts, np.int64), 0)
+        some = np.flatnonzero(counts)
+        last_rows = np.array(rows[1:], np.int64)[some] - 1
+        at = [np.arange(values[place], values[place + 1]) for place in some.tolist()]
+        return counts, np.array(self.step_begins, np.int64), last_rows, np.concatenate([_NO_PLACES, *at])
+
+    def scalars(self, block: bytes) -> Points:
+        """Return the points of the scalar tags, from the block."""
+        rows, values, blobs = (begins[-1] for begins in self.begins)
+        counts, step_begins, last_rows, places = self._of_scalars
+        at_rows = 8 * self.steps
+        numbers: NDArray[Any] = np.frombuffer(block, _NUMBERS[self.narrow], values, at_rows + 8 * rows + 16 * blobs)
+        return Points(
+            counts,
+            np.frombuffer(block, _STEPS, self.steps),
+            step_begins,
+            np.frombuffer(block, _TIMES, rows, at_rows)[last_rows],
+            numbers if len(places) == values else numbers[places],
+        )
+
     @property
     def is_sound(self) -> bool:
         """Return whether all columns fit each other; a table from elsewhere may not."""
@@ -84,7 +112,7 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
             )
         )
 
-    def state(self, block: bytes, place: int) -> TagState:
+    def state(self, block: bytes, place: int, texts: Texts) -> TagState:
         """Return the points of the tag at a place of the table, from the block: views of it, or copies."""
         table = self.tags
         kind, count = table.kinds[place], table.counts[place]
@@ -95,7 +123,6 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
         at_values = at_blobs + 16 * all_blobs
         number = _NUMBERS[self.narrow]
         at_indices = at_values + number.itemsize * all_values
-        texts = table.texts.get(place, NO_TEXTS) if table.texts else NO_TEXTS
         has_values, has_blobs = count > 0 and kind in (SCALARS, ""), count > 0 and kind != SCALARS
         numbers: NDArray[Any] = _NO_NUMBERS
         if has_values:
@@ -106,7 +133,7 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
         return TagState(
             table.tags[place],
             kind,
-            *texts,
+            *texts.get(place, NO_TEXTS),
             place in table.going_back,
             np.frombuffer(block, _STEPS, count, 8 * self.step_begins[place]) if count else _NO_PLACES,
             np.frombuffer(block, _TIMES, count, at_rows + 8 * rows) if count else _NO_NUMBERS,
@@ -137,24 +164,35 @@ class BlockInMemory(NamedTuple):
 class PackedPoints:
     """The points of one file, in memory or stored; any thread may ask for them."""
 
-    __slots__ = ("block", "table")
+    __slots__ = ("block", "summaries", "table", "texts")
 
-    def __init__(self, table: PackedTable, block: Block) -> None:
+    def __init__(
+        self, table: PackedTable, block: Block, texts: Texts = NONE_SAID, summaries: NDArray[np.void] | None = None
+    ) -> None:
         self.table = table
+        self.texts = texts
         self.block = block
         """May be replaced by another that has the same."""
+        self.summaries = summaries
+        """`stepscope.summary.scalar_summaries.SUMMARY` [tags], once they are worked out."""
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        """Return what sums up the scalar tag at a place of the table; None where that is not at hand."""
+        if self.summaries is None or not self.table.tags.counts[place]:
+            return None
+        return from_row(self.summaries[place], self.table.tags.last_steps[place])
 
     def load(self, place: int) -> TagState | None:
         """Return the points of the tag at a place of the table; None where they are damaged or gone."""
         content = self.block.read()
-        return None if content is None else self.table.state(content, place)
+        return None if content is None else self.table.state(content, place, self.texts)
 
     def states(self) -> list[TagState]:
         """Return the points of all tags, in the table's order; raises OSError where they are damaged or gone."""
         content = self.block.read()
         if content is None:
             raise OSError(errno.EIO, "packed points are damaged or gone")
-        return [self.table.state(content, place) for place in range(len(self.table.tags.tags))]
+        return [self.table.state(content, place, self.texts) for place in range(len(self.table.tags.tags))]
 
 
 class Packer:
@@ -187,10 +225,12 @@ class Packer:
             values,
             _joined([state.indices for state in states], _INDICES),
         )
-        return self._packed(PackedTable(TagTable.of(states), step_begins, total, narrow), columns)
+        return self._packed(
+            PackedTable(TagTable.of(states), step_begins, total, narrow), texts_of_states(states), columns
+        )
 
     def pack_numbers(
-        self, tags: Sequence[str], texts: Mapping[int, TagTexts], rows: RowsByTag, counts: NDArray[np.int64]
+        self, tags: Sequence[str], texts: Texts, rows: RowsByTag, counts: NDArray[np.int64]
     ) -> PackedPoints:
         """Return scalars as one block, straight from the scan.
 
@@ -208,15 +248,17 @@ class Packer:
             counts.tolist(),
             rows.steps[begins].tolist(),
             rows.steps[begins + counts - 1].tolist(),
-            dict(texts),
             np.flatnonzero(rows.goes_back).tolist(),
         )
         return self._packed(
-            PackedTable(table, begins.tolist(), len(rows.steps), narrow), (rows.steps, rows.wall_times, values)
+            PackedTable(table, begins.tolist(), len(rows.steps), narrow),
+            texts,
+            (rows.steps, rows.wall_times, values),
         )
 
-    def _packed(self, table: PackedTable, columns: Sequence[NDArray[Any]]) -> PackedPoints:
-        return PackedPoints(self.shared(table), BlockInMemory(b"".join([column.tobytes() for column in columns])))
+    def _packed(self, table: PackedTable, texts: Texts, columns: Sequence[NDArray[Any]]) -> PackedPoints:
+        content = b"".join([column.tobytes() for column in columns])
+        return PackedPoints(self.shared(table), BlockInMemory(content), texts)
 
 
 def _narrowed(values: NDArray[np.float64]) -> tuple[NDArray[Any], bool]:

@@ -167,6 +167,54 @@ class Scanner:
             self.tags.append(names[tag])
         return outcome, position, int(state[scan_layout.ROWS])
 
+    def scan_files(
+        self, buffer: NDArray[np.uint8], ends: NDArray[np.int64], rows: NDArray[np.void]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Read whole files, each from its beginning, with compiled loops.
+
+        Args:
+            buffer: their bytes, one file behind the other.
+            ends: int64 [files]: where each ends.
+            rows: `ROW` [n]: where the rows go; offsets are those in each file.
+
+        Returns:
+            Where the rows of each file end, and how many records it has: -1, and no rows, where it is not whole
+            records without damage, or has more rows than there is room for.
+        """
+        from stepscope.summary import scan_kernel
+
+        names = self._names
+        row_ends, records = np.empty(len(ends), np.int64), np.empty(len(ends), np.int64)
+        damages = np.empty((1, 3), np.int64)
+        done = 0
+        while done < len(ends):
+            done = scan_kernel.scan_files(
+                buffer,
+                ends,
+                done,
+                rows,
+                names.state,
+                names.arena,
+                names.starts,
+                names.slots,
+                names.successors,
+                self._templates,
+                self._layouts,
+                damages,
+                row_ends,
+                records,
+            )
+            if done < len(ends):
+                names.grow()
+                self._make_room_for_shapes()
+        self.tags = [names[tag] for tag in range(len(names))]
+        return row_ends, records
+
+    @property
+    def names(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The bytes of all tags one behind the other, and int64 where each begins."""
+        return self._names.arena, self._names.starts
+
     def _scan_plainly(self, data: bytes, base: int, begin: int, rows: NDArray[np.void]) -> tuple[Outcome, int, int]:
         """Read records as `scan` does, of a copy of the buffer from ``begin`` on, without compiled loops."""
         numbers = {tag: number for number, tag in enumerate(self.tags)}

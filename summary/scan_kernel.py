@@ -620,6 +620,50 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
 
 
 @kernel()
+def scan_files(
+    buffer, ends, first, rows, state, arena, starts, slots, successors, templates, layouts, damages, row_ends, records
+):
+    """Scan files that lie one behind the other, from file ``first`` on, each as if it were the only one.
+
+    Fills ``row_ends`` and ``records``, whose number is -1 where not all of the file is whole records without damage,
+    which has no row then. Returns at which file the table of tags is full.
+    """
+    for file in range(first, len(ends)):
+        begin = np.int64(0) if file == 0 else ends[file - 1]
+        rows_before = np.int64(0) if file == 0 else row_ends[file - 1]
+        # What the first record of a tag looks like is looked at in each file.
+        for tag in range(state[TAGS]):
+            layouts[tag, _NUMBER_WIDTH] = 0
+        state[ROWS] = rows_before
+        state[RECORDS] = 0
+        state[DAMAGES] = 0
+        state[PREVIOUS_TAG] = -1
+        outcome = scan(
+            buffer,
+            begin,
+            ends[file],
+            -begin,
+            state,
+            rows,
+            arena,
+            starts,
+            slots,
+            successors,
+            templates,
+            layouts,
+            damages,
+        )
+        if outcome == 2:
+            return file
+        records[file] = state[RECORDS]
+        if outcome != 0 or state[DAMAGES] > 0 or state[POSITION] < ends[file]:
+            records[file] = -1
+            state[ROWS] = rows_before
+        row_ends[file] = state[ROWS]
+    return len(ends)
+
+
+@kernel()
 def split_by_tag(rows, steps, step_begins, wall_times, values, numbers, is_blob, group_ends, goes_back):
     """Fill the columns of `stepscope.summary.scan.RowsByTag`; returns how many elements of ``steps`` count."""
     group_ends[:] = 0

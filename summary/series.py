@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.kinds.base import Payload
+from stepscope.summary.scalar_summaries import ScalarSummary, summary_of
 
 SCALARS: Final = "scalars"
 
@@ -66,6 +67,8 @@ class Series:
     """How many points there are, where that is known without the columns."""
     resumptions: tuple[Resumption, ...] = field(default=(), repr=False, compare=False)
     """The restarts that overwrote points, in order; at most `stepscope.summary.restarts.MOST_RESUMPTIONS`."""
+    summarize: Callable[[], ScalarSummary | None] | None = field(default=None, repr=False, compare=False)
+    """Gives `summary` where that is known without the columns."""
     writers: int = field(default=1, repr=False, compare=False)
     """How many files with points of the tag were written at one time, at most; the points of such files are in order of
     their steps, and of their wall times where steps are equal."""
@@ -85,6 +88,7 @@ class Series:
         count: int | None = None,
         resumptions: tuple[Resumption, ...] = (),
         writers: int = 1,
+        summarize: Callable[[], ScalarSummary | None] | None = None,
     ) -> None:
         # At once: set one by one, as a frozen class would, they take a tenth of the time to open a thousand runs.
         self.__dict__.update(
@@ -101,6 +105,7 @@ class Series:
             count=count,
             resumptions=resumptions,
             writers=writers,
+            summarize=summarize,
         )
 
     @property
@@ -124,6 +129,17 @@ class Series:
     @property
     def values(self) -> NDArray[np.float64]:
         return self.columns.values
+
+    @cached_property
+    def summary(self) -> ScalarSummary | None:
+        """What sums up the points of a scalar tag, with a look at them only where it must be; None where there is none.
+
+        Raises:
+            PayloadError: they are gone.
+        """
+        if self.summarize is not None and "columns" not in self.__dict__:
+            return self.summarize()
+        return summary_of(self.steps, self.wall_times, self.values)
 
     def __len__(self) -> int:
         return len(self.columns) if self.count is None else self.count
@@ -160,27 +176,34 @@ class LazySeries(Mapping[str, Series]):
     @property
     @abstractmethod
     def described_by(self) -> object | None:
-        """What their tags, kinds and texts come from, the same object for runs that are alike; None where there is none
-        such.
-        """
+        """What their tags and kinds come from, the same object for runs that are alike; None where there is none."""
+
+    @abstractmethod
+    def has_texts(self, kind: str) -> bool:
+        """Return whether one of a kind has a display name, a description or a plugin's content."""
 
     @property
     @abstractmethod
     def version(self) -> int:
         """That of each of them."""
 
+    def kind_of(self, tag: str) -> str | None:
+        """Return the kind of the series of a tag, not made for it where that can be; None where there is none."""
+        series = self.get(tag)
+        return None if series is None else series.kind
+
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         """Return that of the series of a tag, not made for it where that can be; None where none is of the kind."""
         series = self.get(tag)
         return series.plugin_content if series is not None and series.kind == kind else None
 
+    def summary(self, tag: str) -> ScalarSummary | None:
+        """Return that of a series that is there, which is not made for it where that can be; raises as its own."""
+        return self[tag].summary
+
     def tags_of_kind(self, kind: str) -> list[str]:
         """Return the tags of one kind, in order of first appearance; no series is made where that can be."""
         return [series.tag for series in self.of_kind(kind)]
-
-    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
-        """Return the same with display names and descriptions."""
-        return tuple([(series.tag, series.display_name, series.description) for series in self.of_kind(kind)])
 
 
 @dataclass(frozen=True)
@@ -227,11 +250,16 @@ class Run:
             return self.series.tags_of_kind(kind)
         return [tag for tag, series in self.series.items() if series.kind == kind]
 
-    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
-        """Return the same with display names and descriptions."""
+    def summary(self, tag: str) -> ScalarSummary | None:
+        """Return what sums up the points of a scalar tag; None where there are none.
+
+        Raises:
+            PayloadError: they are gone.
+        """
         if isinstance(self.series, LazySeries):
-            return self.series.names_of_kind(kind)
-        return tuple([(series.tag, series.display_name, series.description) for series in self.of_kind(kind)])
+            return self.series.summary(tag) if self.series.kind_of(tag) == SCALARS else None
+        series = self.series.get(tag)
+        return series.summary if series is not None and series.kind == SCALARS else None
 
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         """Return that of the series of a tag; None where there is none of the kind."""

@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from stepscope.summary.points import TagState
+from stepscope.summary.scalar_summaries import ScalarSummary, summary_of
 
 
 class TagTexts(NamedTuple):
@@ -18,10 +20,30 @@ class TagTexts(NamedTuple):
 
 
 NO_TEXTS = TagTexts()
+Texts: TypeAlias = Mapping[int, TagTexts]
+"""What the first values of a file's tags say, by the tag's place in its table, where that is anything."""
+NONE_SAID: Final[Texts] = MappingProxyType({})
+
+
+def texts_of_states(states: Sequence[TagState]) -> Texts:
+    """Return what the first values of tags say."""
+    texts = {
+        place: TagTexts(state.display_name, state.description, state.plugin_content)
+        for place, state in enumerate(states)
+    }
+    return {place: found for place, found in texts.items() if found != NO_TEXTS} or NONE_SAID
+
+
+def are_texts_of(texts: Texts, tags: int) -> bool:
+    """Return whether texts belong to so many tags; those from elsewhere may not."""
+    return set(range(tags)).issuperset(texts)
 
 
 class TagTable(msgspec.Struct, array_like=True, frozen=True):
-    """The tags of one file as parallel columns, in order of first appearance, without the points themselves."""
+    """The tags of one file as parallel columns, in order of first appearance, without the points themselves.
+
+    Runs of a sweep are alike in them, though not in what first values say, such as their hyperparameters.
+    """
 
     tags: list[str]
     kinds: list[str]
@@ -30,42 +52,34 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
     first_steps: list[int]
     """0 for a tag without points."""
     last_steps: list[int]
-    texts: dict[int, TagTexts]
-    """By the tag's place, where any of them is not empty."""
     going_back: list[int]
     """Places of the tags of which a step is below the one before it."""
 
     @classmethod
     def of(cls, states: Sequence[TagState]) -> "TagTable":
         """Return what the table says of points."""
-        texts = {
-            place: TagTexts(state.display_name, state.description, state.plugin_content)
-            for place, state in enumerate(states)
-        }
         return cls(
             [state.tag for state in states],
             [state.kind for state in states],
             [len(state.steps) for state in states],
             [int(state.steps[0]) if len(state.steps) else 0 for state in states],
             [int(state.steps[-1]) if len(state.steps) else 0 for state in states],
-            {place: found for place, found in texts.items() if found != NO_TEXTS},
             [place for place, state in enumerate(states) if state.goes_back],
         )
+
+    def kind_of(self, place: int | None) -> str | None:
+        """Return the kind of the tag at a place, if there is one."""
+        return None if place is None else self.kinds[place]
 
     def tags_of_kind(self, kind: str) -> list[str]:
         """Return the tags of one kind, in order."""
         return [tag for tag, own in zip(self.tags, self.kinds, strict=True) if own == kind]
 
-    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
-        """Return tags of one kind with their display names and descriptions, in order."""
-        places = [place for place, own in enumerate(self.kinds) if own == kind]
-        return tuple([(self.tags[place], *self.texts.get(place, NO_TEXTS)[:2]) for place in places])
-
-    def plugin_content(self, place: int | None, kind: str) -> bytes | None:
-        """Return that of the tag at a place; None where there is none, or it is of another kind."""
+    def plugin_content(self, texts: Texts, place: int | None, kind: str) -> bytes | None:
+        """Return that of the tag at a place, of what first values say; None where the tag is of another kind."""
         if place is None or self.kinds[place] != kind:
             return None
-        return self.texts.get(place, NO_TEXTS).plugin_content
+        return texts.get(place, NO_TEXTS).plugin_content
 
     def is_sound(self, tags: int) -> bool:
         """Return whether it has so many tags, and columns that fit each other; a table from elsewhere may not."""
@@ -74,7 +88,7 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
             {len(column) for column in columns} == {tags}
             and len(set(self.tags)) == tags
             and min(self.counts, default=0) >= 0
-            and set(range(tags)).issuperset((*self.texts, *self.going_back))
+            and set(range(tags)).issuperset(self.going_back)
         )
 
 
@@ -93,9 +107,11 @@ class StoredPoints:
         read_again: gives those of all tags from the event file itself; raises OSError.
         places: where in the table each tag is; worked out where that is not given.
         keep: hold what was loaded, as to load it again is dear.
+        texts: what the first values of tags say.
+        summarize: gives what sums up the scalar tag at a place of the table; None where that is not at hand.
     """
 
-    __slots__ = ("_keep", "_load", "_lock", "_read_again", "_states", "places", "table")
+    __slots__ = ("_keep", "_load", "_lock", "_read_again", "_states", "_summarize", "places", "table", "texts")
 
     def __init__(
         self,
@@ -105,14 +121,19 @@ class StoredPoints:
         places: Mapping[str, int] | None = None,
         *,
         keep: bool = True,
+        texts: Texts = NONE_SAID,
+        summarize: Callable[[int], ScalarSummary | None] = lambda _: None,
     ) -> None:
         self._keep = keep
+        self._summarize = summarize
         self.table = table
+        self.texts = texts
         self.places: Mapping[str, int] = places_of(table.tags) if places is None else places
         """Where in the table each tag is."""
         self._load = load
         self._read_again = read_again
-        self._states: dict[int, TagState] = {}
+        self._states: dict[int, TagState] | None = None
+        """Those that were loaded, once any was."""
         self._lock = threading.Lock()
 
     def state(self, place: int) -> TagState:
@@ -121,19 +142,34 @@ class StoredPoints:
         Raises:
             OSError: the stored columns cannot be used, and the event file is not there any more as it was.
         """
-        state = self._states.get(place)
+        states = self._states
+        state = None if states is None else states.get(place)
         if state is None:
             # Who comes second waits, rather than to check or even to read the same again.
             with self._lock:
-                state = self._states.get(place)
+                states = self._states or {}
+                state = states.get(place)
                 if state is None:
                     state = self._load(place)
                     if state is None:
-                        self._states = dict(enumerate(self._read_again()))
-                        state = self._states[place]
+                        states = dict(enumerate(self._read_again()))
+                        state = states[place]
+                        self._states = states
                     if self._keep:
-                        self._states[place] = state
+                        states[place] = state
+                        self._states = states
         return state
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        """Return what sums up the scalar tag at a place of the table; None where it has no points.
+
+        Raises as `state`.
+        """
+        summary = self._summarize(place)
+        if summary is None and self.table.counts[place]:
+            state = self.state(place)
+            summary = summary_of(state.steps, state.wall_times, state.values)
+        return summary
 
     def states(self) -> list[TagState]:
         """Return the points of all tags, in the table's order; raises as `state`."""

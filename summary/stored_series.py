@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
@@ -11,6 +13,7 @@ from stepscope.summary.kinds.base import Payload, PayloadError
 from stepscope.summary.payload_locations import Content
 from stepscope.summary.points import Part
 from stepscope.summary.restarts import Turn
+from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.series import Columns, LazySeries, Series
 from stepscope.summary.source import Source
 from stepscope.summary.stored_points import NO_TEXTS, StoredPoints, TagTable
@@ -83,6 +86,10 @@ class StoredSeries(LazySeries):
         table = self.files[0].points.table
         return [self[tag] for tag, found in zip(table.tags, table.kinds, strict=True) if found == kind]
 
+    def has_texts(self, kind: str) -> bool:
+        points = [file.points for file in self.files]
+        return any(found.table.kinds[place] == kind for found in points for place in found.texts)
+
     @property
     def described_by(self) -> object | None:
         return self.files[0].points.table if len(self.files) == 1 else None
@@ -91,24 +98,27 @@ class StoredSeries(LazySeries):
     def version(self) -> int:
         return self._version
 
+    def kind_of(self, tag: str) -> str | None:
+        if len(self.files) > 1:
+            return super().kind_of(tag)
+        points = self.files[0].points
+        return points.table.kind_of(points.places.get(tag))
+
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
         if len(self.files) > 1:
             return super().plugin_content(tag, kind)
         points = self.files[0].points
-        return points.table.plugin_content(points.places.get(tag), kind)
+        return points.table.plugin_content(points.texts, points.places.get(tag), kind)
 
     def tags_of_kind(self, kind: str) -> list[str]:
         return super().tags_of_kind(kind) if len(self.files) > 1 else self.files[0].points.table.tags_of_kind(kind)
-
-    def names_of_kind(self, kind: str) -> tuple[tuple[str, str, str], ...]:
-        return super().names_of_kind(kind) if len(self.files) > 1 else self.files[0].points.table.names_of_kind(kind)
 
     def _make(self, tag: str) -> Series:
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         points = holding[0].points
         place = points.places[tag]
         table = points.table
-        texts = table.texts.get(place, NO_TEXTS) if table.texts else NO_TEXTS
+        texts = points.texts.get(place, NO_TEXTS)
         content = _StoredContent(self, tag)
         count = table.counts[place]
         for file in holding[1:]:
@@ -123,6 +133,7 @@ class StoredSeries(LazySeries):
             content.columns,
             content.payload,
             count,
+            summarize=content.summary,
         )
 
     def _holding(self, tag: str) -> list[StoredFile]:
@@ -132,15 +143,30 @@ class StoredSeries(LazySeries):
             raise KeyError(tag)
         return holding
 
-    def content(self, tag: str) -> Content:
-        """Return the points of a tag; raises PayloadError where they are gone."""
+    def summary(self, tag: str) -> ScalarSummary | None:
+        """Return what sums up the points of a scalar tag, None where it has none; raises PayloadError where they are
+        gone.
+        """
         holding = self.files if len(self.files) == 1 else self._holding(tag)
+        with self._pointing_out(tag):
+            parts = [file.points.summary(file.points.places[tag]) for file in holding]
+        known = [part for part in parts if part is not None]
+        return reduce(ScalarSummary.followed_by, known) if known else None
+
+    @contextmanager
+    def _pointing_out(self, tag: str) -> Iterator[None]:
         try:
-            states = [file.points.state(file.points.places[tag]) for file in holding]
+            yield
         except OSError as error:
             raise PayloadError(
                 f"the points of {tag!r} of {self._run!r} cannot be read: {error.strerror or error}"
             ) from error
+
+    def content(self, tag: str) -> Content:
+        """Return the points of a tag; raises PayloadError where they are gone."""
+        holding = self.files if len(self.files) == 1 else self._holding(tag)
+        with self._pointing_out(tag):
+            states = [file.points.state(file.points.places[tag]) for file in holding]
         parts = [Part(file.path, *state[-6:]) for file, state in zip(holding, states, strict=True)]
         return Content(self._source, self._blobs, states[0].kind, parts, [file.number for file in holding], None)
 
@@ -182,6 +208,10 @@ class _StoredContent(NamedTuple):
     def columns(self) -> Columns:
         """Return all points; raises PayloadError where they are gone."""
         return self.series.content(self.tag).columns()
+
+    def summary(self) -> ScalarSummary | None:
+        """Return what sums up all points; raises PayloadError where they are gone."""
+        return self.series.summary(self.tag)
 
     def payload(self, index: int) -> Payload:
         """Return what a point holds; raises PayloadError."""

@@ -1,14 +1,23 @@
 """Fixtures for all tests, and what becomes of a test that drives a browser and fails by chance."""
 
+import gc
 import os
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Each processor has a worker: further threads of OpenMP and BLAS would only wait for each other, by spinning.
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 from tests.plugin_distributions import EXAMPLE, pip_install
+
+# What is imported stays: to look through it for garbage, again and again, takes a fifth of the time of the collection.
+gc.disable()
 
 # What judges times would make tests fail on a busy machine.
 settings.register_profile("stepscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -30,6 +39,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
         if in_ci and item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, in what tests make alone."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -65,6 +80,15 @@ def peer() -> Callable[[str], Path]:
         return found
 
     return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_of_joblib_end() -> Iterator[None]:
+    """End the processes in which joblib works; they would wait for more, and end in the midst of another test."""
+    yield
+    loky = sys.modules.get("joblib.externals.loky.reusable_executor")
+    if loky is not None and loky._executor is not None:
+        loky._executor.shutdown(wait=True)
 
 
 @pytest.fixture(scope="session")

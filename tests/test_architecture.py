@@ -1,6 +1,7 @@
 """Imports run one way: dashboard -> debug -> profiler -> summary, and never in a circle."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -218,6 +219,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.storage",
         "summary.hooks",
         "summary.cancellation",
+        "summary.distinct",
         "summary.kernels",
         "summary.full_install",
         "summary.cache_folder",
@@ -232,10 +234,18 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
 
 def test_everything_is_imported_from_stepscope() -> None:
     """By its bare name a room would be a second copy of itself, with types that are not those of the first."""
-    for path in REPOSITORY.rglob("*.py"):
-        if ".venv" in str(path.relative_to(REPOSITORY)):
+    # Environments are folders with a dot, and hold thousands of modules.
+    tops = [
+        top for top in REPOSITORY.iterdir() if top.is_dir() and not top.name.startswith(".") and top.name != "stepscope"
+    ]
+    paths = [*REPOSITORY.glob("*.py"), *(path for top in tops for path in top.rglob("*.py"))]
+    assert {Path(__file__), REPOSITORY / "summary" / "writer.py"} < set(paths)
+    for path in paths:
+        text = path.read_text()
+        # To parse all of them takes seconds.
+        if not re.search(rf"import\s.*\b({'|'.join(ROOMS)})\b|from\s+({'|'.join(ROOMS)})\b", text):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
                 assert not {name.split(".")[0] for name in names} & ROOMS, f"{path.name} imports {names}"
@@ -262,3 +272,14 @@ def test_no_two_modules_beside_each_other_differ_by_an_s_alone() -> None:
     """Such names do not say which of them has what."""
     modules = {name for name, path in MODULES.items() if path.name != "__init__.py"}
     assert not {name for name in modules if name + "s" in modules}
+
+
+def test_nothing_counts_values_while_it_holds_the_interpreters_lock() -> None:
+    """Nobody else is answered while NumPy hashes millions of integers, or compares their rows along an axis."""
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.unique":
+                wanted = {each.arg for each in node.keywords}
+                # With these it sorts.
+                sorts = wanted & {"return_index", "return_inverse", "return_counts"} and "axis" not in wanted
+                assert sorts, f"{path.name}: see summary/distinct.py"

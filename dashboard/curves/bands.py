@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
+from stepscope.summary.distinct import distinct_values
 
 Floats = NDArray[np.float64]
 MOST_PLACES: Final = 8192
@@ -79,7 +80,7 @@ def _interpolated(curves: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floa
     if all(len(x) == len(first) and bool((x == first).all()) for x, _ in curves):
         # The usual case, seeds of one script: nothing to interpolate.
         return first, np.stack([y for _, y in curves])
-    places = np.unique(np.concatenate([x for x, _ in curves]))
+    places = distinct_values(np.concatenate([x for x, _ in curves]))
     if len(places) > MOST_PLACES:
         places = places[np.linspace(0, len(places) - 1, MOST_PLACES).round().astype(np.int64)]
     return places, np.stack([np.interp(places, x, y, left=np.nan, right=np.nan) for x, y in curves])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.debugger.opened import OpenedDebug
 from stepscope.summary.debugger.model import COLUMN, Figure
+from stepscope.summary.distinct import distinct_values
 
 MOST_OBSERVATIONS: Final = 500_000
 """Of each recording; the first ones are compared."""
@@ -150,7 +151,7 @@ def _side(opened: OpenedDebug, number_of: NDArray[np.int64]) -> _Side:
 
 def _pairs(one: _Side, other: _Side) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the places of observations that belong together."""
-    steps = np.unique(np.concatenate([one.steps, other.steps]))
+    steps = distinct_values(np.concatenate([one.steps, other.steps]))
     nths = [_nth(side) for side in (one, other)]
     most = max((int(nth.max()) + 1 for nth in nths if len(nth)), default=1)
     keys = [

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.model import Observations
+from stepscope.summary.distinct import distinct_values
 
 CHUNK: Final = 1 << 14
 """Observations that are read at a time."""
@@ -63,7 +64,7 @@ def index_of(read: Read, observations: int, tensors: int, known: Index | None = 
         last.append(found.steps.max())
         # Of a chunk that was there in part, only the rest is counted.
         new = slice(max(known.observations - begin, 0), None)
-        steps.append(np.unique(found.steps[new]))
+        steps.append(distinct_values(found.steps[new]))
         counts += np.bincount(found.tensors[new], minlength=tensors)
         places = np.flatnonzero(found.bad[new]) + (new.start or 0)
         bad += np.bincount(found.tensors[places], minlength=tensors)
@@ -73,7 +74,7 @@ def index_of(read: Read, observations: int, tensors: int, known: Index | None = 
         first_bad[found.tensors[fresh]] = begin + fresh
     return Index(
         observations,
-        np.unique(np.concatenate(steps)),
+        distinct_values(np.concatenate(steps)),
         np.array(first, np.int64),
         np.array(last, np.int64),
         counts,

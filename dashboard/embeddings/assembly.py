@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.embeddings.columns import unnamed_twice
 from stepscope.dashboard.embeddings.dataset import Column, Dataset, Problem, Sprite
 from stepscope.dashboard.server.numbers import count, counted
+from stepscope.summary.distinct import distinct_values
 
 _PIECE: Final = 1 << 20
 """Numbers that are looked at at a time."""
@@ -118,7 +119,7 @@ def _remarkable(points: NDArray[np.float32]) -> list[Problem]:
         said = "1 dimension has" if constant == 1 else f"{count(constant)} dimensions have"
         message = f"{said} the same number in every row, by which no point differs from another."
         problems.append(Problem("constant columns", message, constant))
-    duplicates = len(points) - len(np.unique(row_hashes(points)))
+    duplicates = len(points) - len(distinct_values(row_hashes(points)))
     if duplicates:
         said = "1 row is" if duplicates == 1 else f"{count(duplicates)} rows are"
         message = f"{said} equal to an earlier row, so that their points coincide."

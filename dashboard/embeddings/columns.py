@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.embeddings.dataset import MOST_CATEGORIES, Column
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.vector_tables import TableColumn
 
 _MISSING: Final = frozenset({"", "nan", "na", "n/a", "null", "none"})
@@ -25,7 +26,7 @@ def column_of_texts(name: str, texts: Sequence[str]) -> Column:
 def column_of_numbers(name: str, numbers: NDArray[np.float64]) -> Column:
     """Return a column of numbers; NaN where there is none."""
     # As text only where there are few of them.
-    different = np.unique(numbers[~np.isnan(numbers)])
+    different = distinct_values(numbers[~np.isnan(numbers)])
     if len(different) > MOST_CATEGORIES:
         return Column(name, "number", None, numbers, (), None)
     categories, codes = _categories(["" if value != value else number_text(value) for value in numbers.tolist()])

@@ -32,6 +32,7 @@ from stepscope.dashboard.embeddings.source import (
     ProjectFile,
 )
 from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.tensor import PLUGIN_NAME as TENSORS
 from stepscope.summary.memory_budget import MemoryBudget, TooLargeError
@@ -112,7 +113,7 @@ def _of_tensors(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSourc
                     run=name,
                     label=series.display_name or series.tag,
                     kind="tensor",
-                    steps=tuple(np.unique(series.steps).tolist()),
+                    steps=tuple(distinct_values(series.steps).tolist()),
                     shape=shape,
                     version=(series.version, first),
                     origin=series,

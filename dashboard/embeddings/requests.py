@@ -23,6 +23,7 @@ from stepscope.dashboard.embeddings.search import EVERYWHERE, Match, search
 from stepscope.dashboard.embeddings.selections import Rows, RowsError, RowSets
 from stepscope.dashboard.embeddings.uploads import Uploads
 from stepscope.dashboard.server.live import Live
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError
 from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
@@ -140,7 +141,7 @@ class EmbeddingRequests:
             wrong = next((row for row in where.rows if not 0 <= row < len(dataset.points)), None)
             if wrong is not None:
                 raise HTTPException(422, f"There are {len(dataset.points):,} points; there is no number {wrong}.")
-            rows = np.unique(np.array(where.rows, np.uint32))
+            rows = distinct_values(np.array(where.rows, np.uint32))
         elif where.q:
             try:
                 columns = self.columns_in(dataset, where.within)

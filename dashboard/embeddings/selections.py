@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.distinct import distinct_values
+
 Rows = NDArray[np.uint32]
 """Places of points in their dataset, ascending, none twice."""
 
@@ -58,7 +60,7 @@ def checked_rows(rows: NDArray[np.integer], count: int) -> Rows:
     if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < count:
         wrong = int(rows.min()) if int(rows.min()) < 0 else int(rows.max())
         raise RowsError(f"There are {count:,} points; there is no number {wrong}.")
-    return np.unique(rows).astype(np.uint32)
+    return distinct_values(rows).astype(np.uint32)
 
 
 def decoded_rows(text: str, count: int) -> Rows:

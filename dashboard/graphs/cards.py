@@ -11,6 +11,7 @@ from stepscope.dashboard.graphs.attributes import Attribute
 from stepscope.dashboard.graphs.hierarchy import Kind
 from stepscope.dashboard.graphs.records import Problem
 from stepscope.dashboard.graphs.tree import Tree
+from stepscope.summary.distinct import distinct_values
 
 MOST_LINKS: Final = 200
 MOST_MEMBERS: Final = 500
@@ -131,7 +132,7 @@ def card_of(tree: Tree, entry: int) -> Card:
         aside=bool(tree.set_aside[entry]),
         auxiliary=bool(tree.auxiliary[entry]),
         hosts=tuple([tree.paths[host] for host in tree.hosts.get(entry, ())]),
-        aux=tuple([tree.paths[aux] for aux in np.unique(folded[first:last])[:MOST_LINKS].tolist()]),
+        aux=tuple([tree.paths[aux] for aux in distinct_values(folded[first:last])[:MOST_LINKS].tolist()]),
         function=calls[0] if calls else "",
         functions=calls,
         attributes=dict(model.attributes(node)) if node >= 0 else {},

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.graphs.tree import Tree
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.proto.step_stats_pb2 import NodeExecStats, StepStats
 
 MOST_NAMES: Final = 200
@@ -134,7 +135,7 @@ def costs_of_trace(tree: Tree, trace: Trace) -> Costs:
             by_op[name] = (known[0] + duration, known[1] + count)
         else:
             table.miss(name, count)
-    lanes = np.unique(trace.lane[matched[of_slice]]).tolist()
+    lanes = distinct_values(trace.lane[matched[of_slice]]).tolist()
     return _joined(tree, table, time, by_op, tuple(dict.fromkeys(trace.lanes[lane].process for lane in lanes)))
 
 

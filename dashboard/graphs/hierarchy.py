@@ -8,6 +8,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.distinct import distinct_rows
+
 Kind: TypeAlias = Literal["op", "group", "series", "function"]
 
 LEAST_SERIES: Final = 5
@@ -130,8 +132,9 @@ def sibling_edges(
             break
         a[apart], b[apart] = parents[a[apart]], parents[b[apart]]
     different = a != b
-    pairs = np.unique(np.stack((parents[a[different]], a[different], b[different]), axis=1), axis=0)
-    return pairs[:, 0], pairs[:, 1], pairs[:, 2]
+    a, b = a[different], b[different]
+    first = distinct_rows(parents[a], a, b).first
+    return parents[a[first]], a[first], b[first]
 
 
 def structure_classes(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.graphs.tree import Kind, Tree
+from stepscope.summary.distinct import distinct_values
 
 MOST_AUXILIARY: Final = 32
 """Entries folded into a visible one that are named; the node's card has all."""
@@ -241,7 +242,7 @@ class _View:
             hosts, folded = tree.aux_pairs
             first, last = np.searchsorted(hosts, (entry, end))
             near = folded[first:last]
-            found = np.unique(near[(near < entry) | (near >= end)]).tolist()
+            found = distinct_values(near[(near < entry) | (near >= end)]).tolist()
         return tuple([tree.paths[aux] for aux in found if aux not in self._back][:MOST_AUXILIARY])
 
 
@@ -282,7 +283,7 @@ def _edges(tree: Tree, stands: NDArray[np.int64]) -> tuple[SceneEdge, ...]:
     tensors = tensor_of[crossing]
     data = tensors >= 0
     # A tensor that goes to several nodes inside one group is one tensor.
-    between, tensor = np.divmod(np.unique(of_edge[data] * max(len(sizes), 1) + tensors[data]), max(len(sizes), 1))
+    between, tensor = np.divmod(distinct_values(of_edge[data] * max(len(sizes), 1) + tensors[data]), max(len(sizes), 1))
     counts = np.bincount(between, minlength=len(pairs))
     known = sizes[tensor] >= 0
     sized = np.bincount(between, known, len(pairs)) > 0

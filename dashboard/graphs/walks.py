@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.graphs.tree import Tree
+from stepscope.summary.distinct import distinct_values
 
 Way = Literal["inputs", "outputs"]
 MOST_NODES: Final = 20_000
@@ -96,13 +97,13 @@ def _back(previous: NDArray[np.int64], node: int) -> list[int]:
 
 
 def _walk(tree: Tree, nodes: NDArray[np.bool_], shortest: tuple[str, ...] = ()) -> Walk:
-    entries = np.unique(tree.leaf_of[np.flatnonzero(nodes)])
+    entries = distinct_values(tree.leaf_of[np.flatnonzero(nodes)])
     groups: list[NDArray[np.int64]] = []
-    around = np.unique(tree.parent[entries])
+    around = distinct_values(tree.parent[entries])
     while len(around := around[around > 0]):
         groups.append(around)
-        around = np.unique(tree.parent[around])
-    inside = np.unique(np.concatenate(groups)) if groups else np.zeros(0, np.int64)
+        around = distinct_values(tree.parent[around])
+    inside = distinct_values(np.concatenate(groups)) if groups else np.zeros(0, np.int64)
     return Walk(
         len(entries),
         len(entries) > MOST_NODES or len(inside) > MOST_NODES,

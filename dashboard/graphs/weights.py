@@ -11,6 +11,7 @@ from stepscope.dashboard.graphs.element_types import Shape, dtype_bits, elements
 from stepscope.dashboard.graphs.folding import CONSTANTS, VARIABLES
 from stepscope.dashboard.graphs.neighbors import Neighbors
 from stepscope.dashboard.graphs.records import GraphModel
+from stepscope.summary.distinct import distinct_values
 
 _APPLY: Final = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _PASSES_ON: Final = frozenset(("_Arg", "Enter", "RefEnter", "Switch", "RefSwitch", "Identity"))
@@ -114,7 +115,7 @@ def _trained(model: GraphModel) -> set[int]:
     data = ~model.control
     inputs = Neighbors(model.target[data], model.source[data], len(model))
     first = steps[model.target] & (model.target_slot == 0)
-    waiting: list[int] = np.unique(model.source[first]).tolist()
+    waiting: list[int] = distinct_values(model.source[first]).tolist()
     found: set[int] = set()
     while waiting:
         node = waiting.pop()

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_args
 
-import numpy as np
-
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
 from stepscope.dashboard.server.succession import FACTS, FACTS_BEFORE, alike, changed_runs
 from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, session_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import HParamValue
-from stepscope.summary.series import SCALARS, LazySeries, Run, Series
+from stepscope.summary.series import SCALARS, LazySeries, Run
 from stepscope.summary.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -85,35 +83,27 @@ def parse_field(spec: str) -> Field | None:
     return None
 
 
-def summed_up(series: Series, statistic: Statistic) -> float | None:
-    """Return the last value of a scalar series, or the least or greatest that is finite.
+def _summed_up(run: Run, field: MetricField) -> float | None:
+    """Return the last value of a scalar, or the least or greatest that is finite.
 
     Returns:
         None where it has no point, or none can be read.
     """
     try:
-        values = series.values
+        summary = run.summary(field.tag)
     except PayloadError:
         return None
-    if not len(values):
+    if summary is None:
         return None
-    if statistic == "last":
-        return float(values[-1])
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return float("nan")
-    match statistic:
+    match field.statistic:
+        case "last":
+            return summary.last
         case "min":
-            return float(finite.min())
+            return summary.least
         case "max":
-            return float(finite.max())
+            return summary.greatest
         case _:
-            assert_never(statistic)
-
-
-def _summed_up_tag(run: Run, field: MetricField) -> float | None:
-    series = run.series.get(field.tag)
-    return summed_up(series, field.statistic) if series is not None and series.kind == SCALARS else None
+            assert_never(field.statistic)
 
 
 def _own_hparams(run: Run) -> Mapping[str, HParamValue] | None:
@@ -330,7 +320,7 @@ class Facts:
         """Return the value of a field for a run."""
         if isinstance(field, HParamField):
             return self.hparams[run].get(field.name)
-        return self._of_run(self.runs[run], field, lambda own: _summed_up_tag(own, field))
+        return self._of_run(self.runs[run], field, lambda own: _summed_up(own, field))
 
     def column(self, field: Field) -> Mapping[str, FactValue]:
         """Return the value of a field by run, for all runs; worked out once."""

@@ -1,5 +1,6 @@
 """Has all loops compiled before somebody waits for them: by a command, or by a process beside a server that starts."""
 
+import io
 import json
 import logging
 import os
@@ -13,18 +14,21 @@ import numpy as np
 
 from stepscope.dashboard.curves import smoothing
 from stepscope.profiler import traces
-from stepscope.summary import scan
+from stepscope.summary import scan, small_files
 from stepscope.summary.child_process import python_command
 from stepscope.summary.debugger.event_rows import execution_rows, trace_rows
 from stepscope.summary.kernels import Group
 from stepscope.summary.messages import KeyTable
+from stepscope.summary.packed_points import Packer
 from stepscope.summary.proto.debug_event_pb2 import DebugEvent
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.proto.xplane_pb2 import XSpace
 from stepscope.summary.records import frame
 
-GROUPS: Final[Mapping[str, Group]] = {group.name: group for group in (scan.KERNELS, smoothing.KERNELS, traces.KERNELS)}
+GROUPS: Final[Mapping[str, Group]] = {
+    group.name: group for group in (scan.KERNELS, smoothing.KERNELS, small_files.KERNELS, traces.KERNELS)
+}
 """What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
 _CODE: Final = (
     # First of all: already what is imported would hold up who waits for the first page.
@@ -40,10 +44,16 @@ def warm_event_files() -> None:
     scanner, rows = scan.Scanner(), np.empty(4, scan.ROW)
     _, _, count = scanner.scan(np.frombuffer(frame(event.SerializeToString()), np.uint8), 0, 0, rows)
     scanner.split_by_tag(rows[:count])
+    scanner.scan_files(np.empty(0, np.uint8), np.zeros(1, np.int64), rows)
     buffer = np.frombuffer(frame(DebugEvent().SerializeToString()), np.uint8)
     records = scan.frame_records(buffer, 0, 0).records
     trace_rows(buffer, records, KeyTable())
     execution_rows(buffer, records, KeyTable(), most=1)
+
+
+def warm_small_event_files() -> None:
+    """Read an empty event file."""
+    small_files.read_together([io.BytesIO], [0], Packer())
 
 
 def warm_charts() -> None:
@@ -117,6 +127,7 @@ def warm_projections() -> None:
 WARMERS: Final[Mapping[str, Callable[[], None]]] = {
     scan.KERNELS.name: warm_event_files,
     smoothing.KERNELS.name: warm_charts,
+    small_files.KERNELS.name: warm_small_event_files,
     traces.KERNELS.name: warm_traces,
     "projections": warm_projections,
 }

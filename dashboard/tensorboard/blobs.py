@@ -10,6 +10,7 @@ from fastapi import HTTPException, Query
 
 from stepscope.dashboard.server.errors import find_series
 from stepscope.dashboard.server.parameters import MAX_NAME
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.kinds.base import Payload, PayloadError
 from stepscope.summary.series import Series
 from stepscope.summary.snapshot import Snapshot
@@ -48,7 +49,7 @@ def find_blob(snapshot: Snapshot, key: str, kind: str) -> tuple[Series, int, int
 
 def most_samples(series: Series, samples_in: Callable[[Payload], int]) -> int:
     """Return the largest number of samples at a step, of up to `MOST_COUNTED` steps, evenly picked."""
-    chosen = np.unique(np.linspace(0, len(series) - 1, min(len(series), MOST_COUNTED)).round().astype(np.int64))
+    chosen = distinct_values(np.linspace(0, len(series) - 1, min(len(series), MOST_COUNTED)).round().astype(np.int64))
     most = 0
     for index in chosen.tolist():
         try:

@@ -8,20 +8,14 @@ from stepscope.dashboard.page.safe_html import markdown_html
 from stepscope.dashboard.server.json_bytes import json_bytes
 from stepscope.dashboard.server.pieces import json_answer, named
 from stepscope.dashboard.server.work import Pieces
-from stepscope.summary.series import Run, Series
+from stepscope.summary.series import LazySeries, Run, Series
 from stepscope.summary.snapshot import Snapshot
 
 
 def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
     """Return tags with their display name and description as sanitized HTML."""
-    return named_tags((s.tag, s.display_name, s.description) for s in series)
-
-
-def named_tags(names: Iterable[tuple[str, str, str]]) -> dict[str, dict[str, str]]:
-    """Return the same of tags, display names and descriptions."""
     return {
-        tag: {"displayName": title or tag, "description": markdown_html(description)}
-        for tag, title, description in names
+        s.tag: {"displayName": s.display_name or s.tag, "description": markdown_html(s.description)} for s in series
     }
 
 
@@ -41,7 +35,7 @@ class TagIndexes:
 
     def _members(self, snapshot: Snapshot) -> Iterator[tuple[str, tuple[bytes]]]:
         known, now = self._known, {}
-        alike: dict[object, bytes] = {}
+        alike: dict[int, bytes] = {}
         for name, run in snapshot.runs.items():
             before = known.get(name)
             # A name may come to stand for another run: the object tells.
@@ -51,12 +45,18 @@ class TagIndexes:
                 yield name, (found[1],)
         self._known = now
 
-    def _index(self, run: Run, alike: dict[object, bytes]) -> bytes:
+    def _index(self, run: Run, alike: dict[int, bytes]) -> bytes:
         """Return the tags of a run as JSON; nothing where it has none of the kind.
 
-        ``alike`` has the answers by names, which many runs have in common.
+        ``alike`` has the answers for runs that the same object describes, each of which a run holds.
         """
-        names = run.names_of_kind(self._kind)
-        if names not in alike:
-            alike[names] = json_bytes(named_tags(names)) if names else b""
-        return alike[names]
+        described_by = None
+        if isinstance(run.series, LazySeries) and not run.series.has_texts(self._kind):
+            described_by = run.series.described_by
+        if described_by is not None and id(described_by) in alike:
+            return alike[id(described_by)]
+        found = run.of_kind(self._kind)
+        index = json_bytes(tag_index(found)) if found else b""
+        if described_by is not None:
+            alike[id(described_by)] = index
+        return index

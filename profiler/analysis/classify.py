@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.trace import Lane, LaneKind, Trace
+from stepscope.summary.distinct import distinct_rows
 
 Kind = Literal[
     "other",
@@ -195,9 +196,7 @@ def repeated(trace: Trace, kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
     where = np.flatnonzero(on_device)
     device = np.array([device_number(lane) for lane in trace.lanes], np.int64)[trace.lane[where]]
     slice_rank = rank[trace.lane[where]]
-    columns = np.stack([device, trace.start_ns[where], trace.duration_ns[where]], axis=1)
-    _, group = np.unique(columns, axis=0, return_inverse=True)
-    group = group.reshape(-1)
+    group = distinct_rows(device, trace.start_ns[where], trace.duration_ns[where]).group
     least = np.full(int(group.max(initial=-1)) + 1, 9, np.int64)
     np.minimum.at(least, group, slice_rank)
     result[where] = slice_rank > least[group]

@@ -14,6 +14,7 @@ from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.latest import latest
 from stepscope.profiler.analysis.stretches import Stretches, stretches_of
+from stepscope.summary.distinct import distinct_rows
 
 Column = NDArray[np.int64]
 MOST_AT_ONCE: Final = 0.1
@@ -94,11 +95,12 @@ def _alternating(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
     total = _worked(process, stretches.end, length, process[ended], pause, until)
     # Of what went on in the pause, the other thread's part, weighted by how much that was.
     weight = own.astype(np.float64) ** 2 / np.maximum(total, 1)
-    pairs, which = np.unique(np.stack([lane[ended], lane[before]]), axis=1, return_inverse=True)
-    sums = np.bincount(which.reshape(-1), weight, pairs.shape[1])
-    order = np.lexsort((-sums, pairs[0]))
-    best = order[np.unique(pairs[0][order], return_index=True)[1]]
-    worker, waiting = pairs[0][best].astype(np.int64), pairs[1][best].astype(np.int64)
+    pairs = distinct_rows(lane[ended], lane[before])
+    workers, waits = lane[ended][pairs.first], lane[before][pairs.first]
+    sums = np.bincount(pairs.group, weight, len(workers))
+    order = np.lexsort((-sums, workers))
+    best = order[np.unique(workers[order], return_index=True)[1]]
+    worker, waiting = workers[best].astype(np.int64), waits[best].astype(np.int64)
     chosen = np.full(len(facts.trace.lanes), -1, np.int64)
     chosen[worker] = waiting
     mine = np.flatnonzero(chosen[lane] >= 0)
@@ -127,10 +129,12 @@ def _linked(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
     source, target = forward_backward(facts)
     forward, backward = facts.trace.lane[source], facts.trace.lane[target]
     known = np.isin(forward, stretches.lane) & np.isin(backward, stretches.lane)
-    pairs, count = np.unique(np.stack([backward[known], forward[known]]), axis=1, return_counts=True)
-    order = np.lexsort((-count, pairs[0]))
-    best = order[np.unique(pairs[0][order], return_index=True)[1]]
-    return pairs[0][best].astype(np.int64), pairs[1][best].astype(np.int64)
+    worker, waiting = backward[known].astype(np.int64), forward[known].astype(np.int64)
+    pairs = distinct_rows(worker, waiting)
+    workers, waits = worker[pairs.first], waiting[pairs.first]
+    order = np.lexsort((-pairs.counts, workers))
+    best = order[np.unique(workers[order], return_index=True)[1]]
+    return workers[best], waits[best]
 
 
 def forward_backward(facts: Facts) -> tuple[Column, Column]:

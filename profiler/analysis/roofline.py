@@ -15,6 +15,7 @@ from stepscope.profiler.analysis.reasons import NO_FLOPS
 from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.analysis.steps import in_steps, step_windows
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import distinct_values
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,12 +134,12 @@ def utilization(trace: Trace | Facts) -> float | None:
     whole = int(calls.device_self[matrix].sum())
     covered = int(calls.device_self[matrix & (known >= 0)].sum())
     windows = step_windows(facts)
-    devices = len(np.unique(facts.every_device_activity.device))
+    devices = len(distinct_values(facts.every_device_activity.device))
     span = int((windows.end - windows.start).sum()) * devices
     if not whole or covered < _KNOWN_ENOUGH * whole or not span:
         return None
     rates = _rates(peaks)
-    place = np.unique(known[(known >= 0) & inside])
+    place = distinct_values(known[(known >= 0) & inside])
     seconds = counted.flops[place] / rates[counted.precision[place]]
     counts = np.isfinite(seconds)
     if counted.flops[place[counts]].sum() < _KNOWN_ENOUGH * counted.flops[place].sum():

@@ -150,7 +150,7 @@ def rows_of(lane: NDArray[np.int32], depth: NDArray[np.int32], lanes: Sequence[L
 
 def intern_used(ids: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Keep the texts that are used, each once: the new ids, and the texts."""
-    used = np.unique(ids)
+    used = np.flatnonzero(np.bincount(ids, minlength=len(texts)))
     numbers: dict[str, int] = {}
     renumbered = np.full(len(texts), -1, np.int32)
     for old in used.tolist():

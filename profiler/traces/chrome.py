@@ -44,6 +44,7 @@ from stepscope.profiler.traces.samples import StackFrames, samples_of, slices_of
 from stepscope.profiler.traces.step_stats import step_stats_in
 from stepscope.profiler.traces.texts import shortened
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.distinct import distinct_values
 
 INSTANT_CATEGORY: Final = "instant"
 """Category of instant events that name none; they are slices of duration 0."""
@@ -277,7 +278,7 @@ def _categories_by_thread(
     thread: NDArray[np.int64], category: NDArray[np.int32], categories: list[str], threads: int
 ) -> list[set[str]]:
     found: list[set[str]] = [set() for _ in range(threads)]
-    for pair in np.unique(thread * len(categories) + category).tolist():
+    for pair in distinct_values(thread * len(categories) + category).tolist():
         found[pair // len(categories)].add(categories[pair % len(categories)])
     return found
 
@@ -324,7 +325,7 @@ def _count_long_arguments(events: Events, tally: LossTally) -> None:
 
 def _count_others(events: Events, tally: LossTally) -> None:
     columns = events.columns
-    for phase in np.unique(columns.phase).tolist():
+    for phase in distinct_values(columns.phase).tolist():
         letter = chr(phase)
         if phase and letter not in _SHOWN:
             those = np.flatnonzero(columns.phase == phase)

@@ -13,6 +13,7 @@ from stepscope.profiler.traces.chrome_events import Events
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME
 from stepscope.profiler.traces.lanes import ThreadNames, process_name
 from stepscope.profiler.traces.losses import LossTally, moment
+from stepscope.summary.distinct import distinct_values
 
 NOT_A_NUMBER: Final = "counter value that is not a number"
 MEMORY_EVENT: Final = "[memory]"
@@ -76,7 +77,7 @@ def read_counters(data: bytes, events: Events, names: ThreadNames, tally: LossTa
         wanted |= (columns.phase == ord("i")) & (columns.name == memory)
     marks = np.flatnonzero(wanted & (columns.time_ns != UNREADABLE_TIME))
     marks = marks[np.argsort(columns.time_ns[marks], kind="stable")]
-    processes = {pid: process_name(events.places[pid], names) for pid in np.unique(columns.pid[marks]).tolist()}
+    processes = {pid: process_name(events.places[pid], names) for pid in distinct_values(columns.pid[marks]).tolist()}
     found = _Series()
     running: dict[tuple[str, str], float] = defaultdict(float)
     of_marks = (marks, columns.time_ns[marks], columns.phase[marks], columns.pid[marks])

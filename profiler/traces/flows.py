@@ -10,6 +10,7 @@ from stepscope.profiler.traces.build import RawSlices, Rows
 from stepscope.profiler.traces.nesting import in_order_of_start
 from stepscope.profiler.traces.row_trees import slices_at
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.kernels import kernel
 
 START, STEP, END = range(3)
@@ -103,7 +104,8 @@ def _bind_on_deep_lanes(events: FlowEvents, slices: RawSlices, rows: Rows, bound
     if not len(waiting):
         return
     of_waiting = (~events.to_next[waiting], events.time_ns[waiting], events.lane[waiting])
-    order = in_order_of_start(slices.start_ns, rows, np.unique(events.lane[waiting]))
+    lanes = distinct_values(events.lane[waiting]).astype(np.int64)
+    order = in_order_of_start(slices.start_ns, rows, lanes)
     depth = np.repeat(np.arange(len(rows.first) - 1), np.diff(rows.first)) - rows.lane_first[slices.lane]
     end = slices.start_ns + slices.duration_ns
     in_order = waiting[np.lexsort(of_waiting)]

@@ -1,13 +1,14 @@
 """StepStats messages, as TensorFlow's tracers and this package's recorder store them in RunMetadata."""
 
 import re
+from array import array
 from bisect import bisect_right
 from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -30,24 +31,16 @@ from stepscope.profiler.traces.error import TraceError
 from stepscope.profiler.traces.limits import Limits, size_text
 from stepscope.profiler.traces.losses import MEMORY, REPEATED, TIME_RANGE, LossTally, merged, moment
 from stepscope.profiler.traces.reader import TraceReader
+from stepscope.profiler.traces.step_stats_nodes import BYTES, Nodes, describe
 from stepscope.profiler.traces.tensors import TENSOR_CATEGORY, tensor_arguments, tensor_slices, with_tensors
 from stepscope.profiler.traces.wire import LENGTH
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.errors import UserError
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
-_LABEL: Final = re.compile(r"(?:\[[^]]*\] )?(.*?) = ([^ ()]*)\((.*)\)", re.DOTALL)
-"""``[allocator 1.2MB 3.4MB] node = Op(input, input)``, as executors label what they run."""
 _STREAM: Final = re.compile(r"^(?P<process>.*?)/(?:context#\d+/)?(?P<lane>stream[:#].*|memcpy|sync|null stream.*)$")
 _NUMBER_OF_DEVICE: Final = re.compile(r"^(?P<prefix>.*?)/(?:device:)?gpu:(?P<number>[0-9]{1,9})", re.IGNORECASE)
 _COPY: Final = re.compile(r"memcpy|memset", re.IGNORECASE)
-_COPY_NAME: Final = re.compile(
-    r"mem(?P<what>cpy|set)[ _]?(?P<from>[hdap])?(?:to|2)?(?P<to>[hdap])?\w{0,9}", re.IGNORECASE
-)
-"""``MEMCPYHtoD``, ``MemcpyH2D``, ``MemcpyDeviceToHost`` and the like, whole."""
-_DETAILS: Final = re.compile(r" (?=regs:[0-9]|shm:[0-9]|bytes:[0-9]|grid:[0-9])")
-"""Where the details of a kernel or copy begin in a label, after its name, which may have spaces in it."""
-_BYTES: Final = re.compile(r"bytes:([0-9]{1,18})(?![0-9])|(?<![0-9])([0-9]{1,18}) bytes")
 _DETAIL: Final = re.compile(r"(regs|shm|grid|block|to device):([0-9]{1,9}(?:,[0-9]{1,9})*)(?![0-9])")
 _DETAIL_KEYS: Final[Mapping[str, str]] = {
     "regs": "registers per thread",
@@ -61,75 +54,10 @@ _DETAIL_KEYS: Final[Mapping[str, str]] = {
 _REPEATING: Final[Mapping[str, int]] = {"memcpy": 1, "all streams": 2}
 """Lanes that may repeat those before them in this order."""
 
+_NODES_AT_ONCE: Final = 4_096
+
 LAUNCH: Final = "launch"
 """Category of the arrows from an operation to the kernels and copies that it launched."""
-
-Activity = Literal["op", "kernel", "gpu_memcpy", "gpu_memset", "sync"]
-"""What a node is; for device activities these are the categories of Kineto."""
-
-
-@dataclass(frozen=True)
-class Operation:
-    """What a node of StepStats says about itself, from the label conventions of its tracer."""
-
-    node: str
-    """The node of the graph, also of what it launched."""
-    op: str
-    inputs: tuple[str, ...] = ()
-    kernel: str = ""
-    activity: Activity = "op"
-
-    @property
-    def name(self) -> str:
-        """What ran: the kernel or copy on a stream, else the node."""
-        return self.kernel or self.node
-
-    @property
-    def category(self) -> str:
-        """The op type on the host, the kind of activity on a device."""
-        return self.op if self.activity == "op" else self.activity
-
-
-def describe(node: NodeExecStats, *, on_stream: bool) -> Operation:
-    """Node name, op type, inputs and kernel of what ran.
-
-    Three generations of GPU tracers write streams differently: ``node:Op`` with the kernel as label;
-    ``node:Op::kernel``; and the kernel as name with ``kernel details@@node:Op#...`` as label.
-    """
-    label = node.timeline_label
-    if not on_stream:
-        # Checked first, since the pattern looks for the end once per " = ", however long the label.
-        match = _LABEL.fullmatch(label) if label.endswith(")") else None
-        if match is None:
-            return Operation(node.node_name, node.node_name if node.node_name == "RecvTensor" else "unknown")
-        return Operation(node.node_name, match[2], tuple(part for part in match[3].split(", ") if part))
-    details, separator, annotation = label.partition("@@")
-    ran = _DETAILS.split(details, maxsplit=1)[0]
-    if separator or ran != details:
-        # From CuptiTracer. Without an annotation, the name of the node is that of the kernel or of its node.
-        where, colon, op = (annotation.partition("#")[0] if separator else node.node_name).partition(":")
-        if not separator and (node.node_name == ran or not colon):
-            where, op = "", ""
-        return _device_operation(where, op, ran or node.node_name)
-    where, separator, kernel = node.node_name.partition("::")
-    name, _, op = where.partition(":")
-    if separator and (not label or _BYTES.fullmatch(label)):
-        return _device_operation(name, op, kernel)
-    name, _, op = node.node_name.partition(":")
-    if _COPY_NAME.fullmatch(op) or _COPY_NAME.fullmatch(name):
-        return _device_operation(*((name, "", op) if _COPY_NAME.fullmatch(op) else ("", "", name)))
-    return _device_operation(name, op, label)
-
-
-def _device_operation(node: str, op: str, ran: str) -> Operation:
-    """Return what ran on a stream; copies are called as Kineto calls them, so that every generation's are alike."""
-    copy = _COPY_NAME.fullmatch(ran)
-    if copy is None:
-        return Operation(node or ran, op or "unknown", kernel=ran, activity="kernel")
-    if copy["what"].lower() == "set":
-        return Operation(node or ran, op or "Memset", kernel="Memset", activity="gpu_memset")
-    direction = f" {copy['from'].upper()}to{copy['to'].upper()}" if copy["from"] and copy["to"] else ""
-    return Operation(node or ran, op or ran, kernel=f"Memcpy{direction}", activity="gpu_memcpy")
 
 
 def _lane_of(device: str) -> tuple[str, str, LaneKind]:
@@ -152,14 +80,16 @@ def _numbered_device(device: str) -> tuple[str, int] | None:
 class StepStatsArguments:
     """Arguments of slices, from the messages they came from: first those of nodes, then those of tensors."""
 
-    def __init__(self, nodes: Sequence[tuple[NodeExecStats, bool]], tensors: Sequence[TensorLifetime] = ()) -> None:
+    def __init__(self, nodes: Nodes, order: Sequence[int], tensors: Sequence[TensorLifetime] = ()) -> None:
         self._nodes = nodes
+        self._order = order
         self._tensors = tensors
 
     def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
-        if slice_index >= len(self._nodes):
-            return tensor_arguments(self._tensors[slice_index - len(self._nodes)])
-        node, on_stream = self._nodes[slice_index]
+        if slice_index >= len(self._order):
+            return tensor_arguments(self._tensors[slice_index - len(self._order)])
+        index = self._order[slice_index]
+        node, on_stream = self._nodes.message(index), self._nodes.on_stream(index)
         operation = describe(node, on_stream=on_stream)
         arguments: dict[str, Any] = {"node": operation.node, "op": operation.op}
         arguments |= {f"input{index}": name for index, name in enumerate(operation.inputs)}
@@ -192,7 +122,7 @@ def _details(label: str) -> dict[str, Any]:
     """Return what the label of a kernel or copy says in numbers, by the names that Kineto gives them."""
     details = label.partition("@@")[0]
     found: dict[str, Any] = {}
-    if size := _BYTES.search(details):
+    if size := BYTES.search(details):
         found["bytes"] = int(size[1] or size[2])
     for key, text in _DETAIL.findall(details):
         numbers = [int(number) for number in text.split(",")]
@@ -214,10 +144,8 @@ class _Collected:
         self.most_nodes = most_nodes
         self.lanes: list[Lane] = []
         self.overlapping: set[int] = set()
-        self.nodes: list[tuple[NodeExecStats, bool]] = []
-        self.operations: list[Operation] = []
-        self.lane: list[int] = []
-        self.times: list[tuple[int, int]] = []
+        self.nodes = Nodes()
+        self.lane: array[int] = array("q")
         self.devices: list[str] = []
         """Of each lane."""
         self.lost = LossTally()
@@ -228,7 +156,10 @@ class _Collected:
         threads: dict[int, int] = {}
         room = self.most_nodes - len(self.nodes)
         self.lost.add(MEMORY, max(len(device.node_stats) - room, 0), f"nodes of {device.device}")
-        for node in islice(device.node_stats, room):
+        self.nodes.begin(device, on_stream=on_stream)
+        for place, node in enumerate(islice(device.node_stats, room)):
+            if place % _NODES_AT_ONCE == 0:
+                check_cancelled()
             start, duration = _times(node)
             if not (EARLIEST_NS <= start <= LATEST_NS and abs(duration) <= LONGEST_NS):
                 self.lost.add(TIME_RANGE, 1, f"“{node.node_name}” of {device.device} at {start} ns for {duration} ns")
@@ -244,10 +175,8 @@ class _Collected:
             operation = describe(node, on_stream=on_stream)
             if lane_name == "sync" and on_stream:
                 operation = replace(operation, activity="sync")
-            self.nodes.append((node, on_stream))
-            self.operations.append(operation)
+            self.nodes.add(place, operation, start, duration)
             self.lane.append(threads[thread])
-            self.times.append((start, duration))
 
     def without_repeated(self) -> "_Collected":
         """Return the same without what is stored a second time.
@@ -265,29 +194,28 @@ class _Collected:
         rank = [_REPEATING.get(lane.name, 0) if lane.kind in ("stream", "memcpy") else 0 for lane in self.lanes]
         for index in sorted(range(len(self.lane)), key=lambda index: rank[self.lane[index]]):
             lane = self.lane[index]
-            if not self.nodes[index][1] or numbered[lane] is None:
+            if not self.nodes.on_stream(index) or numbered[lane] is None:
                 continue
-            key = (numbered[lane], *self.times[index], self.operations[index].activity.startswith("gpu_mem"))
+            start_ns, duration_ns = self.nodes.start_ns[index], self.nodes.duration_ns[index]
+            operation = self.nodes.operation(index)
+            key = (numbered[lane], start_ns, duration_ns, operation.activity.startswith("gpu_mem"))
             seen[lane, key] += 1
             if rank[lane] and seen[lane, key] <= found[key]:
                 left_out.add(index)
-                example = f"“{self.operations[index].name}” of {self.devices[lane]} at {moment(self.times[index][0])}"
+                example = f"“{operation.name}” of {self.devices[lane]} at {moment(start_ns)}"
                 self.lost.add(REPEATED, 1, example)
             else:
                 found[key] += 1
-        for index, lane in enumerate(self.lane):
-            if index in left_out:
-                continue
+        chosen = [index for index in range(len(self.lane)) if index not in left_out]
+        for lane in map(self.lane.__getitem__, chosen):
             if lane not in renumbered:
                 renumbered[lane] = len(kept.lanes)
                 kept.lanes.append(self.lanes[lane])
                 kept.devices.append(self.devices[lane])
                 if lane in self.overlapping:
                     kept.overlapping.add(renumbered[lane])
-            kept.nodes.append(self.nodes[index])
-            kept.operations.append(self.operations[index])
             kept.lane.append(renumbered[lane])
-            kept.times.append(self.times[index])
+        kept.nodes = self.nodes.chosen(chosen)
         return kept
 
 
@@ -309,38 +237,40 @@ def trace_of_step_stats(
     for number, device in enumerate(step_stats.dev_stats):
         check_cancelled()
         everything.add_device(device, number)
+    check_cancelled()
     collected = everything.without_repeated()
-    operations = collected.operations
+    check_cancelled()
     memory = tensor_memory(step_stats)
     tensors = tensor_slices(memory.lifetimes)
-    nodes, slices = len(operations), len(operations) + len(tensors.tensors)
+    nodes, slices = len(collected.nodes), len(collected.nodes) + len(tensors.tensors)
     name_id, names = intern_used(
         np.arange(slices, dtype=np.int32),
-        [*(operation.name for operation in operations), *(tensor.name for tensor in tensors.tensors)],
+        [*(operation.name for operation in collected.nodes.operations()), *(tensor.name for tensor in tensors.tensors)],
     )
     category_id, categories = intern_used(
         np.arange(slices + 2, dtype=np.int32),
         [
-            *(operation.category for operation in operations),
+            *(operation.category for operation in collected.nodes.operations()),
             *([TENSOR_CATEGORY] * len(tensors.tensors)),
             "DataFlow",
             LAUNCH,
         ],
     )
-    times = np.array(collected.times, np.int64).reshape(-1, 2)
     raw = RawSlices(
-        times[:, 0].copy(),
-        times[:, 1].copy(),
+        np.array(collected.nodes.start_ns, np.int64),
+        np.array(collected.nodes.duration_ns, np.int64),
         np.array(collected.lane, np.int32),
         name_id[:nodes],
         category_id[:nodes],
     )
+    check_cancelled()
     arranged = arrange(raw, collected.lanes, may_overlap=sorted(collected.overlapping))
     steps = find_steps(arranged.columns, names, arranged.lanes)
-    if step is not None and operations:
+    if step is not None and nodes:
         start = int(arranged.columns.start_ns.min())
         end = int((arranged.columns.start_ns + arranged.columns.duration_ns).max())
         steps = (Step(step, f"step {step}", start, end - start),)
+    check_cancelled()
     order = arranged.order.tolist()
     pairs = [_data_flow(collected, order), _launches(collected, order)]
     arrows = np.array([arrow for some in pairs for arrow in some], np.int64).reshape(-1, 2)
@@ -348,7 +278,7 @@ def trace_of_step_stats(
         with_tensors(arranged, tensors, name_id[nodes:], category_id[nodes:slices]),
         names=names,
         categories=categories,
-        arguments=StepStatsArguments([collected.nodes[index] for index in order], tensors.tensors),
+        arguments=StepStatsArguments(collected.nodes, array("q", order), tensors.tensors),
         flows=Flows(
             arrows[:, 0].copy(), arrows[:, 1].copy(), np.repeat(category_id[-2:], [len(some) for some in pairs])
         ),
@@ -356,16 +286,17 @@ def trace_of_step_stats(
         steps=steps,
         losses=merged(Losses(notes=notes), collected.lost.losses()),
         metadata={} if step is None else {"step": step},
-        epoch_ns=0 if operations and arranged.columns.start_ns.min() > EARLIEST_WALL_NS else None,
+        epoch_ns=0 if nodes and arranged.columns.start_ns.min() > EARLIEST_WALL_NS else None,
     )
 
 
 def _data_flow(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
     """Return arrows along the inputs of host-side nodes, as TensorFlow's Timeline draws them."""
-    slice_of = {collected.operations[raw].node: index for index, raw in enumerate(order) if not collected.nodes[raw][1]}
+    nodes = collected.nodes
+    slice_of = {nodes.operation(raw).node: index for index, raw in enumerate(order) if not nodes.on_stream(raw)}
     pairs = []
     for index, raw in enumerate(order):
-        for name in collected.operations[raw].inputs:
+        for name in nodes.operation(raw).inputs:
             producer = name.removeprefix("^").partition(":")[0]
             found = slice_of.get(producer, slice_of.get(producer.rpartition("/_")[0], index))
             if found != index:
@@ -375,17 +306,20 @@ def _data_flow(collected: _Collected, order: Sequence[int]) -> list[tuple[int, i
 
 def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
     """Return arrows from an op to what ran on a stream in its name: from its last execution that began before."""
+    nodes = collected.nodes
     executions: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for index, raw in enumerate(order):
-        if not collected.nodes[raw][1]:
-            executions[collected.operations[raw].node].append((collected.times[raw][0], index))
+        if not nodes.on_stream(raw):
+            executions[nodes.operation(raw).node].append((nodes.start_ns[raw], index))
     for times in executions.values():
         times.sort()
     pairs = []
     for index, raw in enumerate(order):
-        times = executions.get(collected.operations[raw].node, [])
-        if collected.nodes[raw][1] and times:
-            before = bisect_right(times, (collected.times[raw][0], len(order)))
+        if not nodes.on_stream(raw):
+            continue
+        times = executions.get(nodes.operation(raw).node, [])
+        if times:
+            before = bisect_right(times, (nodes.start_ns[raw], len(order)))
             pairs.append((times[max(before - 1, 0)][1], index))
     return pairs
 

@@ -13,6 +13,7 @@ from stepscope.summary.debugger.code_files import CodeFiles
 from stepscope.summary.debugger.events import ExecutionColumns, GraphPlace, Places, TraceColumns
 from stepscope.summary.debugger.graphs import Graphs
 from stepscope.summary.debugger.record_file import OpenAt, read_records
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.names import readable_name
 from stepscope.summary.proto.debug_event_pb2 import (
     DebugEvent,
@@ -115,7 +116,7 @@ class DumpContents:
 
     def _by_host(self, numbers: NDArray[np.intp]) -> Iterator[list[DebugEvent | None]]:
         hosts = np.searchsorted(self._trace_ends, numbers, side="right")
-        for host in np.unique(hosts).tolist():
+        for host in distinct_values(hosts).tolist():
             columns = self.trace_columns[host]
             first = int(self._trace_ends[host]) - len(columns)
             yield self._events(columns, numbers[hosts == host] - first)

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.summary.contents import Contents
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.frames.points import joined, name_column, point_columns
 from stepscope.summary.frames.selection import Names, selected_series
 from stepscope.summary.series import SCALARS, Series
@@ -86,7 +87,7 @@ def _rows_of_run(of_run: Sequence[Series], first_row: int) -> _Rows:
     # The tags of a run mostly have the same steps, which are then sorted once.
     different = list({series.steps.tobytes(): series.steps for series in of_run}.values())
     counted = [np.unique(steps, return_counts=True) for steps in different]
-    distinct = counted[0][0] if len(counted) == 1 else np.unique(np.concatenate([steps for steps, _ in counted]))
+    distinct = counted[0][0] if len(counted) == 1 else distinct_values(np.concatenate([steps for steps, _ in counted]))
     most = np.zeros(len(distinct), np.int64)
     for steps, counts in counted:
         at = np.searchsorted(distinct, steps)

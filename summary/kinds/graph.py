@@ -8,6 +8,7 @@ from typing import Any, Final
 from google.protobuf.message import DecodeError
 
 from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.bounded_messages import GRAPH, META_GRAPH, parse
 from stepscope.summary.kinds.run_metadata import decode_run_metadata
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
@@ -93,7 +94,7 @@ def decode_graph(value: Summary.Value) -> GraphDef:
     """
     encoded = _only_string(value, "a graph")
     try:
-        return GraphDef.FromString(encoded)
+        return parse(GraphDef, encoded, GRAPH)
     except DecodeError as error:
         raise PayloadError(f"expected a GraphDef message, got {encoded[:20]!r}...: {error}") from error
 
@@ -130,7 +131,7 @@ def graph_in_meta_graph(encoded: bytes) -> bytes:
         PayloadError: the bytes are not a MetaGraphDef.
     """
     try:
-        return MetaGraphDef.FromString(encoded).graph_def.SerializeToString()
+        return parse(MetaGraphDef, encoded, META_GRAPH).graph_def.SerializeToString()
     except DecodeError as error:
         raise PayloadError(f"expected a MetaGraphDef message, got {encoded[:20]!r}...: {error}") from error
 

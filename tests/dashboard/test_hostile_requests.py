@@ -1,12 +1,13 @@
 """No request makes the server fail: what it cannot answer it refuses with a sentence."""
 
+import asyncio
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from anyio.from_thread import start_blocking_portal
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from httpx import ASGITransport, AsyncClient
 
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
@@ -70,15 +71,22 @@ CONTENT_TYPES = (
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
+def app() -> FastAPI:
     source = Logdir(SAMPLE_LOGS, companion_patterns=companion_patterns())
     # Under a name that is not a folder, so that no request can write into it.
     live = Live("samples", lambda publish: Follower(source, publish))
     live.publish(source.update())
-    client = TestClient(build_app(live), base_url="http://localhost", raise_server_exceptions=False)
-    # One event loop for all the requests: one for each takes longer than most answers.
-    with start_blocking_portal() as client.portal:
-        yield client
+    return build_app(live)
+
+
+@pytest.fixture(scope="module")
+def client(app: FastAPI) -> TestClient:
+    return TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
+
+
+def many_requests(app: FastAPI) -> AsyncClient:
+    """A client in the event loop of the application: to change threads for each takes longer than most answers."""
+    return AsyncClient(transport=ASGITransport(app, raise_app_exceptions=False), base_url="http://localhost")
 
 
 def routes(client: TestClient) -> dict[str, list[str]]:
@@ -90,34 +98,43 @@ def routes(client: TestClient) -> dict[str, list[str]]:
     }
 
 
-def test_every_route_answers_or_refuses_whatever_it_is_asked(client: TestClient) -> None:
+def test_every_route_answers_or_refuses_whatever_it_is_asked(app: FastAPI, client: TestClient) -> None:
     requested = routes(client)
     assert "/data/runs" in requested
     assert "/api/timeline/window" in requested
-    for path, names in requested.items():
-        # Each parameter meets each value, in company that changes.
-        for shift, value in itertools.product(range(len(names) or 1), VALUES):
-            start = VALUES.index(value)
-            query = {name: VALUES[(start + shift * place) % len(VALUES)] for place, name in enumerate(names)}
-            answer = client.get(path, params=query)
-            assert answer.status_code in (200, 304, 400, 404, 422), (
-                f"{path} {query}: {answer.status_code} {answer.text}"
-            )
-            assert "X-Header" not in answer.headers
-            assert b"root:" not in answer.content
+
+    async def ask() -> None:
+        async with many_requests(app) as asked:
+            for path, names in requested.items():
+                # Each parameter meets each value, in company that changes.
+                for shift, start in itertools.product(range(len(names) or 1), range(len(VALUES))):
+                    query = {name: VALUES[(start + shift * place) % len(VALUES)] for place, name in enumerate(names)}
+                    answer = await asked.get(path, params=query)
+                    assert answer.status_code in (200, 304, 400, 404, 422), (
+                        f"{path} {query}: {answer.status_code} {answer.text}"
+                    )
+                    assert "X-Header" not in answer.headers
+                    assert b"root:" not in answer.content
+
+    asyncio.run(ask())
 
 
-def test_every_route_that_is_posted_to_answers_or_refuses(client: TestClient) -> None:
+def test_every_route_that_is_posted_to_answers_or_refuses(app: FastAPI, client: TestClient) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
     # What Dash posts to its own route is not in the list.
     requested = ["/_dash-update-component", *(path for path, operations in paths.items() if "post" in operations)]
     requested = [path.replace("{extension}", "csv") for path in requested]
     assert {"/data/plugin/hparams/session_groups", "/api/scalars/curves", "/api/projector/drop"} < set(requested)
-    for path, body, content_type in itertools.product(requested, BODIES, CONTENT_TYPES):
-        answer = client.post(path, content=body, headers={"content-type": content_type})
-        assert answer.status_code in (200, 400, 404, 409, 413, 415, 422), (
-            f"{path} {body[:80]!r} {content_type}: {answer.text}"
-        )
+
+    async def post() -> None:
+        async with many_requests(app) as asked:
+            for path, body, content_type in itertools.product(requested, BODIES, CONTENT_TYPES):
+                answer = await asked.post(path, content=body, headers={"content-type": content_type})
+                assert answer.status_code in (200, 400, 404, 409, 413, 415, 422), (
+                    f"{path} {body[:80]!r} {content_type}: {answer.text}"
+                )
+
+    asyncio.run(post())
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
-"""Fits a small model of Keras that goes bad at step 500; prints what was caught, as JSON."""
+"""Fits a small model of Keras that goes bad at step 500, watched and then caught; prints what was caught, as JSON."""
 
 import json
 import os
 import sys
 
-backend, folder, how = sys.argv[1:]
+backend, watched, caught = sys.argv[1:]
 os.environ["KERAS_BACKEND"] = backend
 
 import keras  # type: ignore[import-untyped]  # noqa: E402
@@ -19,25 +19,31 @@ class Logarithm(keras.layers.Layer):  # type: ignore[misc,unused-ignore]
         return ops.log(x)
 
 
-keras.utils.set_random_seed(0)
-model = keras.Sequential(
-    [
-        keras.layers.Input((3,)),
-        keras.layers.Dense(4, activation="relu", name="dense"),
-        Logarithm(name="logarithm"),
-        keras.layers.Dense(1, name="dense_1"),
-    ]
-)
-model.compile(keras.optimizers.Adam(1e-6), "mse")
-model.layers[0].set_weights([np.ones((3, 4)), np.zeros(4)])
-x = np.ones((502, 3), np.float32)
-x[500] = -1
-message = ""
-with debug.watch(model, folder, every=100, on_alert=None) as watcher:
-    if how == "catch":
-        model.train_step = debug.catch(model.train_step, watcher)
-    try:
-        model.fit(x, np.ones((502, 1)), batch_size=1, shuffle=False, verbose=0)
-    except debug.CaughtError as error:
-        message = str(error)
-sys.stdout.write(f"\n{json.dumps(message)}\n")
+def fit(folder: str, catch: bool) -> str:
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential(
+        [
+            keras.layers.Input((3,)),
+            keras.layers.Dense(4, activation="relu", name="dense"),
+            Logarithm(name="logarithm"),
+            keras.layers.Dense(1, name="dense_1"),
+        ]
+    )
+    model.compile(keras.optimizers.Adam(1e-6), "mse")
+    model.layers[0].set_weights([np.ones((3, 4)), np.zeros(4)])
+    x = np.ones((502, 3), np.float32)
+    x[500] = -1
+    with debug.watch(model, folder, every=100, on_alert=None) as watcher:
+        if catch:
+            model.train_step = debug.catch(model.train_step, watcher)
+        try:
+            model.fit(x, np.ones((502, 1)), batch_size=1, shuffle=False, verbose=0)
+        except debug.CaughtError as error:
+            return str(error)
+    return ""
+
+
+fit(watched, catch=False)
+# A model that is made after another has further names.
+keras.backend.clear_session()
+sys.stdout.write(f"\n{json.dumps(fit(caught, catch=True))}\n")

@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,22 +21,33 @@ def recorded(folder: Path) -> RecordedData:
     return read_recording(run)
 
 
-def run(backend: str, folder: Path, how: str) -> str:
-    if find_spec(backend) is None or find_spec("keras") is None:
-        pytest.skip(f"Keras or {backend} is not installed")
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), backend, str(folder), how], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return str(json.loads(done.stdout.splitlines()[-1]))
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[str, Path, Path]]:
+    """A function that gives what was caught on a backend, and the folders of a watched and of a caught training."""
+
+    @cache
+    def fit(backend: str) -> tuple[str, Path, Path]:
+        if find_spec(backend) is None or find_spec("keras") is None:
+            pytest.skip(f"Keras or {backend} is not installed")
+        watched, caught = (tmp_path_factory.mktemp(f"{backend}_{how}") for how in ("watched", "caught"))
+        done = subprocess.run(
+            [sys.executable, str(PROGRAM), backend, str(watched), str(caught)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1]), watched, caught
+
+    return fit
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax"])
 def test_a_model_that_goes_bad_at_step_500_of_fit_names_the_operation_and_its_line(
-    tmp_path: Path, backend: str
+    fitted: Callable[[str], tuple[str, Path, Path]], backend: str
 ) -> None:
-    message = run(backend, tmp_path, "catch")
-    data = recorded(tmp_path)
+    message, _, caught = fitted(backend)
+    data = recorded(caught)
     verdict = debug.first_bad(data)
     assert verdict is not None
     assert verdict.sentence == message
@@ -50,9 +63,9 @@ def test_a_model_that_goes_bad_at_step_500_of_fit_names_the_operation_and_its_li
     assert set(parameters) <= set(updates)
 
 
-def test_layers_and_gradients_on_pytorch(tmp_path: Path) -> None:
-    run("torch", tmp_path, "watch")
-    data = recorded(tmp_path)
+def test_layers_and_gradients_on_pytorch(fitted: Callable[[str], tuple[str, Path, Path]]) -> None:
+    _, watched, _ = fitted("torch")
+    data = recorded(watched)
     names = [f"{tensor.phase} {tensor.name}" for tensor in data.tensors]
     assert names[4:13] == [
         "forward Sequential:input",

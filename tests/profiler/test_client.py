@@ -9,6 +9,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import parse_headers
 from pathlib import Path
 from typing import Any
 
@@ -243,8 +244,11 @@ def answering(*answers: bytes) -> Iterator[Address]:
         def serve() -> None:
             for answer in answers:
                 connection, _ = listener.accept()
-                with connection:
-                    connection.recv(1 << 16)
+                with connection, connection.makefile("rb") as request:
+                    # Whole: where something of it is left unread, the client is told that the connection was reset.
+                    request.readline()
+                    headers = parse_headers(request)
+                    request.read(int(headers.get("Content-Length", 0)))
                     connection.sendall(answer)
 
         thread = threading.Thread(target=serve)

@@ -1,3 +1,4 @@
+import dataclasses
 import multiprocessing
 import multiprocessing.popen_fork
 import os
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -29,11 +31,15 @@ ECHO = [sys.executable, "-c", "input()"]
 
 
 class Recorded:
-    """What a collector, and the children's scopes, record inside of ``with``."""
+    """What a collector, and the children's scopes, record inside of ``with``.
+
+    Processes that were there before are left out, such as the one that multiprocessing tracks its resources with.
+    """
 
     def __init__(self, tmp_path: Path, **options: float) -> None:
         self.collector = SubprocessCollector(**options)  # type: ignore[arg-type]
         self.tmp_path = tmp_path
+        self.others = {child.pid for child in psutil.Process().children(recursive=True)}
 
     def __enter__(self) -> "Recorded":
         self.began = time.time_ns()
@@ -44,7 +50,11 @@ class Recorded:
 
     def __exit__(self, *error: object) -> None:
         _process.session = _process.host = None
-        self.collected: Collected = self.collector.stop()
+        collected = self.collector.stop()
+        records = [record for record in collected.records if record.args.get("pid") not in self.others]
+        devices = {f"/process:{pid}" for pid in self.others}
+        counters = [counter for counter in collected.counters if counter.device not in devices]
+        self.collected: Collected = dataclasses.replace(collected, records=records, counters=counters)
         self.ended = time.time_ns()
 
     def look(self, until: Callable[[], object]) -> None:
@@ -53,6 +63,11 @@ class Recorded:
         while not until():
             assert time.monotonic() < give_up
             self.collector._look(0)
+
+    @property
+    def live(self) -> dict[int, Any]:
+        """What is known of each process that runs."""
+        return {pid: known for pid, known in self.collector._live.items() if pid not in self.others}
 
     @property
     def processes(self) -> dict[int, Record]:
@@ -74,21 +89,17 @@ def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     # Not in ``tmp_path``, which is long: sockets are made there, of paths of little more than a hundred characters.
     folder = Path(tempfile.mkdtemp(prefix="stays-"))
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    # What earlier tests have left, so that the children here are those of the test.
+    # What earlier tests have left: it ends by itself after a while, which may be during this test.
     end_readers()
-    for child in psutil.Process().children():
-        # Of joblib's processes, some wait for more work as long as the tests' process lives.
-        child.kill()
-        child.wait()
     classes = (subprocess.Popen, multiprocessing.popen_fork.Popen)
     before = [dict(vars(each)) for each in classes]
-    threads = threading.enumerate()
+    threads = set(threading.enumerate())
     yield
     left = list(folder.iterdir())
     shutil.rmtree(folder)
     assert left == []
     assert [dict(vars(each)) for each in classes] == before
-    assert threading.enumerate() == threads
+    assert set(threading.enumerate()) <= threads
 
 
 def work(number: int) -> None:
@@ -139,15 +150,15 @@ def test_children_of_children_are_found_with_their_memory_and_processor_time(rec
     parent = psutil.Process()
     with recorded:
         child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
-        recorded.look(until=lambda: len(recorded.collector._live) == 2)
+        recorded.look(until=lambda: len(recorded.live) == 2)
         (grandchild,) = psutil.Process(child.pid).children()
         # Between fork and exec it has its parent's command.
         while grandchild.cmdline() != ECHO:
             os.sched_yield()
-        recorded.look(until=lambda: recorded.collector._live[grandchild.pid].looks > 2)
-        assert {each.pid for each in parent.children(recursive=True)} == {child.pid, grandchild.pid}
+        recorded.look(until=lambda: recorded.live[grandchild.pid].looks > 2)
+        assert {each.pid for each in parent.children(recursive=True)} - recorded.others == {child.pid, grandchild.pid}
         child.communicate(b"\n")
-        recorded.look(until=lambda: not recorded.collector._live)
+        recorded.look(until=lambda: not recorded.live)
     records = recorded.processes
     assert [records[pid].args["parent"] for pid in (child.pid, grandchild.pid)] == [os.getpid(), child.pid]
     assert records[child.pid].start_ns <= records[grandchild.pid].start_ns
@@ -188,9 +199,9 @@ def test_the_start_of_a_process_that_is_only_seen_is_right(recorded: Recorded) -
         before = time.time_ns()
         pid = os.posix_spawn("/bin/sleep", ["sleep", "600"], os.environ)
         after = time.time_ns()
-        recorded.look(until=lambda: pid in recorded.collector._live and bool(recorded.collector._live[pid].command))
+        recorded.look(until=lambda: pid in recorded.live and bool(recorded.live[pid].command))
         os.kill(pid, signal.SIGTERM)
-        recorded.look(until=lambda: pid not in recorded.collector._live)
+        recorded.look(until=lambda: pid not in recorded.live)
         os.waitpid(pid, 0)
     record = recorded.processes[pid]
     tick = 10_000_000
@@ -337,17 +348,15 @@ def test_names_that_no_file_can_hold_are_written_all_the_same(recorded: Recorded
 
 
 def test_what_is_beyond_the_limits_is_counted(tmp_path: Path) -> None:
-    # Earlier tests may have left a process, such as the one that multiprocessing tracks its resources with.
-    older = [process.pid for process in psutil.Process().children(recursive=True)]
-    most = len(older) + 1
-    recorded = Recorded(tmp_path, interval=3600, max_processes=most, max_points=0, max_scopes=1)
+    most = len(psutil.Process().children(recursive=True)) + 1
+    recorded = Recorded(tmp_path, interval=3600, max_processes=most, max_scopes=1)
     with recorded:
         child = FORK.Process(target=work, args=(1,))
         child.start()
         child.join()
         for _ in range(2):
             subprocess.run(["true"], check=True)
-    assert sorted(recorded.processes) == sorted([*older, child.pid])
+    assert list(recorded.processes) == [child.pid]
     assert [scope.name for scope in recorded.scopes] == ["inner"]
     assert recorded.collected.notes == (
         f"2 scopes of process {child.pid} were dropped beyond the limit of 1",
@@ -409,8 +418,8 @@ def test_the_exit_code_of_a_process_that_ends_in_the_midst_of_a_look(
 
     with recorded:
         pid = os.posix_spawn("/bin/sleep", ["sleep", "600"], os.environ)
-        recorded.look(until=lambda: pid in recorded.collector._live)
+        recorded.look(until=lambda: pid in recorded.live)
         monkeypatch.setattr(psutil.Process, "cmdline", end_then_read)
-        recorded.look(until=lambda: pid not in recorded.collector._live)
+        recorded.look(until=lambda: pid not in recorded.live)
         os.waitpid(pid, 0)
     assert recorded.processes[pid].args["exit_code"] == -signal.SIGTERM

@@ -1,5 +1,6 @@
 """Traces that are meant to hurt, on a small scale: what they may take is bounded, counted, and near-linear."""
 
+import gc
 import gzip
 import json
 from collections.abc import Callable
@@ -297,6 +298,45 @@ def test_reading_ends_when_nobody_wants_it(what: bytes) -> None:
     cancellation.cancel()
     with cancellable(cancellation), pytest.raises(Cancelled):
         read_trace(what, name="tiny")
+
+
+class Counted(Cancellation):
+    """Counts how often it is asked whether work is still wanted."""
+
+    checks = 0
+
+    def check(self) -> None:
+        self.checks += 1
+        super().check()
+
+
+def many_nodes(count: int) -> StepStats:
+    step_stats = StepStats()
+    device = step_stats.dev_stats.add(device="/cpu:0")
+    for number in range(count):
+        node = device.node_stats.add(node_name=f"n{number}", all_start_micros=number, all_end_rel_micros=1)
+        node.timeline_label = f"n{number} = MatMul(a, b)"
+    return step_stats
+
+
+def test_reading_may_end_among_the_nodes_of_one_device() -> None:
+    def checks(count: int) -> int:
+        counted = Counted()
+        with cancellable(counted):
+            trace_of_step_stats(many_nodes(count))
+        return counted.checks
+
+    assert checks(20_000) >= checks(1) + 4
+
+
+def test_nodes_are_no_objects_that_the_garbage_collector_visits() -> None:
+    step_stats = many_nodes(5_000)
+    gc.collect()
+    before = len(gc.get_objects())
+    trace = trace_of_step_stats(step_stats)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 1_000
+    assert trace.arguments[4_999]["label"] == "n4999 = MatMul(a, b)"
 
 
 def test_equal_slices_lie_in_each_other() -> None:

@@ -8,7 +8,7 @@ from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.step_stats import parse_step_stats
 from stepscope.profiler.trace import Lane, Trace
 from stepscope.profiler.traces import read_trace, trace_of_step_stats
-from stepscope.profiler.traces.step_stats import describe
+from stepscope.profiler.traces.step_stats_nodes import describe
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.proto.step_stats_pb2 import NodeExecStats, StepStats
 

@@ -244,11 +244,6 @@ def test_tags_and_contents_of_metadata_are_told_before_any_series_is_made(logs: 
         for run in snapshot.runs.values():
             series = run.series
             assert run.tags_of_kind("scalars") == [found.tag for found in series.values() if found.kind == "scalars"]
-            assert run.names_of_kind("scalars") == tuple(
-                (found.tag, found.display_name, found.description)
-                for found in series.values()
-                if found.kind == "scalars"
-            )
             for tag, found in series.items():
                 assert run.plugin_content(tag, found.kind) == found.plugin_content
                 assert run.plugin_content(tag, "images") is None

@@ -530,7 +530,7 @@ def test_of_files_that_are_told_of_only_these_are_looked_at_until_a_listing_is_d
 
     def listed(changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         listings.append(changed)
-        return iter(whole(changed))
+        return whole(changed)
 
     monkeypatch.setattr(logdir.source, "list", listed)
     told = {str(files["a"])}

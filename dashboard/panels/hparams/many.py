@@ -15,6 +15,7 @@ from stepscope.dashboard.panels.hparams.sessions import Column, Reached, Session
 from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, TableRequest
 from stepscope.dashboard.runs.facts import Facts
 from stepscope.dashboard.tensorboard.hparams.sessions import run_of_metric
+from stepscope.summary.distinct import distinct_values
 
 _MOST_OF_GROUPS: Final = 20_000
 """Sessions after which no further group is taken."""
@@ -63,7 +64,7 @@ def choose(
         rows = len(passing)
     else:
         heads, members = _groups(found, searched, how, target, requested)
-        rows = len(np.unique(_group_codes(found)[passing]))
+        rows = len(distinct_values(_group_codes(found)[passing]))
     ordered = heads[_in_order(found, heads, requested, target, lower)]
     first, rest = ordered[:listed], ordered[listed:]
     # Axes go from end to end; other metrics would have to be read of all sessions for that.
@@ -263,7 +264,7 @@ def _spread(places: Places, most: int, extremes: Sequence[Floats]) -> Places:
         if np.isfinite(own).any():
             finite = np.where(np.isfinite(own), own, np.nan)
             ends += [int(np.nanargmin(finite)), int(np.nanargmax(finite))]
-    kept = np.unique(ends[:most]).astype(np.intp)
+    kept = distinct_values(np.array(ends[:most], np.intp))
     others = np.setdiff1d(np.arange(len(places)), kept)
     even = others[np.linspace(0, len(others) - 1, max(most - len(kept), 0)).round().astype(np.intp)]
     return places[np.union1d(kept, even)]

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeVar, cast
 
-import numpy as np
-
 from stepscope.dashboard.panels.hparams.settings import Status, ValueOf
 from stepscope.dashboard.runs.facts import Facts, RunFact
 from stepscope.dashboard.runs.grouping import names_without_seed
@@ -25,7 +23,7 @@ from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import SESSION_START_TAG, HParamValue
 from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import Experiment
-from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.series import SCALARS, Run
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
 T = TypeVar("T")
@@ -172,7 +170,7 @@ def runs_of_sessions(snapshot: Snapshot, session_runs: Sequence[str]) -> Mapping
 def metric_value(snapshot: Snapshot, session: Session, metric: Column, which: ValueOf) -> tuple[float, int] | None:
     """Return the value of a metric and its step; None where the session has none.
 
-    NaN is neither the least nor the greatest unless there is nothing else.
+    What is not finite is neither the least nor the greatest; where nothing else is there, the last value stands.
     """
     run = snapshot.runs.get(run_of_metric(session.run, metric.group))
     return None if run is None else Reached(metric.tag, which).of_run(run)
@@ -186,34 +184,29 @@ class Reached(RunFact):
     which: ValueOf
 
     def of_run(self, run: Run) -> tuple[float, int] | None:
-        series = run.series.get(self.tag)
-        if series is None or series.kind != SCALARS or not len(series):
+        """Return its value and its step; None where there is none, or its points are gone."""
+        try:
+            summary = run.summary(self.tag)
+        except PayloadError:
             return None
-        return reached(series, self.which)
-
-
-def reached(series: Series, which: ValueOf) -> tuple[float, int] | None:
-    """Return the value of a scalar and its step; None where its points are gone."""
-    try:
-        values = series.values
-    except PayloadError:
-        return None
-    if not len(values):
-        return None
-    if which == "last" or np.isnan(values).all():
-        at = len(values) - 1
-    else:
-        at = int(np.nanargmin(values) if which == "min" else np.nanargmax(values))
-    return float(values[at]), int(series.steps[at])
+        if summary is None:
+            return None
+        match self.which:
+            case "min" if not math.isnan(summary.least):
+                return summary.least, summary.least_step
+            case "max" if not math.isnan(summary.greatest):
+                return summary.greatest, summary.greatest_step
+            case _:
+                return summary.last, summary.last_step
 
 
 def last_time(snapshot: Snapshot, session: Session) -> float | None:
     """Wall time of the last scalar of a session's runs; None where it has none."""
     times = [
-        float(series.wall_times[-1])
+        summary.last_time
         for run in session.runs
-        for series in snapshot.runs[run].of_kind(SCALARS)
-        if len(series)
+        for tag in snapshot.runs[run].tags_of_kind(SCALARS)
+        if (summary := snapshot.runs[run].summary(tag)) is not None
     ]
     return max(times, default=None)
 

@@ -119,7 +119,9 @@ def _add_lists(router: APIRouter, requested: EmbeddingRequests) -> None:
             "count": len(found.points),
             "dimensions": found.points.shape[1],
             "digest": found.digest,
-            "left_out": np.setdiff1d(np.arange(found.rows[-1] + 1), found.rows).tolist() if len(found.rows) else [],
+            "left_out": np.setdiff1d(np.arange(found.rows[-1] + 1), found.rows, assume_unique=True).tolist()
+            if len(found.rows)
+            else [],
             "problems": [{"kind": p.kind, "message": p.message, "count": p.count} for p in found.problems],
             "columns": [_described(column, found, requested) for column in requested.derived.all_of(found)],
             "sprite": None

@@ -16,6 +16,7 @@ from stepscope.dashboard.panels.timeline.messages import GroupKind, LanesAnswer
 from stepscope.profiler.analysis.classify import Kind, device_number, kind_of
 from stepscope.profiler.trace import Lane, Trace
 from stepscope.profiler.traces.build import rows_of
+from stepscope.summary.distinct import distinct_values
 from stepscope.summary.errors import UserError
 from stepscope.summary.safe_regex import Pattern, PatternError
 
@@ -160,7 +161,7 @@ def _work_of_lanes(trace: Trace, lanes: Iterable[int]) -> Iterator[str]:
             continue
         first = int(lane_first.first[lane_first.lane_first[index]])
         last = int(lane_first.first[lane_first.lane_first[index + 1]])
-        samples = np.unique(np.linspace(first, last - 1, min(last - first, MOST_SAMPLES)).astype(np.int64))
+        samples = distinct_values(np.linspace(first, last - 1, min(last - first, MOST_SAMPLES)).astype(np.int64))
         times: dict[str, int] = {}
         for sample in samples.tolist():
             category = trace.categories[int(trace.category_id[sample])]

@@ -10,6 +10,7 @@ from stepscope.dashboard.panels.timeline.details import longest_of, slice_row, s
 from stepscope.dashboard.panels.timeline.messages import InTime, OccurrencesAnswer, OccurrencesByStep
 from stepscope.dashboard.traces.sources import OpenedTrace
 from stepscope.profiler.trace import Step, Trace
+from stepscope.summary.distinct import distinct_values
 
 Scope = Literal["all", "lane", "step"]
 """Which slices of the name count: all, those on the slice's lane, or those that begin in the step that it begins in."""
@@ -91,7 +92,7 @@ def histogram(durations: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
     low, high = int(positive.min()), int(positive.max())
     buckets = min(MOST_BUCKETS - 1, max(LEAST_BUCKETS, 2 * math.isqrt(len(durations))))
     inner = np.rint(np.geomspace(low, high, buckets + 1)[1:-1]).astype(np.int64)
-    edges = np.unique(np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]]))
+    edges = distinct_values(np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]]))
     if len(edges) == 1:
         edges = np.array([low, low])
     if len(positive) < len(durations):

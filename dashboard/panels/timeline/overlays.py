@@ -13,6 +13,7 @@ from stepscope.profiler.analysis.critical_path import BOUNDS, EXPLAINED, Path
 from stepscope.profiler.analysis.idle import CAUSES, Gaps
 from stepscope.profiler.analysis.windows import group_narrow, sum_within
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import distinct_values
 
 MAX_SEGMENTS: Final = 5_000
 MAX_NAME: Final = 160
@@ -125,7 +126,10 @@ def by_lane(gaps: Gaps, trace: Trace) -> Gaps:
 def _lanes_of_devices(gaps: Gaps, trace: Trace) -> dict[str, list[int]]:
     """Return the lanes on which activities of each device lie."""
     lanes = trace.lane[gaps.slice]
-    return {str(device): np.unique(lanes[gaps.device == device]).tolist() for device in np.unique(gaps.device).tolist()}
+    return {
+        str(device): distinct_values(lanes[gaps.device == device]).tolist()
+        for device in distinct_values(gaps.device).tolist()
+    }
 
 
 def _pixel(start: int, end: int, width: int) -> int:

@@ -17,6 +17,7 @@ from stepscope.dashboard.traces.sources import OpenedTrace, TraceSource
 from stepscope.profiler.lod import Match, Window, coverage, search, span_ns
 from stepscope.profiler.trace import Counter
 from stepscope.profiler.traces.losses import counted_reason, examples_since, explain
+from stepscope.summary.distinct import distinct_values
 
 WINDOW_MAGIC = b"SSW1"
 MAX_SLICES = 14_000
@@ -234,7 +235,7 @@ def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, 
         "duration": trace.duration_ns[found[page]].tolist(),
         "lane": trace.lane[found[page]].tolist(),
         "depth": trace.depth[found[page]].tolist(),
-        "names": [trace.names[i][:MAX_NAME] for i in np.unique(trace.name_id[found])[:MAX_NAMES]],
+        "names": [trace.names[i][:MAX_NAME] for i in distinct_values(trace.name_id[found])[:MAX_NAMES]],
         "minimap": hits.tolist(),
     }
 
@@ -277,4 +278,4 @@ def _extremes(times: NDArray[np.int64], values: NDArray[np.float64], buckets: in
     edge = np.flatnonzero(np.diff(bucket[by_value])) + 1
     lowest = by_value[np.concatenate(([0], edge))]
     highest = by_value[np.concatenate((edge - 1, [len(by_value) - 1]))]
-    return np.unique(np.concatenate((lowest, highest, [0, len(times) - 1])))
+    return distinct_values(np.concatenate((lowest, highest, [0, len(times) - 1])))

@@ -113,13 +113,14 @@ def session_message(snapshot: Snapshot, found: FoundSession, metrics: Iterable[M
         message.end_time_secs = found.end.end_time_secs
     for metric in metrics:
         series = metric_series(snapshot, found.run, metric.name)
-        if series is not None:
+        summary = None if series is None else series.summary
+        if summary is not None:
             message.metric_values.append(
                 MetricValue(
                     name=metric.name,
-                    value=float(series.values[-1]),
-                    training_step=_int32(int(series.steps[-1])),
-                    wall_time_secs=float(series.wall_times[-1]),
+                    value=summary.last,
+                    training_step=_int32(summary.last_step),
+                    wall_time_secs=summary.last_time,
                 )
             )
     return message

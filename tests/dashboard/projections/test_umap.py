@@ -70,6 +70,7 @@ def test_tells_how_far_it_is() -> None:
     assert reported[-1].coordinates is not run.advance(0).coordinates
 
 
+@pytest.mark.peers
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_is_as_good_as_umap_learn(metric: Any) -> None:
     library = pytest.importorskip("umap")
@@ -84,6 +85,7 @@ def test_is_as_good_as_umap_learn(metric: Any) -> None:
     assert own.hit > other.hit - 0.02
 
 
+@pytest.mark.peers
 def test_the_graph_is_umap_learns() -> None:
     library = pytest.importorskip("umap.umap_")
     points, labels = digits(200)

@@ -214,7 +214,7 @@ def cut_and_damaged(draw: st.DrawFn, content: bytes) -> bytes:
     return bytes(found[: draw(st.integers(0, len(found)) | st.just(len(found)))])
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.data())
 def test_any_encoding_cut_and_damaged_anywhere(data: st.DataObject) -> None:
     draw = data.draw
