@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -68,6 +68,8 @@ class Follower:
         self._observers: dict[Path, BaseObserver] = {}
         self._watches: FolderWatches | None = None
         self._heeded = _Heeded()
+        self._likely: Sequence[str] = ()
+        """Folders in which something is likely to change."""
         self._refused: dict[Path, float] = {}
         self._refused_until = -math.inf
         self._thread = threading.Thread(target=self._run, name="stepscope-follower", daemon=True)
@@ -107,6 +109,9 @@ class Follower:
             begin = time.thread_time()
             self._wake.clear()
             changed = self._changes.take()
+            if looked and not changed and watches and self._heeded.news and self._watch_folders(others=False):
+                # What is watched now is looked at, and not all of the log directory.
+                continue
             before = self._published
             try:
                 # What changed before a folder was watched was told by nobody.
@@ -175,8 +180,11 @@ class Follower:
             watched_anew = True
         return watched_anew
 
-    def _watch_folders(self) -> bool:
+    def _watch_folders(self, *, others: bool = True) -> bool:
         """Watch the folders in which something will most likely change.
+
+        Args:
+            others: find out which these are beside the runs that somebody looks at; else those are taken as before.
 
         Returns:
             Whether some were not watched before; these are to be looked at again.
@@ -184,8 +192,10 @@ class Follower:
         source = self._logdir.source
         heeded = self._heeded.take() if source.watchable_folders else []
         looked_at = [source.locate(PurePosixPath(run)) for run in heeded]
-        wanted = list(dict.fromkeys([*looked_at, *source.folders_to_watch(_MOST_WATCHED)]))[:_MOST_WATCHED]
-        if not wanted or time.monotonic() < self._refused_until:
+        if others:
+            self._likely = source.folders_to_watch(_MOST_WATCHED)
+        wanted = list(dict.fromkeys([*looked_at, *self._likely]))[:_MOST_WATCHED]
+        if sys.platform != "linux" or not wanted or time.monotonic() < self._refused_until:
             return False
         try:
             if self._watches is None:

@@ -17,7 +17,7 @@ from stepscope.dashboard.server.opened_cache import OpenedCache
 from stepscope.dashboard.tensorboard.dumps import DumpCache, DumpUnavailableError
 from stepscope.summary.debugger.listing import DumpSource, dump_sources, has_dumps
 from stepscope.summary.debugger.model import DebugData
-from stepscope.summary.debugger.recordings import RecordedData, has_recording, read_recording
+from stepscope.summary.debugger.recordings import RecordedData, has_recording, may_have_recording, read_recording
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.series import Run
 from stepscope.summary.snapshot import Snapshot
@@ -51,7 +51,8 @@ class DebugSource:
 
 def has_debug_data(snapshot: Snapshot) -> bool:
     """Return whether a log directory has any."""
-    return has_dumps(snapshot) or any(has_recording(run) for run in snapshot.runs.values())
+    # Either of these tells of a recording in some run, without a look at each for every view.
+    return has_dumps(snapshot) or may_have_recording(snapshot.kinds, snapshot.tags)
 
 
 def debug_sources(snapshot: Snapshot) -> tuple[DebugSource, ...]:

@@ -322,6 +322,11 @@ class _Layout:
     """How many observations there are to the end of the point."""
 
 
+def may_have_recording(kinds: frozenset[str], tags: frozenset[str]) -> bool:
+    """Return whether a run with some of these kinds and tags may be one that `stepscope.debug` wrote into."""
+    return CATALOG_PLUGIN in kinds or not tags.isdisjoint(_OBSERVED_TAGS)
+
+
 def has_recording(run: Run) -> bool:
     """Return whether `stepscope.debug` wrote into the run."""
     return CATALOG_PLUGIN in run.kinds or any(tag in run.series for tag in _OBSERVED_TAGS)

@@ -1,8 +1,9 @@
 """The hparams panel: a table of sessions, parallel coordinates, a scatter matrix, and what a metric depends on."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import dash
 import dash_ag_grid as dag
@@ -20,7 +21,7 @@ from stepscope.dashboard.panels.hparams.importance import analysis_of, importanc
 from stepscope.dashboard.panels.hparams.routes import make_router
 from stepscope.dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, read_sessions
 from stepscope.dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, TableRequest
-from stepscope.dashboard.panels.hparams.table import MOST_ROWS, build_table, payload
+from stepscope.dashboard.panels.hparams.table import MOST_ROWS, Table, build_table, payload
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import counted
@@ -56,14 +57,21 @@ class Latest(Generic[T]):
     """The value that was made last, and what it was made of."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._entry: tuple[object, T] | None = None
 
     def get(self, key: object, make: Callable[[], T]) -> T:
-        """Return the value made of ``key``, made again where the last was made of something else."""
-        entry = self._entry
-        if entry is None or entry[0] != key:
-            entry = self._entry = (key, make())
-        return entry[1]
+        """Return the value made of ``key``, made again where the last was made of something else.
+
+        Who asks for the same meanwhile waits for it.
+        """
+        with self._lock:
+            if self._entry is None or self._entry[0] != key:
+                self._entry = (key, make())
+            return self._entry[1]
+
+
+TableOf: TypeAlias = Callable[[Snapshot, TableRequest, Sessions], Table]
 
 
 class HParamsPanel(Panel):
@@ -122,13 +130,18 @@ class HParamsPanel(Panel):
         app.clientside_callback(
             ClientsideFunction("stepscope", "hparamsView"), Output("hparams-known", "id"), view_input(self.name)
         )
-        self._register_table(app, live)
-        self._register_importance(app, live)
+        latest: Latest[Table] = Latest()
+
+        def table_of(snapshot: Snapshot, requested: TableRequest, found: Sessions) -> Table:
+            return latest.get((live.id, snapshot.revision, requested), lambda: build_table(found, requested))
+
+        self._register_table(app, live, table_of)
+        self._register_importance(app, live, table_of)
 
     def router(self, live: Live) -> APIRouter | None:
         return make_router(live)
 
-    def _register_table(self, app: Dash, live: Live) -> None:
+    def _register_table(self, app: Dash, live: Live, table_of: TableOf) -> None:
         @app.callback(
             Output("hparams-data", "data"),
             Output("hparams-known", "data"),
@@ -148,9 +161,9 @@ class HParamsPanel(Panel):
             now = fingerprint((snapshot.revision, requested, [color.light for color in colors.values()]))
             if now == known:
                 raise dash.exceptions.PreventUpdate
-            return payload(build_table(found, requested), colors, folders(snapshot), requested.folder), now
+            return payload(table_of(snapshot, requested, found), colors, folders(snapshot), requested.folder), now
 
-    def _register_importance(self, app: Dash, live: Live) -> None:
+    def _register_importance(self, app: Dash, live: Live, table_of: TableOf) -> None:
         latest: Latest[Analysis | None] = Latest()
 
         @app.callback(
@@ -167,14 +180,16 @@ class HParamsPanel(Panel):
             view = decode(query or "")
             if query is None or CHART.of(view) != "importance":
                 raise dash.exceptions.PreventUpdate
-            table = build_table(*asked_for(live.snapshot(), view))
+            snapshot = live.snapshot()
+            found, requested = asked_for(snapshot, view)
+            table = table_of(snapshot, requested, found)
             shown = (table.target, table.lower_is_better, table.columns, table.passing)
             now = fingerprint((shown, RANKED.of(view)))
             if now == known:
                 raise dash.exceptions.PreventUpdate
-            found = latest.get(shown, lambda: analysis_of(table))
+            analysis = latest.get(shown, lambda: analysis_of(table))
             by = segmented(RANKED, view, {"importance": "Importance", "correlation": "Correlation"}, "Bars sorted by")
-            return importance_view(table, found, RANKED.of(view), by), now
+            return importance_view(table, analysis, RANKED.of(view), by), now
 
 
 def asked_for(snapshot: Snapshot, view: View) -> tuple[Sessions, TableRequest]:

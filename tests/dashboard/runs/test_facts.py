@@ -185,10 +185,10 @@ def test_what_new_runs_tags_and_hyperparameters_tell_is_found_out_again(
     changes: dict[str, tuple[dict[str, object], dict[str, list[float]]]],
 ) -> None:
     now = snapshot({**SWEEP, **changes}, revision=2)
-    found, fresh = followed(snapshot(SWEEP), now), Facts(now.runs)
-    assert (found.hparams, found.metric_tags) == (fresh.hparams, fresh.metric_tags)
-    assert (found.differing_hparams, found.trainings) == (fresh.differing_hparams, fresh.trainings)
-    assert found.column(LOSS) == fresh.column(LOSS)
+    found, again = followed(snapshot(SWEEP), now), Facts(now.runs)
+    assert (found.hparams, found.metric_tags) == (again.hparams, again.metric_tags)
+    assert (found.differing_hparams, found.trainings) == (again.differing_hparams, again.trainings)
+    assert found.column(LOSS) == again.column(LOSS)
 
 
 def test_what_was_found_out_reaches_a_snapshot_over_one_that_nobody_asked_about() -> None:

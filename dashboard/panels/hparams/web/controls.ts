@@ -278,7 +278,7 @@ function general(): HTMLElement {
   if (groups < sessions) {
     const title = "Sessions of one group, such as seeds of one training, as one row: " +
       "the mean of each metric and its standard deviation, or the session whose target is the median, min or max";
-    const auto = `auto: ${data().rows.some((row) => row.n > 1) ? ROWS.avg : ROWS.sessions}`;
+    const auto = `auto: ${data().all_rows < data().passing ? ROWS.avg : ROWS.sessions}`;
     parts.push(field("Rows", choiceBox("Rows", settings.rows, { auto, ...ROWS }, title)));
   }
   return make("section", {}, ...parts);

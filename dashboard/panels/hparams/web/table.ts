@@ -152,7 +152,7 @@ function valueColumn(column: ShownColumn): Column {
 }
 
 function factColumns(): [first: Column[], last: Column[]] {
-  const { rows, groups, sessions } = state.data();
+  const { rows, groups, sessions, all_rows, passing } = state.data();
   const fact = (name: string, headerName: string, width: number, rest: Record<string, unknown>): Column => ({
     colId: "@" + name,
     field: name,
@@ -160,7 +160,7 @@ function factColumns(): [first: Column[], last: Column[]] {
     width,
     ...rest,
   });
-  const areGroups = rows.some((row) => row.n > 1);
+  const areGroups = all_rows < passing;
   const names = Math.max(0, ...rows.slice(0, 200).map((row) => pageTextWidth(row.id, VALUE_FONT)));
   const first = [
     fact("run", areGroups ? "Group" : "Session", Math.min(260, Math.max(130, Math.ceil(names) + 34)), {
