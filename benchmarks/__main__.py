@@ -19,6 +19,7 @@ from benchmarks.report import write_pages
 BENCHMARKS: Final = (
     "reading",
     "many_runs",
+    "growth",
     "object_store",
     "many_ranks",
     "writing",

@@ -85,9 +85,9 @@ class Logdir:
         self._blobs = BlobCache()
         self._listing: list[FoundFile] = []
         self._retrying = False
+        """A file could not be opened, and is to be tried at every look."""
         self._listed_until = -math.inf
         """When all of it is listed again, whatever is told of single files; by ``time.monotonic``."""
-        """A file could not be opened, and is to be tried at every look."""
         self._clock = clock
         self._settles_at = math.inf
         """When the first of the files that grow will not have grown for long enough to say so."""
