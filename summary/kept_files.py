@@ -14,7 +14,7 @@ from stepscope.summary.index_lists import IndexedFile
 from stepscope.summary.log_index import IndexedFiles, LogIndex
 from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.packed_points import Packer
-from stepscope.summary.small_files import read_together, worth_it
+from stepscope.summary.small_files import read_together
 from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.staged_run import StagedFile
 
@@ -142,13 +142,8 @@ class KeptFiles:
         else:
             file.events.read_new(file.found.size)
 
-    def read_together(self, files: Sequence[StagedFile], of: int) -> Sequence[StagedFile]:
-        """Read small files of which nothing was read yet, and return the others; any thread may.
-
-        Files that are at an address are all returned, and so are few.
-        """
-        if not self._source.watchable_folders or not worth_it(of):
-            return files
+    def read_together(self, files: Sequence[StagedFile]) -> Sequence[StagedFile]:
+        """Read small files of this machine of which nothing was read yet, and return the others; any thread may."""
         small = [file for file in files if file.events.position == 0 and 0 < file.found.size < LEAST_CACHED]
         opened = [partial(self._source.open, file.found.path, 0) for file in small]
         packed = read_together(opened, [file.found.size for file in small], self._packer)

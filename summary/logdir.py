@@ -29,6 +29,7 @@ from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir_source import SeveralSources, name_of, source_of
 from stepscope.summary.recognition import Recognition, Recognizer
 from stepscope.summary.series import Run
+from stepscope.summary.small_files import worth_it
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from stepscope.summary.source import FoundFile, Source, readable
 from stepscope.summary.staged_run import StagedFile, StagedRun
@@ -351,21 +352,21 @@ class Logdir:
             local = bool(self.source.watchable_folders)
             share = _SHARE if local else 0
             threads = (os.cpu_count() or 1) if local else _REQUESTS_AT_ONCE
+            together = local and worth_it(len(to_read))
             with ThreadPoolExecutor(min(len(to_read), threads)) as pool:
                 # A commit looks only at files that no thread reads, so partial snapshots come between batches.
                 for batch in _batches(to_read):
-                    for done in as_completed(
-                        [pool.submit(self._read_files, part, len(to_read)) for part in _batches(batch, share)]
-                    ):
+                    parts = [pool.submit(self._read_files, part, together=together) for part in _batches(batch, share)]
+                    for done in as_completed(parts):
                         done.result()
                     for file in batch:
                         self._mark_read(file)
                     self._kept.keep(batch, at_once=first)
                     publish_now_and_then()
 
-    def _read_files(self, files: Sequence[StagedFile], of: int) -> None:
-        """Read some files of so many."""
-        for file in self._kept.read_together(files, of):
+    def _read_files(self, files: Sequence[StagedFile], *, together: bool) -> None:
+        """Read files, small ones many at a time if that is worth it."""
+        for file in self._kept.read_together(files) if together else files:
             self._read_file(file)
 
     def _read_file(self, file: StagedFile) -> None:
