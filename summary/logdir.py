@@ -352,10 +352,10 @@ class Logdir:
             local = bool(self.source.watchable_folders)
             share = _SHARE if local else 0
             threads = (os.cpu_count() or 1) if local else _REQUESTS_AT_ONCE
-            together = local and worth_it(len(to_read))
             with ThreadPoolExecutor(min(len(to_read), threads)) as pool:
                 # A commit looks only at files that no thread reads, so partial snapshots come between batches.
-                for batch in _batches(to_read):
+                for number, batch in enumerate(_batches(to_read)):
+                    together = local and worth_it(len(to_read), begins=number == 0)
                     parts = [pool.submit(self._read_files, part, together=together) for part in _batches(batch, share)]
                     for done in as_completed(parts):
                         done.result()

@@ -27,6 +27,8 @@ KERNELS: Final = Group("small event files", ["stepscope.summary.pack_kernel"])
 """The loops that bring points together, beside those of the scan."""
 _WORTH_READING: Final = 4
 """Fewer files are read one after the other as fast."""
+_WORTH_WAITING: Final = 500
+_PATIENCE_SECONDS: Final = 1.5
 _WORTH_COMPILING: Final = 5_000
 _LEAST_BYTES_OF_VALUE: Final = 7
 """In an event: its tag is empty, and nothing but a number follows."""
@@ -41,9 +43,16 @@ ENTRIES: Final = ("tag", "points", "begin of steps", "first step", "last step", 
 Packed = tuple[FileState, PackedPoints]
 
 
-def worth_it(files: int) -> bool:
-    """Return whether to read so many files together, for which the loops have to be compiled."""
-    if files < _WORTH_READING or not (scan.KERNELS.ready and KERNELS.ready):
+def worth_it(files: int, *, begins: bool) -> bool:
+    """Return whether to read so many files together, for which the loops have to be compiled.
+
+    Args:
+        files: how many.
+        begins: nothing of them was read yet. Whether the loops are compiled takes a moment to find out after a start,
+            which is worth waiting for where there are many.
+    """
+    patience = _PATIENCE_SECONDS if begins and files >= _WORTH_WAITING else 0.0
+    if files < _WORTH_READING or not (scan.KERNELS.wait(patience) and KERNELS.wait(patience)):
         return False
     return files >= _WORTH_COMPILING or KERNELS.compiled
 
