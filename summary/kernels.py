@@ -9,7 +9,6 @@ import logging
 import os
 import shutil
 import stat
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -114,15 +113,11 @@ def is_compiled(function: Callable[..., object]) -> bool:
     dispatcher = cast(Any, function)
     if not hasattr(dispatcher, "signatures") or dispatcher.signatures:
         return True
-    code = dispatcher.py_func.__code__
-    pattern = (
-        f"*{dispatcher.py_func.__name__}-{code.co_firstlineno}.py{sys.version_info.major}{sys.version_info.minor}*"
-    )
     try:
-        source = Path(code.co_filename).stat().st_mtime
-        kept = Path(dispatcher.stats.cache_path).glob(f"{Path(code.co_filename).stem}.{pattern}.nbi")
-        return any(index.stat().st_mtime >= source for index in kept)
-    except (OSError, TypeError):
+        # Numba's own look at what it has kept of the source as it is now. Times of files tell nothing: an installation
+        # or a checkout may give a source that is the same a later one.
+        return bool(dispatcher._cache._cache_file._load_index())
+    except (AttributeError, OSError):
         return False
 
 

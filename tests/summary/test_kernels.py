@@ -32,6 +32,31 @@ def test_a_kernel_is_compiled_when_it_is_first_called_and_kept(tmp_path: Path, m
     assert is_compiled(kernel()(double.py_func))  # type: ignore[attr-defined]
 
 
+def test_what_was_compiled_is_good_for_as_long_as_the_source_is_the_same_whatever_its_time(tmp_path: Path) -> None:
+    source = tmp_path / "loops.py"
+    source.write_text("from stepscope.summary.kernels import kernel\n@kernel()\ndef double(n):\n    return 2 * n\n")
+    code = (
+        "from stepscope.summary.kernels import is_compiled as c; import loops; print(c(loops.double), loops.double(2))"
+    )
+    environment = {
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+    def told() -> str:
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert told() == "False 4\n"
+    assert told() == "True 4\n"
+    os.utime(source, (4e9, 4e9))
+    # Older versions of Numba go by the time, and compile once more.
+    assert [told(), told()][1] == "True 4\n"
+    source.write_text(source.read_text().replace("2", "3"))
+    assert told() == "False 6\n"
+
+
 @kernel()
 def fourfold(number: int) -> int:
     return double(double(number))
