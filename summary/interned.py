@@ -31,6 +31,11 @@ class Interned:
         return self.arena[self.starts[number] : self.starts[number + 1]].tobytes()
 
     @property
+    def tables(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """What the kernel takes of them, beside the state: arena, starts, slots and successors."""
+        return self.arena, self.starts, self.slots, self.successors
+
+    @property
     def nbytes(self) -> int:
         """The memory that the tables take."""
         return self.arena.nbytes + self.starts.nbytes + self.slots.nbytes + self.successors.nbytes

@@ -90,31 +90,38 @@ def test_what_is_there_is_published_before_folders_are_watched(tmp_path: Path, m
     assert published_before == [1]
 
 
+def write_quiet_runs(folder: Path) -> list[Path]:
+    """Write the files of nine runs, of which a later one changed later, all of them long ago."""
+    files = [folder / f"run_{number}" / "events.out.tfevents.1" for number in range(9)]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        file.write_bytes(record(0))
+        os.utime(file, (number, number))
+        os.utime(file.parent, (number, number))
+    return files
+
+
+def watched(follower: Follower) -> set[str]:
+    return {os.path.basename(folder) for folder in follower._watches._watches} if follower._watches else set()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has a limit of watches")
 def test_of_many_folders_those_with_others_in_them_and_those_that_changed_last_are_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow, "_MOST_WATCHED", 3)
     published: queue.Queue[Snapshot] = queue.Queue()
-    files = [tmp_path / f"run_{number}" / "events.out.tfevents.1" for number in range(9)]
-    for number, file in enumerate(files):
-        file.parent.mkdir()
-        file.write_bytes(record(0))
-        os.utime(file, (number, number))
-        os.utime(file.parent, (number, number))
+    write_quiet_runs(tmp_path)
     follower = Follower(Logdir(tmp_path), published.put, poll_seconds=PATIENCE * 2)
     follower.start()
 
-    def watched() -> set[str]:
-        return {os.path.basename(folder) for folder in follower._watches._watches} if follower._watches else set()
-
     try:
-        wait_until(lambda: watched() == {tmp_path.name, "run_7", "run_8"})
+        wait_until(lambda: watched(follower) == {tmp_path.name, "run_7", "run_8"})
         # The folder above is watched always, and tells of it.
         new = tmp_path / "run_new" / "events.out.tfevents.1"
         new.parent.mkdir()
         new.write_bytes(record(0))
-        wait_until(lambda: watched() == {tmp_path.name, "run_new", "run_8"})
+        wait_until(lambda: watched(follower) == {tmp_path.name, "run_new", "run_8"})
         with new.open("ab") as stream:
             stream.write(record(1))
         while (series := published.get(timeout=PATIENCE).series("run_new", "loss")) is None or len(series) < 2:
@@ -129,29 +136,21 @@ def test_a_run_that_somebody_looks_at_is_watched_however_long_it_was_quiet(
     monkeypatch.setattr(follow, "_MOST_WATCHED", 3)
     monkeypatch.setattr(follow, "_MOST_HEEDED", 2)
     published: queue.Queue[Snapshot] = queue.Queue()
-    files = [tmp_path / f"run_{number}" / "events.out.tfevents.1" for number in range(9)]
-    for number, file in enumerate(files):
-        file.parent.mkdir()
-        file.write_bytes(record(0))
-        os.utime(file, (number, number))
-        os.utime(file.parent, (number, number))
+    files = write_quiet_runs(tmp_path)
     follower = Follower(Logdir(tmp_path), published.put, poll_seconds=PATIENCE * 2)
     follower.start()
 
-    def watched() -> set[str]:
-        return {os.path.basename(folder) for folder in follower._watches._watches} if follower._watches else set()
-
     try:
-        wait_until(lambda: watched() == {tmp_path.name, "run_7", "run_8"})
+        wait_until(lambda: watched(follower) == {tmp_path.name, "run_7", "run_8"})
         follower.heed(["run_2", "of another directory"])
-        wait_until(lambda: watched() == {tmp_path.name, "run_2"})
+        wait_until(lambda: watched(follower) == {tmp_path.name, "run_2"})
         with files[2].open("ab") as stream:
             stream.write(record(1))
         while (series := published.get(timeout=PATIENCE).series("run_2", "loss")) is None or len(series) < 2:
             pass
         # Those that were named last, and no others.
         follower.heed(["run_3", "run_4"])
-        wait_until(lambda: watched() == {tmp_path.name, "run_3", "run_4"})
+        wait_until(lambda: watched(follower) == {tmp_path.name, "run_3", "run_4"})
     finally:
         follower.stop()
 
