@@ -32,7 +32,7 @@ from benchmarks.analysis import HTA, PEER_TRACE, peer_python
 from stepscope.profiler.ranks.collection import gather
 from stepscope.profiler.ranks.store import FactStore
 
-RANKS: Final = (8, 64, 256)
+RANKS: Final = (8, 64, 512, 1024)
 PEER_RANKS: Final = (8,)
 """Of more, HolisticTraceAnalysis takes minutes, and memory for all of them at once."""
 SLICES: Final = 27_000

@@ -1,10 +1,11 @@
 """What a log directory holds at one moment: runs, other files, and what could not be read."""
 
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from stepscope.summary.names import readable_name
 from stepscope.summary.series import LazySeries, Run, Series
@@ -55,6 +56,23 @@ class FileHealth:
 
     A file that was only touched is no news.
     """
+
+
+class LeftOut(NamedTuple):
+    """How much of a log directory cannot be shown, or is not."""
+
+    damages: int = 0
+    """Stretches of files."""
+    files: int = 0
+    """That cannot be read."""
+    folders: int = 0
+    """That cannot be listed."""
+    points: int = 0
+    """That restarts overwrote."""
+
+    def plus(self, other: "LeftOut") -> "LeftOut":
+        """Return both together."""
+        return LeftOut(*map(operator.add, self, other))
 
 
 @dataclass(frozen=True)
@@ -122,6 +140,13 @@ class Contents:
     @property
     def superseded(self) -> int:
         return sum(run.superseded for run in self.runs.values())
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What is not in the series."""
+        folders = sum(file.is_folder for file in self.health)
+        closed = sum(bool(file.error) for file in self.health) - folders
+        return LeftOut(self.damage_count, closed, folders, self.superseded)
 
     @property
     def written_at_once(self) -> dict[str, int]:

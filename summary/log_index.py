@@ -8,7 +8,7 @@ wins, and what it does not know is read again. An index of another version is re
 
 import logging
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
@@ -29,7 +29,9 @@ _SEGMENT_BYTES: Final = 64 << 20
 _log: Final = logging.getLogger(__name__)
 
 
-class _SegmentPlace(msgspec.Struct, array_like=True, frozen=True):
+class SegmentPlace(msgspec.Struct, array_like=True, frozen=True):
+    """What a manifest says of a segment."""
+
     name: str
     at: int
     """Where its list is, which goes on to its end."""
@@ -38,7 +40,7 @@ class _SegmentPlace(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Manifest(msgspec.Struct, array_like=True, frozen=True):
-    segments: list[_SegmentPlace]
+    segments: list[SegmentPlace]
     """A later one has the latest of a file that several have."""
     logs: str
     """What the log directory is called by who wrote last."""
@@ -89,7 +91,7 @@ class LogIndex:
 
     def __init__(self, address: "str | IndexFolder") -> None:
         self._folder: Final = IndexFolder(address) if isinstance(address, str) else address
-        self._places: dict[str, _SegmentPlace] = {}
+        self._places: dict[str, SegmentPlace] = {}
         self._files: dict[str, _Place] = {}
         """By path; nobody changes what `load` returned."""
         self.logs = ""
@@ -111,18 +113,35 @@ class LogIndex:
         except (OSError, ValueError, msgspec.DecodeError):
             return IndexedFiles({}, "")
         for place in manifest.segments:
-            segment = Segment(self._folder, place.name, place.at + place.length)
-            content = segment.read(place.at, place.length, place.crc)
-            if content is None:
-                _log.warning("a part of the index at %s is damaged; it is made again", self.address)
-                continue
-            try:
-                self._take(index_lists.decoded(content, segment, place.at, self._packer))
-            except (ValueError, msgspec.DecodeError) as error:
-                _log.warning("a part of the index at %s cannot be used (%s); it is made again", self.address, error)
-                continue
-            self._places[place.name] = place
+            self._take_segment(place)
         return IndexedFiles(dict(self._files), manifest.logs)
+
+    def segments_of(self, paths: Iterable[PurePosixPath]) -> tuple[SegmentPlace, ...]:
+        """Return the segments that have some files."""
+        places = (self._files.get(str(path)) for path in paths)
+        names = {place[0].segment.name for place in places if place is not None}
+        return tuple(self._places[name] for name in sorted(names))
+
+    def adopt(self, segments: Iterable[SegmentPlace]) -> None:
+        """Take in segments that another program has written into the same folder; errors as in `store`."""
+        with self._changing:
+            for place in segments:
+                self._take_segment(place)
+        self._writing(lambda: self._folder.write_manifest(_encoded_manifest(self._places.values(), self.logs)))
+
+    def _take_segment(self, place: SegmentPlace) -> None:
+        """Take in what a segment has, or nothing where it is damaged."""
+        segment = Segment(self._folder, place.name, place.at + place.length)
+        content = segment.read(place.at, place.length, place.crc)
+        if content is None:
+            _log.warning("a part of the index at %s is damaged; it is made again", self.address)
+            return
+        try:
+            self._take(index_lists.decoded(content, segment, place.at, self._packer))
+        except (ValueError, msgspec.DecodeError) as error:
+            _log.warning("a part of the index at %s cannot be used (%s); it is made again", self.address, error)
+            return
+        self._places[place.name] = place
 
     def _take(self, files: SegmentFiles) -> None:
         self._files.update((path, (files, place)) for place, path in enumerate(files.paths()))
@@ -134,9 +153,8 @@ class LogIndex:
             files: their points are in memory, which is given free: they are in the index then.
             listed: all files that there are; what is of others is left out from now on. None where that is not known.
         """
-        if self.refused:
-            return
-        try:
+
+        def store() -> None:
             with self._changing:
                 if listed is not None:
                     for path in self._files.keys() - set(map(str, listed)):
@@ -147,6 +165,14 @@ class LogIndex:
                 self._folder.write_manifest(_encoded_manifest(self._places.values(), self.logs))
             if tidied:
                 self._folder.sweep(list(self._places))
+
+        self._writing(store)
+
+    def _writing(self, write: Callable[[], None]) -> None:
+        if self.refused:
+            return
+        try:
+            write()
         except OSError as error:
             self.refused = error.strerror or str(error)
             _log.warning("nothing is kept, as the index at %s cannot be written: %s", self.address, self.refused)
@@ -157,7 +183,7 @@ class LogIndex:
             at = len(_MAGIC) + sum(map(len, written.blocks))
             name = self._folder.write_segment([_MAGIC, *written.blocks, written.list])
             segment = Segment(self._folder, name, at + len(written.list))
-            self._places[name] = _SegmentPlace(name, at, len(written.list), crc32c(written.list))
+            self._places[name] = SegmentPlace(name, at, len(written.list), crc32c(written.list))
             stored = written.files(segment)
             for place, file in enumerate(batch):
                 kept = stored.points(place)
@@ -201,6 +227,33 @@ class LogIndex:
         return True
 
 
+class PartOfIndex(LogIndex):
+    """Writes segments of which another program tells the manifest; one of several workers that fill an index.
+
+    Args:
+        address: of the index.
+        segments: what it has of the files that are to be read; those alone are loaded.
+    """
+
+    def __init__(self, address: str, segments: Sequence[SegmentPlace]) -> None:
+        super().__init__(address)
+        self._given: Final = segments
+        self.written: list[SegmentPlace] = []
+
+    def load(self) -> IndexedFiles:
+        for place in self._given:
+            self._take_segment(place)
+        return IndexedFiles(dict(self._files), self.logs)
+
+    def store(self, files: Sequence[IndexedFile], listed: Collection[PurePosixPath] | None = None) -> None:
+        def store() -> None:
+            before = set(self._places)
+            self._write(files)
+            self.written += [place for name, place in self._places.items() if name not in before]
+
+        self._writing(store)
+
+
 def _batches(files: Iterable[IndexedFile]) -> Iterator[list[IndexedFile]]:
     batch: list[IndexedFile] = []
     size = 0
@@ -217,7 +270,7 @@ def _batches(files: Iterable[IndexedFile]) -> Iterator[list[IndexedFile]]:
 _MANIFEST_DECODER: Final = msgspec.msgpack.Decoder(_Manifest)
 
 
-def _encoded_manifest(places: Iterable[_SegmentPlace], logs: str) -> bytes:
+def _encoded_manifest(places: Iterable[SegmentPlace], logs: str) -> bytes:
     content = msgspec.msgpack.encode(_Manifest(list(places), logs))
     return _MAGIC + crc32c(content).to_bytes(4, "little") + content
 

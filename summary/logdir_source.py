@@ -3,8 +3,8 @@
 import glob
 import os
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
@@ -51,6 +51,14 @@ class SeveralSources:
             for found in source.list(changed):
                 yield replace(found, path=PurePosixPath(name) / found.path)
 
+    def take_listing(self, files: Iterable[FoundFile]) -> None:
+        """Take the sizes of all files from a listing, which another process may have made."""
+        of_each: defaultdict[str, list[FoundFile]] = defaultdict(list)
+        for file in files:
+            of_each[file.path.parts[0]].append(replace(file, path=PurePosixPath(*file.path.parts[1:])))
+        for name, inside in of_each.items():
+            _take_listing(self._sources[name], inside)
+
     @property
     def unlisted(self) -> Mapping[PurePosixPath, str]:
         return {
@@ -64,6 +72,44 @@ class SeveralSources:
 
     def locate(self, path: PurePosixPath) -> str:
         return self._sources[path.parts[0]].locate(PurePosixPath(*path.parts[1:]))
+
+
+class SomeFiles:
+    """Files of a source that were listed before, maybe by another process; what else is there is not looked at."""
+
+    def __init__(self, source: Source, files: Sequence[FoundFile]) -> None:
+        self._source: Final = source
+        self._files: Final = files
+        _take_listing(source, files)
+
+    @property
+    def requests(self) -> Requests:
+        """How often stores were asked so far."""
+        return requests_of(self._source)
+
+    @property
+    def address(self) -> str:
+        return self._source.address
+
+    @property
+    def watchable_folders(self) -> Sequence[Path]:
+        return self._source.watchable_folders
+
+    def folders_to_watch(self, most: int) -> Sequence[str]:
+        return ()
+
+    def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
+        return iter(self._files)
+
+    @property
+    def unlisted(self) -> Mapping[PurePosixPath, str]:
+        return {}
+
+    def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
+        return self._source.open(path, offset)
+
+    def locate(self, path: PurePosixPath) -> str:
+        return self._source.locate(path)
 
 
 def source_of(logdir: str | os.PathLike[str]) -> Source:
@@ -129,7 +175,13 @@ def _without_files(
 
 def requests_of(source: Source) -> Requests:
     """Return how often stores were asked so far for what is in a source; a folder of this machine is none."""
-    return source.requests if isinstance(source, RemoteSource | SeveralSources) else Requests()
+    return source.requests if isinstance(source, RemoteSource | SeveralSources | SomeFiles) else Requests()
+
+
+def _take_listing(source: Source, files: Iterable[FoundFile]) -> None:
+    """Tell a source what a listing saw: at an address each size that is known is a request less."""
+    if isinstance(source, SeveralSources | RemoteSource):
+        source.take_listing(files)
 
 
 def identity_of(source: Source) -> str:

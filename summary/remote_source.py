@@ -3,7 +3,7 @@
 import io
 import os
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, NamedTuple, cast
@@ -30,6 +30,10 @@ class Requests(NamedTuple):
         """All of them."""
         return self.pages + self.files
 
+    def plus(self, other: "Requests") -> "Requests":
+        """Return both together."""
+        return Requests(self.pages + other.pages, self.files + other.files)
+
 
 class _Counter:
     """Counts requests of any thread."""
@@ -40,7 +44,7 @@ class _Counter:
 
     def add(self, *, pages: int = 0, files: int = 0) -> None:
         with self._lock:
-            self.so_far = Requests(self.so_far.pages + pages, self.so_far.files + files)
+            self.so_far = self.so_far.plus(Requests(pages, files))
 
 
 class RemoteSource:
@@ -95,8 +99,12 @@ class RemoteSource:
             if relative.parts and ".." not in relative.parts and size is not None:
                 etag = info.get("ETag") or info.get("etag")
                 files.append(FoundFile(relative, int(size), _modified_ns(info), (0, 0), etag=str(etag or "")))
-        self._sizes = {file.path: file.size for file in files}
+        self.take_listing(files)
         yield from files
+
+    def take_listing(self, files: Iterable[FoundFile]) -> None:
+        """Take the sizes of all files from a listing, which another process may have made."""
+        self._sizes = {file.path: file.size for file in files}
 
     @property
     def unlisted(self) -> Mapping[PurePosixPath, str]:

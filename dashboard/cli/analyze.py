@@ -12,6 +12,7 @@ import orjson
 from rich.console import Console
 
 from stepscope.dashboard.cli.analyze_text import Answer, print_answer, print_shared, shown
+from stepscope.dashboard.cli.engines import INTERRUPTED, UNREADABLE, add_engine
 from stepscope.dashboard.cli.reading import printable, standard_output
 from stepscope.dashboard.traces.folders import remote_traces, traces_at
 from stepscope.summary.errors import UserError
@@ -28,10 +29,6 @@ _RANK: Final = re.compile(r"(?i)rank[-_.]?(\d+)")
 """How names of files tell ranks."""
 CONDITION_HELD: Final = 1
 """Exit code when the condition of ``--fail-if`` holds; errors end with 2."""
-UNREADABLE: Final = 2
-"""Exit code when some of several traces cannot be read."""
-INTERRUPTED: Final = 130
-"""As shells say it."""
 MOST_DIGESTS: Final = 64
 """Traces whose own tables are printed unless told otherwise."""
 MOST_RANKS: Final = 20_000
@@ -88,12 +85,7 @@ class AnalyzeVerb:
         parser.add_argument(
             "--peak-gbps", type=_peak, metavar="N", help="the bandwidth of a device's memory in GB/s, for the roofline"
         )
-        parser.add_argument(
-            "--engine",
-            metavar="ENGINE",
-            help="what reads the traces of many ranks: threads or processes of this machine, dask or ray on it, or a "
-            "cluster at dask://HOST:8786 or ray://HOST:10001 (default: threads, of many traces processes)",
-        )
+        add_engine(parser, "reads the traces of many ranks", default="threads, of many traces processes")
         parser.add_argument(
             "--facts",
             metavar="PLACE",

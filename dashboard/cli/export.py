@@ -140,7 +140,7 @@ class ExportVerb:
         else:
             _write_file(Path(arguments.output), frame, table_format, force=arguments.force)
             print(f"Wrote {arguments.output}: {counted(len(frame), 'row')} of {arguments.kind}.", file=sys.stderr)
-        tell_losses(snapshot)
+        tell_losses(snapshot.left_out)
         return 0
 
 
@@ -237,5 +237,5 @@ def _export_media(arguments: Namespace) -> int:
     print(f"Wrote {counted(written, 'file')} of {arguments.kind} to {folder}.", file=sys.stderr)
     if unreadable:
         print(f"Not readable: {counted(len(unreadable), 'point')}; the first: {unreadable[0]}", file=sys.stderr)
-    tell_losses(snapshot)
+    tell_losses(snapshot.left_out)
     return 0

@@ -21,6 +21,7 @@ from stepscope.summary.storage import is_address
 if TYPE_CHECKING:
     from argparse import _ActionsContainer
 
+    from stepscope.summary.contents import LeftOut
     from stepscope.summary.log_index import LogIndex
     from stepscope.summary.snapshot import Snapshot
 
@@ -161,18 +162,16 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def tell_losses(snapshot: "Snapshot") -> None:
+def tell_losses(left_out: "LeftOut") -> None:
     """Say on standard error what is not in the output."""
     losses = []
-    if snapshot.damage_count:
-        losses.append(f"{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped")
-    folders = sum(file.is_folder for file in snapshot.health)
-    closed = sum(bool(file.error) for file in snapshot.health) - folders
-    if closed:
-        losses.append(f"{counted(closed, 'file')} not readable")
-    if folders:
-        losses.append(f"{counted(folders, 'folder')} that cannot be listed")
-    if snapshot.superseded:
-        losses.append(f"{counted(snapshot.superseded, 'point')} superseded by a restart")
+    if left_out.damages:
+        losses.append(f"{counted(left_out.damages, 'damaged stretch', 'damaged stretches')} skipped")
+    if left_out.files:
+        losses.append(f"{counted(left_out.files, 'file')} not readable")
+    if left_out.folders:
+        losses.append(f"{counted(left_out.folders, 'folder')} that cannot be listed")
+    if left_out.points:
+        losses.append(f"{counted(left_out.points, 'point')} superseded by a restart")
     if losses:
         print(f"Left out of the log directory: {', '.join(losses)}. stepscope inspect says where.", file=sys.stderr)

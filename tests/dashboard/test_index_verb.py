@@ -13,6 +13,8 @@ from stepscope.summary.index_places import index_in_cache, prune
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.logdir_source import sources_of
+from tests.summary.test_index_building import refusing
+from tests.summary.test_log_index import let_age
 
 
 @pytest.fixture
@@ -50,6 +52,42 @@ def test_an_index_is_written_where_it_is_asked_for(
         ]
     assert {path.parts[0] for path in LogIndex(str(index)).load()} == {"a", "b"}
     assert not cache.exists()
+
+
+def test_an_engines_workers_write_it_too(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index = tmp_path / "index"
+    for read_before in ("0 files", "2 files"):
+        assert main(["index", str(logs), "--to", str(index), "--engine", "processes"]) == 0
+        assert said(capsys) == [
+            f"2 runs, 2 event files *, of which {read_before} had been read before; *",
+            f"Index: {index}",
+            f"Start from it: stepscope --logdir {logs} --index {index}",
+        ]
+        # What changed in the second before it was read might have changed again.
+        let_age(logs)
+    assert {path.parts[0] for path in LogIndex(str(index)).load()} == {"a", "b"}
+
+
+def test_an_engine_needs_a_place_that_its_workers_reach(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", str(logs), "--engine", "dask://host:8786"]) == 2
+    assert said(capsys) == [
+        "stepscope: --engine dask://host:8786 needs --to: its workers write the index together, to a folder or an "
+        "address that all of them reach."
+    ]
+
+
+def test_a_file_that_no_worker_could_read_is_named(
+    logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepscope.summary.index_building._read_part", refusing("a"))
+    assert main(["index", str(logs), "--to", str(tmp_path / "index"), "--engine", "threads"]) == 2
+    (file,) = (logs / "a").iterdir()
+    assert said(capsys) == [
+        f"a/{file.name}: too large",
+        "2 runs, 2 event files *, of which 0 files had been read before; *",
+        f"Index: {tmp_path / 'index'}",
+        "1 file not read; the same command tries again.",
+    ]
 
 
 def test_without_a_place_it_is_the_one_in_the_users_cache(

@@ -7,9 +7,12 @@ import pytest
 
 from stepscope.profiler.ranks.collection import gather
 from stepscope.profiler.ranks.store import FactStore
+from stepscope.summary import SummaryWriter
 from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
-from stepscope.summary.engine import Engine, Outcome
+from stepscope.summary.engine import Engine, Outcome, Progress
 from stepscope.summary.errors import UserError
+from stepscope.summary.index_building import fill_index
+from stepscope.summary.log_index import LogIndex
 from tests.profiler.ranks.jobs import write_job
 from tests.summary import engine_work
 
@@ -50,6 +53,15 @@ def test_traces_of_ranks_are_read_by_ray(tmp_path: Path) -> None:
     paths = write_job(tmp_path / "job", 20)
     *_, last = gather(paths, FactStore(str(tmp_path / "facts")), engine="ray")
     assert (last.words, last.complete) == ("20 ranks", True)
+
+
+def test_an_index_is_filled_by_ray(tmp_path: Path, engine: Engine) -> None:
+    for run in ("a", "b"):
+        with SummaryWriter(tmp_path / "logs" / run) as writer:
+            writer.add_scalar("loss", 1.0, 0)
+    index = str(tmp_path / "index")
+    *_, totals = fill_index([str(tmp_path / "logs")], LogIndex(index), engine, Progress(0, 0))
+    assert (totals.runs, {path.parts[0] for path in LogIndex(index).load()}) == (2, {"a", "b"})
 
 
 def test_a_cluster_that_does_not_answer_is_named() -> None:

@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 from distributed import LocalCluster
 
-from stepscope.summary.engine import Engine, Outcome
+from stepscope.summary import SummaryWriter
+from stepscope.summary.engine import Engine, Outcome, Progress
 from stepscope.summary.errors import UserError
+from stepscope.summary.index_building import fill_index
+from stepscope.summary.log_index import LogIndex
+from stepscope.summary.logdir import Logdir
 from tests.summary import engine_work
+from tests.summary.test_log_index import let_age, read_anew, shown
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +51,27 @@ def test_a_worker_that_is_killed_half_way_costs_nothing_but_time(cluster: Any, t
     killer.join()
     assert killed != [os.getpid()]
     assert sorted(found, key=lambda each: parts.index(each.part)) == [Outcome(path, path.name) for path in parts]
+
+
+def test_an_index_is_whole_though_a_worker_that_filled_it_was_killed(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepscope.summary.log_parts.PART_FILES", 2)
+    logs, index = tmp_path / "logs", str(tmp_path / "index")
+    for number in range(40):
+        with SummaryWriter(logs / f"run_{number:02d}") as writer:
+            writer.add_scalar("loss", number, 0)
+    let_age(logs)
+    progress = Progress(0, 0)
+    with Engine(address(cluster)) as engine:
+        steps = fill_index([str(logs)], LogIndex(index), engine, progress)
+        assert [next(steps).taken, next(steps).taken] == [0, 0]
+        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+        *_, totals = steps
+    assert (totals.runs, progress.done, progress.failures) == (40, 40, {})
+    started = Logdir(logs, index=LogIndex(index))
+    assert shown(started.update()) == read_anew(logs)
+    assert started.taken_files == 40
 
 
 def test_a_part_that_fails_there_is_named_and_the_others_go_on(cluster: Any) -> None:

@@ -9,6 +9,8 @@ import fsspec
 import pytest
 
 from stepscope.summary import SummaryWriter
+from stepscope.summary.engine import Engine, Progress
+from stepscope.summary.index_building import fill_index
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.logdir_source import requests_of, sources_of
@@ -119,6 +121,10 @@ def test_a_source_counts_what_the_store_was_asked_for(
         "get_object": 2,
         "put_object": 2,
     }
+    store.pipe(f"{bucket}/logs/run_01/events.out.tfevents.1", grown)
+    with Engine("processes", 2) as engine:
+        *_, totals = fill_index([f"{bucket}/logs"], LogIndex(f"{bucket}/index"), engine, Progress(0, 0))
+    assert (totals.taken, totals.requests) == (RUNS - 1, Requests(pages=1, files=1))
     both = sources_of([f"a:{bucket}/logs", f"b:{bucket}/logs", f"c:{tmp_path}"])
     list(both.list())
     assert requests_of(both) == Requests(pages=2, files=0)

@@ -286,7 +286,7 @@ def test_a_manifest_cannot_lead_out_of_its_folder(logs: Path, tmp_path: Path) ->
     outside = segment.rename(tmp_path / segment.name)
     manifest = (tmp_path / "index" / "manifest").read_bytes()
     place = log_index._decoded_manifest(manifest).segments[0]
-    led_out = log_index._SegmentPlace(f"../{outside.name}", place.at, place.length, place.crc)
+    led_out = log_index.SegmentPlace(f"../{outside.name}", place.at, place.length, place.crc)
     encoded = msgspec.msgpack.encode(log_index._Manifest([led_out], ""))
     (tmp_path / "index" / "manifest").write_bytes(log_index._MAGIC + crc32c(encoded).to_bytes(4, "little") + encoded)
     assert LogIndex(str(tmp_path / "index")).load() == {}

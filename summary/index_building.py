@@ -1,0 +1,145 @@
+"""Fills the index of a log directory by an engine: workers read event files and write segments of it."""
+
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from stepscope.summary.contents import LeftOut
+from stepscope.summary.engine import Engine, Progress
+from stepscope.summary.errors import UserError
+from stepscope.summary.log_index import IndexedFiles, LogIndex, PartOfIndex, SegmentPlace
+from stepscope.summary.log_parts import LogPart, cut
+from stepscope.summary.logdir import is_event_file
+from stepscope.summary.logdir_source import identity_of, requests_of, sources_of
+from stepscope.summary.remote_source import Requests
+from stepscope.summary.source import FoundFile
+
+
+@dataclass(frozen=True)
+class IndexTotals:
+    """What a log directory has, and what it took to bring its index up to date."""
+
+    runs: int
+    files: int
+    size: int
+    """Bytes of all event files."""
+    taken: int
+    """Files that had been read before."""
+    left_out: LeftOut
+    """Of what was read now."""
+    requests: Requests
+    """How often stores were asked for the logs."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    logs: LogPart
+    index: str
+    segments: tuple[SegmentPlace, ...]
+    """What the index has of these files."""
+
+
+@dataclass(frozen=True)
+class _Done:
+    segments: tuple[SegmentPlace, ...]
+    """Written for these files."""
+    taken: int
+    left_out: LeftOut
+    requests: Requests
+    refused: str
+    """Why segments cannot be written; empty where they can."""
+
+
+def fill_index(
+    logdirs: Sequence[str], index: LogIndex, engine: Engine, progress: Progress
+) -> Generator[IndexTotals, None, None]:
+    """Bring an index up to date; yield what is known at first, and again after each part.
+
+    What was read is in the index, whenever this ends. A file that takes its worker with it, as it may need more memory
+    than the worker has, is a failure of the progress, and the others are read.
+
+    Args:
+        logdirs: see `stepscope.summary.log_parts.from_anywhere`.
+        index: where all workers reach it.
+        engine: runs the parts.
+        progress: is told how far it is, in event files and their bytes.
+
+    Raises:
+        UserError: the engine cannot be used, or the index cannot be written.
+    """
+    source = sources_of(logdirs)
+    index.logs = identity_of(source)
+    files = [file for file in source.list() if is_event_file(file.path.name)]
+    parts = cut(logdirs, _of_changed_runs(files, index.load()))
+    progress.parts = sum(len(part.files) for part in parts)
+    progress.bytes = sum(part.size for part in parts)
+    totals = IndexTotals(
+        len(_folders(files)),
+        len(files),
+        sum(file.size for file in files),
+        len(files) - progress.parts,
+        LeftOut(folders=len(source.unlisted)),
+        requests_of(source),
+    )
+    yield totals
+    try:
+        while parts:
+            again: list[LogPart] = []
+            given = [_Part(logs, index.address, index.segments_of(file.path for file in logs.files)) for logs in parts]
+            for outcome in engine.map(_read_part, given):
+                logs, done = outcome.part.logs, outcome.result
+                if done is None:
+                    # One of its files may be at fault alone.
+                    again += (halves := logs.halves())
+                    if not halves:
+                        progress.failures[str(logs.files[0].path)] = outcome.error
+                    continue
+                if done.refused:
+                    raise UserError(unwritable(index.address, done.refused))
+                index.adopt(done.segments)
+                progress.done += len(logs.files)
+                progress.done_bytes += logs.size
+                totals = replace(
+                    totals,
+                    taken=totals.taken + done.taken,
+                    left_out=totals.left_out.plus(done.left_out),
+                    requests=totals.requests.plus(done.requests),
+                )
+                yield totals
+            parts = again
+    finally:
+        index.store((), listed={file.path for file in files})
+    if index.refused:
+        raise UserError(unwritable(index.address, index.refused))
+
+
+def unwritable(address: str, reason: str) -> str:
+    """Say that an index cannot be written."""
+    return (
+        f"The index at {address} cannot be written: {reason}; expected a folder that is yours to write to.\n"
+        "Choose another: stepscope index LOGDIR --to ADDRESS"
+    )
+
+
+def _of_changed_runs(files: Sequence[FoundFile], indexed: IndexedFiles) -> Iterator[FoundFile]:
+    """Yield all files of runs that the index has not as they are: what a restart overwrote shows beside the others."""
+    changed = _folders(file for file in files if not _is_indexed(file, indexed))
+    return (file for file in files if file.path.parent in changed)
+
+
+def _is_indexed(file: FoundFile, indexed: IndexedFiles) -> bool:
+    then = indexed.get(file.path)
+    return then is not None and then.is_certainly(file)
+
+
+def _folders(files: Iterable[FoundFile]) -> Collection[PurePosixPath]:
+    return {file.path.parent for file in files}
+
+
+def _read_part(part: _Part) -> _Done:
+    """Read a part in a worker and write what it has into the index."""
+    index = PartOfIndex(part.index, part.segments)
+    logdir = part.logs.logdir(index=index)
+    snapshot = logdir.update()
+    logdir.wait_until_stored()
+    return _Done(tuple(index.written), logdir.taken_files, snapshot.left_out, requests_of(logdir.source), index.refused)
