@@ -8,7 +8,7 @@ from stepscope.summary.contents import LeftOut
 from stepscope.summary.engine import Engine, Progress
 from stepscope.summary.errors import UserError
 from stepscope.summary.log_index import IndexedFiles, LogIndex, PartOfIndex, SegmentPlace
-from stepscope.summary.log_parts import LogPart, cut
+from stepscope.summary.log_parts import LogPart, cut, work_through
 from stepscope.summary.logdir import is_event_file
 from stepscope.summary.logdir_source import identity_of, requests_of, sources_of
 from stepscope.summary.remote_source import Requests
@@ -32,7 +32,7 @@ class IndexTotals:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Work:
     logs: LogPart
     index: str
     segments: tuple[SegmentPlace, ...]
@@ -71,42 +71,31 @@ def fill_index(
     index.logs = identity_of(source)
     files = [file for file in source.list() if is_event_file(file.path.name)]
     parts = cut(logdirs, _of_changed_runs(files, index.load()))
-    progress.parts = sum(len(part.files) for part in parts)
-    progress.bytes = sum(part.size for part in parts)
     totals = IndexTotals(
         len(_folders(files)),
         len(files),
         sum(file.size for file in files),
-        len(files) - progress.parts,
+        len(files) - sum(len(part.files) for part in parts),
         LeftOut(folders=len(source.unlisted)),
         requests_of(source),
     )
     yield totals
+
+    def work_on(logs: LogPart) -> _Work:
+        return _Work(logs, index.address, index.segments_of(file.path for file in logs.files))
+
     try:
-        while parts:
-            again: list[LogPart] = []
-            given = [_Part(logs, index.address, index.segments_of(file.path for file in logs.files)) for logs in parts]
-            for outcome in engine.map(_read_part, given):
-                logs, done = outcome.part.logs, outcome.result
-                if done is None:
-                    # One of its files may be at fault alone.
-                    again += (halves := logs.halves())
-                    if not halves:
-                        progress.failures[str(logs.files[0].path)] = outcome.error
-                    continue
-                if done.refused:
-                    raise UserError(unwritable(index.address, done.refused))
-                index.adopt(done.segments)
-                progress.done += len(logs.files)
-                progress.done_bytes += logs.size
-                totals = replace(
-                    totals,
-                    taken=totals.taken + done.taken,
-                    left_out=totals.left_out.plus(done.left_out),
-                    requests=totals.requests.plus(done.requests),
-                )
-                yield totals
-            parts = again
+        for done in work_through(engine, _read_part, parts, work_on, progress):
+            if done.refused:
+                raise UserError(unwritable(index.address, done.refused))
+            index.adopt(done.segments)
+            totals = replace(
+                totals,
+                taken=totals.taken + done.taken,
+                left_out=totals.left_out.plus(done.left_out),
+                requests=totals.requests.plus(done.requests),
+            )
+            yield totals
     finally:
         index.store((), listed={file.path for file in files})
     if index.refused:
@@ -136,10 +125,10 @@ def _folders(files: Iterable[FoundFile]) -> Collection[PurePosixPath]:
     return {file.path.parent for file in files}
 
 
-def _read_part(part: _Part) -> _Done:
+def _read_part(work: _Work) -> _Done:
     """Read a part in a worker and write what it has into the index."""
-    index = PartOfIndex(part.index, part.segments)
-    logdir = part.logs.logdir(index=index)
+    index = PartOfIndex(work.index, work.segments)
+    logdir = work.logs.logdir(index=index)
     snapshot = logdir.update()
     logdir.wait_until_stored()
     return _Done(tuple(index.written), logdir.taken_files, snapshot.left_out, requests_of(logdir.source), index.refused)
