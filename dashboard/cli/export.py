@@ -5,21 +5,32 @@ import errno
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, Final, get_args
 
-from stepscope.dashboard.cli.reading import add_keep_superseded, add_logdir, read_logdir, standard_output, tell_losses
+from rich.console import Console
+
+from stepscope.dashboard.cli.engines import add_engine, exit_code, last_step
+from stepscope.dashboard.cli.reading import (
+    add_keep_superseded,
+    add_logdir,
+    check_logdirs,
+    read_logdir,
+    standard_output,
+    tell_losses,
+)
+from stepscope.dashboard.export.choice import Choice, kinds_with_files, tables
 from stepscope.dashboard.export.media_files import media_files
 from stepscope.dashboard.export.tables import TableFormat, write_table
 from stepscope.dashboard.server.numbers import counted
 from stepscope.summary.contents import LARGEST_FRAME
+from stepscope.summary.engine import Progress, engine_at
 from stepscope.summary.errors import UserError
-from stepscope.summary.kinds.registry import ALL_ARRAYS, all_kinds
 from stepscope.summary.logdir import is_event_file
-from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.storage import is_address
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,41 +39,10 @@ STANDARD_OUTPUT: Final = "-"
 _FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType({".csv": "csv", ".json": "json", ".parquet": "parquet"})
 
 
-def _payloads(kind: str) -> "Callable[[Snapshot, Namespace], pl.DataFrame]":
-    def table(snapshot: Snapshot, arguments: Namespace) -> "pl.DataFrame":
-        return snapshot.table(kind, arguments.run, arguments.tag, last=arguments.last, max_bytes=arguments.max_bytes)
-
-    return table
-
-
-@cache
-def _tables() -> "Mapping[str, Callable[[Snapshot, Namespace], pl.DataFrame]]":
-    """Return what makes each table, by what ``--kind`` calls it."""
-    return MappingProxyType(
-        {
-            "scalars": lambda snapshot, given: snapshot.scalars(given.run, given.tag, pivot=given.pivot),
-            "hparams": lambda snapshot, given: snapshot.hparams(given.run),
-            **{name: _payloads(name) for name, kind in all_kinds().items() if kind.table is not None},
-            ALL_ARRAYS: lambda snapshot, given: snapshot.tensors(
-                given.run, given.tag, last=given.last, max_bytes=given.max_bytes
-            ),
-            "summaries": lambda snapshot, given: snapshot.summaries(given.run, given.tag),
-            "runs": lambda snapshot, given: snapshot.runs_frame(given.run),
-            "files": lambda snapshot, given: snapshot.health_frame(),
-        }
-    )
-
-
-@cache
-def _with_files() -> Sequence[str]:
-    """Return the kinds of which each value is made of files."""
-    return [name for name, kind in all_kinds().items() if kind.files is not None]
-
-
 @cache
 def _options_of() -> Mapping[str, frozenset[str]]:
     """Return what ``--kind`` must be for each option."""
-    everything = frozenset((*_tables(), *_with_files()))
+    everything = frozenset((*tables(), *kinds_with_files()))
     plain = {"scalars", "hparams", "summaries", "runs", "files"}
     return MappingProxyType(
         {
@@ -87,7 +67,7 @@ class ExportVerb:
         )
         parser.add_argument(
             "--kind",
-            choices=tuple(dict.fromkeys((*_tables(), *_with_files()))),
+            choices=tuple(dict.fromkeys((*tables(), *kinds_with_files()))),
             default="scalars",
             help="what to write (%(default)s); files are event files",
         )
@@ -117,6 +97,11 @@ class ExportVerb:
             "for what is made of files, such as images and audio, without --format a folder",
         )
         parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+        add_engine(
+            parser,
+            "reads the runs, and writes parts of the table, or the files, into the folder that -o names",
+            default="this process, into one file",
+        )
 
     def run(self, arguments: Namespace) -> int:
         """Write the data, and say on standard error what was written and what was left out.
@@ -126,12 +111,14 @@ class ExportVerb:
                 or cannot be written.
         """
         table_format = _checked_format(arguments)
+        if arguments.engine is not None:
+            return _export_parts(arguments, table_format)
         if table_format is None:
             return _export_media(arguments)
         _check_output(arguments.output, force=arguments.force)
         snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
         try:
-            frame = _tables()[arguments.kind](snapshot, arguments)
+            frame = _choice(arguments).table(snapshot)
         except ValueError as error:
             raise UserError(f"{arguments.kind} cannot be exported: {error}") from error
         if arguments.output == STANDARD_OUTPUT:
@@ -144,6 +131,10 @@ class ExportVerb:
         return 0
 
 
+def _choice(arguments: Namespace) -> Choice:
+    return Choice(arguments.kind, arguments.run, arguments.tag, arguments.pivot, arguments.last, arguments.max_bytes)
+
+
 def _checked_format(arguments: Namespace) -> TableFormat | None:
     """Return the format of the table, or None for a folder of images or audio."""
     for option, kinds in _options_of().items():
@@ -152,10 +143,13 @@ def _checked_format(arguments: Namespace) -> TableFormat | None:
     if arguments.last is not None and arguments.last < 1:
         raise UserError(f"--last is {arguments.last}; expected a number above 0, such as 1")
     to_standard_output = arguments.output == STANDARD_OUTPUT
-    table_format: TableFormat | None = arguments.format or _FORMATS.get(Path(arguments.output).suffix.lower())
-    if arguments.kind not in _tables() and table_format is not None:
+    named = None if arguments.engine is not None else _FORMATS.get(Path(arguments.output).suffix.lower())
+    table_format: TableFormat | None = arguments.format or named
+    if arguments.kind not in tables() and table_format is not None:
         raise UserError(f"{arguments.kind} are files, not a table; they go to a folder, as in -o FOLDER")
-    if table_format is None and arguments.kind in _with_files():
+    if arguments.engine is not None:
+        _check_parts(arguments)
+    if table_format is None and arguments.kind in kinds_with_files():
         if to_standard_output:
             raise UserError(f"--kind {arguments.kind} needs a folder to write to, as in -o FOLDER, or a --format")
         return None
@@ -214,15 +208,13 @@ def _cannot_be_written(path: Path, error: OSError) -> UserError:
 
 
 def _export_media(arguments: Namespace) -> int:
-    from stepscope.summary.frames.selection import selected_series
-
     folder = Path(arguments.output)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not arguments.force)):
         raise UserError(
             f"-o {folder} exists already; expected a new or an empty folder, or --force to overwrite files in it"
         )
     snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
-    chosen = selected_series(snapshot, {arguments.kind}, arguments.run, arguments.tag)
+    chosen = _choice(arguments).series(snapshot)
     unreadable: list[str] = []
     written = 0
     for file in media_files(chosen, unreadable, last=arguments.last):
@@ -236,6 +228,59 @@ def _export_media(arguments: Namespace) -> int:
         written += 1
     print(f"Wrote {counted(written, 'file')} of {arguments.kind} to {folder}.", file=sys.stderr)
     if unreadable:
-        print(f"Not readable: {counted(len(unreadable), 'point')}; the first: {unreadable[0]}", file=sys.stderr)
+        print(_unreadable_words(unreadable), file=sys.stderr)
     tell_losses(snapshot.left_out)
     return 0
+
+
+def _check_parts(arguments: Namespace) -> None:
+    """Raise UserError where workers cannot write it in parts."""
+    if arguments.output == STANDARD_OUTPUT:
+        raise UserError("--engine needs a folder or an address to write parts to, as in -o FOLDER")
+    for given, reason in (
+        (arguments.pivot, "--pivot, as the columns of a part would hang on its runs"),
+        (arguments.kind == "hparams", "--kind hparams, whose columns hang on all runs together"),
+        (arguments.kind == "files", "--kind files, which is read in no time; leave it out"),
+        (arguments.force, "--force; name a folder that is new or empty"),
+    ):
+        if given:
+            raise UserError(f"--engine does not go with {reason}")
+    path = Path(arguments.output)
+    if not is_address(arguments.output) and path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UserError(f"-o {path} exists already; expected a folder that is new or empty, as --engine writes parts")
+
+
+def _export_parts(arguments: Namespace, table_format: TableFormat | None) -> int:
+    from stepscope.dashboard.export.parts import export_parts
+    from stepscope.summary.log_parts import from_anywhere
+
+    check_logdirs(arguments.logdir)
+    output = arguments.output if is_address(arguments.output) else str(Path(arguments.output).absolute())
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    progress = Progress(0, 0)
+    with engine_at(arguments.engine) as engine:
+        steps = export_parts(
+            from_anywhere(arguments.logdir),
+            _choice(arguments),
+            table_format,
+            output,
+            engine,
+            progress,
+            keep_superseded=arguments.keep_superseded,
+        )
+        done, interrupted = last_step(steps, progress, "file", console)
+    assert done is not None, "the first step comes before any work"
+    if done.refused:
+        raise UserError(f"{output} cannot be written: {done.refused}. Expected a folder that workers may write to.")
+    noun = "file" if table_format is None else "row"
+    print(f"Wrote {counted(done.written, noun)} of {arguments.kind} to {output}.", file=sys.stderr)
+    if missing := progress.parts - progress.done:
+        print(f"Not in it: {counted(missing, 'event file')} of {progress.parts:,}.", file=sys.stderr)
+    if done.unreadable:
+        print(_unreadable_words(done.unreadable), file=sys.stderr)
+    tell_losses(done.left_out)
+    return exit_code(progress, interrupted=interrupted)
+
+
+def _unreadable_words(unreadable: Sequence[str]) -> str:
+    return f"Not readable: {counted(len(unreadable), 'point')}; the first: {unreadable[0]}"

@@ -284,3 +284,105 @@ def test_a_reader_that_has_enough_ends_the_output_quietly(tmp_path: Path) -> Non
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_workers_write_the_same_table_in_parts(
+    logdir: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str,
+) -> None:
+    monkeypatch.setattr("stepscope.summary.log_parts.PART_FILES", 1)
+    folder = tmp_path / "parts"
+    assert export(logdir, "--engine", engine, "-o", folder, "--format", "parquet") == 0
+    # Runs in the order of their names; the one of hyperparameters alone has no scalars but a metric.
+    assert [path.name for path in sorted(folder.iterdir())] == [f"part-0000{number}.parquet" for number in range(3)]
+    whole = open_logdir(logdir).scalars()
+    assert capsys.readouterr().err == f"Wrote {len(whole)} rows of scalars to {folder}.\n"
+    parts = pl.concat(
+        [pl.read_parquet(path).with_columns(pl.col("run", "tag").cast(str)) for path in sorted(folder.iterdir())]
+    )
+    assert parts.equals(whole.with_columns(pl.col("run", "tag").cast(str)).sort("run", maintain_order=True))
+
+
+def test_workers_write_chosen_runs_alone_and_no_empty_part(
+    logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepscope.summary.log_parts.PART_FILES", 1)
+    folder = tmp_path / "parts"
+    given = ("--engine", "threads", "--run", "^[ab]$", "--tag", "^loss$", "--format", "csv")
+    assert export(logdir, *given, "-o", folder) == 0
+    (part,) = folder.iterdir()
+    assert part.read_text().splitlines()[:2] == ["run,tag,step,wall_time,value", "a,loss,0,100.0,0.5"]
+
+
+def test_a_part_that_would_hold_too_much_is_divided_down_to_the_run_at_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run, words in (("a", 10), ("b", 10), ("large", 9_000)):
+        with SummaryWriter(tmp_path / "logs" / run) as writer:
+            writer.add_text("note", "word " * words, 0)
+    folder = tmp_path / "parts"
+    given = ("--engine", "threads", "--kind", "text", "--max-bytes", "1000", "--format", "json")
+    assert export(tmp_path / "logs", *given, "-o", folder) == 2
+    assert [(path.name, len(json.loads(path.read_bytes()))) for path in sorted(folder.iterdir())] == [
+        ("part-00000a.json", 1),
+        ("part-00000ba.json", 1),
+    ]
+    failed, wrote, missing = capsys.readouterr().err.splitlines()
+    assert failed.startswith("large/events.out.tfevents.")
+    assert [wrote, missing] == [f"Wrote 2 rows of text to {folder}.", "Not in it: 1 event file of 3."]
+
+
+def test_workers_write_pictures_as_they_are_written_in_one_go(tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        with SummaryWriter(tmp_path / "logs" / run) as writer:
+            writer.add_image("in/put", np.zeros((3, 2, 2), np.uint8), 3)
+    assert export(tmp_path / "logs", "--kind", "images", "-o", tmp_path / "whole") == 0
+    assert export(tmp_path / "logs", "--kind", "images", "-o", tmp_path / "parts", "--engine", "threads") == 0
+
+    def files(folder: Path) -> dict[str, bytes]:
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.png")}
+
+    assert files(tmp_path / "parts") == files(tmp_path / "whole")
+    assert len(files(tmp_path / "whole")) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (["-o", "parts", "--pivot"], "--engine does not go with --pivot, as the columns of a part would hang on"),
+        (["-o", "parts", "--kind", "hparams"], "--engine does not go with --kind hparams, whose columns hang on"),
+        (["-o", "parts", "--force"], "--engine does not go with --force; name a folder that is new or empty"),
+        ([], "--engine needs a folder or an address to write parts to, as in -o FOLDER"),
+        (["-o", "full"], "-o full exists already; expected a folder that is new or empty, as --engine writes parts"),
+        (["-o", "parts", "--run", "("], "runs must be a regular expression"),
+    ],
+)
+def test_what_cannot_be_written_in_parts_is_refused(
+    logdir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    reason: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("")
+    assert export(logdir, "--engine", "threads", *given) == 2
+    assert capsys.readouterr().err.startswith(f"stepscope: {reason}")
+    assert not (tmp_path / "parts").exists()
+
+
+def test_a_folder_that_workers_may_not_write_to_is_said(
+    logdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    output = tmp_path / "file" / "parts"
+    assert export(logdir, "--engine", "threads", "-o", output) == 2
+    assert capsys.readouterr().err.splitlines()[0] == (
+        f"stepscope: {output} cannot be written: Not a directory. Expected a folder that workers may write to."
+    )

@@ -1,0 +1,75 @@
+"""What of a log directory is exported."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from stepscope.summary.contents import LARGEST_FRAME
+from stepscope.summary.frames.selection import selected_series
+from stepscope.summary.kinds.registry import ALL_ARRAYS, all_kinds
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is exported; expressions are searched for anywhere in names, ignoring case."""
+
+    kind: str = "scalars"
+    """Of `tables`, or of `kinds_with_files`."""
+    run: str | None = None
+    tag: str | None = None
+    pivot: bool = False
+    """Scalars with one row per run and step, and a column per tag."""
+    last: int | None = None
+    """Of images, histograms and the like only so many points of each series, from its end."""
+    max_bytes: int = LARGEST_FRAME
+    """Of them, in a table."""
+
+    def table(self, snapshot: Snapshot) -> "pl.DataFrame":
+        """Return it as a table.
+
+        Raises:
+            ValueError: there is no such run or tag, or an expression is none.
+        """
+        return tables()[self.kind](snapshot, self)
+
+    def series(self, snapshot: Snapshot) -> list[Series]:
+        """Return what becomes files; errors as in `table`."""
+        return selected_series(snapshot, {self.kind}, self.run, self.tag)
+
+
+def _payloads(kind: str) -> "Callable[[Snapshot, Choice], pl.DataFrame]":
+    def table(snapshot: Snapshot, choice: Choice) -> "pl.DataFrame":
+        return snapshot.table(kind, choice.run, choice.tag, last=choice.last, max_bytes=choice.max_bytes)
+
+    return table
+
+
+@cache
+def tables() -> "Mapping[str, Callable[[Snapshot, Choice], pl.DataFrame]]":
+    """Return what makes each table, by what ``--kind`` calls it."""
+    return MappingProxyType(
+        {
+            "scalars": lambda snapshot, choice: snapshot.scalars(choice.run, choice.tag, pivot=choice.pivot),
+            "hparams": lambda snapshot, choice: snapshot.hparams(choice.run),
+            **{name: _payloads(name) for name, kind in all_kinds().items() if kind.table is not None},
+            ALL_ARRAYS: lambda snapshot, choice: snapshot.tensors(
+                choice.run, choice.tag, last=choice.last, max_bytes=choice.max_bytes
+            ),
+            "summaries": lambda snapshot, choice: snapshot.summaries(choice.run, choice.tag),
+            "runs": lambda snapshot, choice: snapshot.runs_frame(choice.run),
+            "files": lambda snapshot, choice: snapshot.health_frame(),
+        }
+    )
+
+
+@cache
+def kinds_with_files() -> Sequence[str]:
+    """Return the kinds of which each value is made of files."""
+    return [name for name, kind in all_kinds().items() if kind.files is not None]
