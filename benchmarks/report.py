@@ -5,16 +5,18 @@ Neither is edited by hand. Each benchmark tells what it measures in the docstrin
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from benchmarks._curves import Curve, curves, draw
 from benchmarks._report import Figure
 from benchmarks._results import REPOSITORY, Conditions, Result, load_results
 
 PAGE: Final = REPOSITORY / "docs" / "benchmarks.md"
 README: Final = REPOSITORY / "README.md"
+PICTURES: Final = REPOSITORY / "docs" / "growth"
 BEGIN: Final = "<!-- benchmarks: made by `python -m benchmarks.report` -->"
 END: Final = "<!-- benchmarks end -->"
 MARKS: Final = ("the mark", "mark", "the mark of the line")
@@ -113,8 +115,12 @@ def with_rows(readme: str, rows: str) -> str:
 
 
 def write_pages() -> None:
-    """Write both."""
+    """Write both, and the pictures of what was measured at several sizes."""
     results = load_results()
+    for name, result in results.items():
+        if over_sizes := curves(result.figures):
+            PICTURES.mkdir(exist_ok=True)
+            draw(over_sizes, _picture(name))
     PAGE.write_text(page(results))
     README.write_text(with_rows(README.read_text(), readme_rows(results)))
 
@@ -132,6 +138,9 @@ def _section(name: str, result: Result) -> Iterator[str]:
         ours, peer = figure.texts
         unit = f" {figure.unit}" if figure.unit else ""
         yield f"| {figure.name} | {ours}{unit} | {peer}{unit} | {_peer(figure)} | {figure.ratio:.1f}x |"
+    if over_sizes := curves(result.figures):
+        yield ""
+        yield f"![{_in_words(over_sizes)}]({_picture(name).relative_to(PAGE.parent).as_posix()})"
     yield ""
     yield f"{_about(result.conditions)}, load {result.conditions.load:g}; it took {result.seconds:.0f} s."
     yield f"Beside {result.conditions.peers}."
@@ -139,6 +148,16 @@ def _section(name: str, result: Result) -> Iterator[str]:
     if rest:
         yield from rest.replace("``", "`").splitlines()
         yield ""
+
+
+def _picture(name: str) -> Path:
+    return PICTURES / f"{name}.svg"
+
+
+def _in_words(over_sizes: Sequence[Curve]) -> str:
+    first = over_sizes[0]
+    names = ", ".join(curve.what for curve in over_sizes)
+    return f"{first.noun.capitalize()} from {min(first.sizes):,} to {max(first.sizes):,}: {names}"
 
 
 def _about(conditions: Conditions) -> str:

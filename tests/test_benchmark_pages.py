@@ -1,11 +1,13 @@
 """docs/benchmarks.md and README's rows are what is made of the figures that are kept."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks import report
 from benchmarks.__main__ import BENCHMARKS
+from benchmarks._curves import Curve, curves, draw
 from benchmarks._report import Figure
 from benchmarks._results import Conditions, Result, load_results, save_results
 
@@ -47,3 +49,34 @@ def test_results_are_kept_as_they_are(tmp_path: Path) -> None:
     results = {"reading": Result(CONDITIONS, 1.0, [Figure("a", 1.5, 2.0, "b", "s", higher_is_better=False)])}
     save_results(results, tmp_path / "results.json")
     assert load_results(tmp_path / "results.json") == results
+
+
+def _figure(name: str, peer_name: str = "the mark") -> Figure:
+    return Figure(name, float(len(name)), 2.0, peer_name, "s", higher_is_better=False)
+
+
+def test_what_is_measured_at_three_sizes_is_a_curve_over_the_sizes() -> None:
+    few, more, most = (_figure(f"{size} ranks x 27,000 slices, peak memory") for size in ("8", "64", "1,024"))
+    others = [
+        _figure("8 ranks x 27,000 slices, peak memory", "another tool"),
+        _figure("Dask, 2 workers over 1, 64 ranks"),
+    ]
+    two_sizes = [_figure("1,000 runs, `data/runs`"), _figure("10,000 runs, `data/runs`")]
+    assert curves([most, few, *others, more, *two_sizes]) == [
+        Curve("peak memory", "ranks", [8, 64, 1_024], [few, more, most])
+    ]
+
+
+def test_a_picture_of_curves_names_them_and_is_the_same_each_time(tmp_path: Path) -> None:
+    drawn = curves([_figure(f"{size} runs, `data/runs`") for size in ("10", "100", "1,000")])
+    for name in ("once.svg", "again.svg"):
+        draw(drawn, tmp_path / name)
+    picture = (tmp_path / "once.svg").read_text()
+    assert (tmp_path / "again.svg").read_text() == picture
+    assert {">data/runs<", ">runs<", ">1,000<", ">Stepscope<", ">the mark<"} <= set(re.findall(">[^<>\\n]+<", picture))
+
+
+def test_each_picture_of_the_page_is_there() -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\((.+?)\)", report.PAGE.read_text())
+    assert pictures
+    assert [picture for picture in pictures if not (report.PAGE.parent / picture).is_file()] == []
