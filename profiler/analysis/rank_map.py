@@ -66,7 +66,7 @@ def heat_map(
     tables = tables_of_ranks(ranks)
     times = own_times(tables)
     median = times.group_by("step").agg(pl.col("own_ns").median().alias("median_ns"))
-    known = times.select("step").unique().collect(engine="streaming")["step"].sort().to_list()
+    known = tables.scan("steps").select("step").unique().collect(engine="streaming")["step"].sort().to_list()
     known = [step for step in known if steps is None or steps[0] <= step <= steps[1]]
     shown = [rank for rank in tables.ranks if only is None or rank in only]
     names, rows = zip(*rows_of_ranks(ranks, shown, by, most_rows), strict=True) if shown else ((), ())
@@ -100,6 +100,12 @@ def heat_map(
     percent[at], slowest[at] = cells["percent"].to_numpy(), cells["slowest"].to_numpy()
     bounds = np.array([(those[0], those[-1]) for those in columns], np.int64).reshape(-1, 2)
     return HeatMap(rows, names, bounds[:, 0], bounds[:, 1], percent, slowest)
+
+
+def single_steps(found: HeatMap) -> list[tuple[int, int]]:
+    """Return what has a cell of its own, as ranks with a step each."""
+    ranks = [row[0] for row in found.rows if len(row) == 1]
+    return [(rank, step) for step in found.first_step[found.first_step == found.last_step].tolist() for rank in ranks]
 
 
 def rows_of_ranks(

@@ -89,3 +89,15 @@ def test_a_rank_of_a_table_leads_to_its_timeline(opened: Page) -> None:
     row.scroll_into_view_if_needed()
     row.locator("a.profile-at").click()
     expect(opened).to_have_url(re.compile("tab=timeline.*rank00011"))
+
+
+def test_tables_are_sent_again_only_when_their_ranks_change(opened: Page) -> None:
+    answered: list[str] = []
+    opened.on("response", lambda response: answered.append(response.text()) if "_dash-update" in response.url else None)
+    opened.get_by_role("textbox", name="How ranks are divided").click()
+    opened.get_by_role("option", name="Host").click()
+    expect(chart(opened, "Mean step").locator(".xtick text").first).to_have_text("node-0000")
+    expect(opened.locator("[data-table=ranks] header .count")).to_have_text(f"{RANKS} rows")
+    assert [
+        ("profile-lead" in answer, "profile-tables" in answer) for answer in answered if "profile-keys" in answer
+    ] == [(True, False)]

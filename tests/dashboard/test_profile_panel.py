@@ -27,7 +27,7 @@ from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, t
 from stepscope.dashboard.panels.profile.run_facts import run_facts, versions
 from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Page, PageRequest, without_comma
 from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
-from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_content, trace_line
+from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_lead, page_tables, trace_line
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
@@ -130,7 +130,8 @@ def test_every_page_of_every_odd_trace_can_be_shown(odd: str, page: Page) -> Non
     )
     answer = answer_of(analyzed_traces, question, one.id, [one, other])
     content = [
-        page_content(question, answer.analyzed, answer.tables, "dark"),
+        page_lead(question, answer.analyzed, answer.tables, "dark"),
+        page_tables(question, answer.tables),
         options_of(page, View(), answer.analyzed, []),
         trace_line(answer.analyzed),
     ]
@@ -193,10 +194,10 @@ def test_pages_without_anything_to_show_are_apart_with_their_reasons() -> None:
 
 def test_reasons_of_empty_tables_are_said_once() -> None:
     lonely = trace(operator("a", 0, 1))
-    page = words(page_content(requested("copies"), analyzed_of(lonely), [*tables(lonely, "copies").values()], "light"))
+    page = words(page_tables(requested("copies"), [*tables(lonely, "copies").values()]))
     assert page.count("No device activity was recorded") == 1
     some = trace(activity("k", 0, 5, 1))
-    page = words(page_content(requested("idle"), analyzed_of(some), [*tables(some, "idle").values()], "light"))
+    page = words(page_tables(requested("idle"), [*tables(some, "idle").values()]))
     assert page.count("Not in this trace: ") == 1
 
 
@@ -213,7 +214,7 @@ def test_a_known_device_has_its_roof_and_what_is_missing_is_named() -> None:
         deviceProperties=[device],
     )
     question = requested("roofline")
-    page = page_content(question, analyzed_of(found), [*tables(found, "roofline").values()], "light")
+    page = page_lead(question, analyzed_of(found), [*tables(found, "roofline").values()], "light")
     (graph,) = find(page, Graph)
     roof, marks = graph.figure["data"]
     assert max(roof["y"]) == 15_700
@@ -387,7 +388,7 @@ def test_copies_are_found_by_the_names_of_slices() -> None:
     assert table.chosen == 1
     assert tables(copies, "copies", row="memset")["memcpys"].chosen is None
     analyzed = analyzed_of(copies)
-    (chart,) = find(page_content(requested("copies"), analyzed, [], "light"), Graph)
+    (chart,) = find(page_lead(requested("copies"), analyzed, [], "light"), Graph)
     drawn = [(each["name"], each["x"], each["y"], each["customdata"]) for each in chart.figure["data"]]
     assert drawn == [
         ("HtoD pageable", [4_000], [0.5], [["6000:22000", "1", "4 kB", "8 µs"]]),
@@ -408,7 +409,7 @@ def test_the_row_that_is_asked_for_is_selected_and_its_absence_said() -> None:
     )
     for page, name, expected in cases:
         question = requested(page, row=name)
-        content = page_content(question, analyzed, list(tables(tiny(), page, row=name).values()), "light")
+        content = page_lead(question, analyzed, list(tables(tiny(), page, row=name).values()), "light")
         assert [words(each).strip() for each in find(content, html.P) if getattr(each, "role", "") == "status"] == [
             expected
         ]
@@ -552,7 +553,7 @@ def test_the_memory_chart_keeps_the_peak() -> None:
 
 def test_the_overview_says_what_the_analyses_say() -> None:
     analyzed = analyzed_of(tiny())
-    page = page_content(requested("overview"), analyzed, [], "light")
+    page = page_lead(requested("overview"), analyzed, [], "light")
     tiles = {
         tile.children[0].children: tile.children[1].children
         for tile in find(page, html.Div)
@@ -570,7 +571,7 @@ def test_the_overview_says_what_the_analyses_say() -> None:
 
 
 def test_each_figure_of_the_overview_says_what_it_is_a_share_of_and_what_it_means() -> None:
-    shown = page_content(requested("overview"), analyzed_of(tiny()), [], "light")
+    shown = page_lead(requested("overview"), analyzed_of(tiny()), [], "light")
     tiles = [tile for tile in find(shown, html.Div) if getattr(tile, "className", "") == "profile-tile"]
     about = {tile.children[0].children: (tile.children[2].children, tile.title) for tile in tiles}
     meanings = {row["name"]: row["meaning"] for row in report.table(tiny(), "overview").to_dicts()}
@@ -580,7 +581,7 @@ def test_each_figure_of_the_overview_says_what_it_is_a_share_of_and_what_it_mean
 
 
 def test_the_steps_of_the_input_page_have_a_legend() -> None:
-    shown = page_content(requested("input"), analyzed_of(tiny()), [*tables(tiny(), "input").values()], "light")
+    shown = page_lead(requested("input"), analyzed_of(tiny()), [*tables(tiny(), "input").values()], "light")
     graphs = [graph for graph in find(shown, Graph) if graph.id["chart"] == "steps"]
     assert [graph.figure["layout"]["showlegend"] for graph in graphs] == [True]
     assert all(trace["name"] for trace in graphs[0].figure["data"])
@@ -588,7 +589,7 @@ def test_the_steps_of_the_input_page_have_a_legend() -> None:
 
 def test_losses_are_counted_and_explained() -> None:
     lost = trace(operator("a", 0, 10), {"ph": "f", "id": 3, "name": "x", "cat": "y", "pid": 100, "tid": 1, "ts": 5})
-    page = words(page_content(requested("overview"), analyzed_of(lost), [], "light"))
+    page = words(page_lead(requested("overview"), analyzed_of(lost), [], "light"))
     assert "1 arrow without a start" in page
     assert "1 arrow has only one end" in page
     assert "An arrow ends here, but the file has no beginning" in page
@@ -596,7 +597,7 @@ def test_losses_are_counted_and_explained() -> None:
     assert "1 arrow has only one end" in words(trace_line(analyzed_of(lost)))
     assert page.index("Findings") < page.index("Not shown as stored")
     more = trace(operator("a", 10**9, 10), operator("b", 10**9 + 5, -1))
-    page = words(page_content(requested("overview"), analyzed_of(more), [], "light"))
+    page = words(page_lead(requested("overview"), analyzed_of(more), [], "light"))
     assert "1 event could not be shown as stored" in page
     assert "“b” on process 100, thread 1 at 0.005000 ms" in page
     assert page.index("Not shown as stored") < page.index("Findings")
@@ -644,25 +645,18 @@ def test_facts_name_hosts_time_and_workers() -> None:
 
 def test_the_queue_and_the_delays_are_those_of_the_analyses() -> None:
     analyzed = analyzed_of(tiny())
-    charts = {each.id: each.figure for each in find(page_content(requested("idle"), analyzed, [], "light"), Graph)}
+    charts = {each.id: each.figure for each in find(page_lead(requested("idle"), analyzed, [], "light"), Graph)}
     assert list(charts) == ["profile-queue", "profile-delays"]
     (line,) = charts["profile-queue"]["data"]
     assert line["name"] == "stream 7"
     (bars,) = charts["profile-delays"]["data"]
     assert sum(bars["y"]) == len(launch_delays(tiny()))
     assert dict(zip(bars["x"], bars["y"], strict=True)) == {"2 µs": 1, "5 µs": 1}
-    assert find(page_content(requested("idle"), analyzed_of(trace(operator("a", 0, 1))), [], "light"), Graph) == []
+    assert find(page_lead(requested("idle"), analyzed_of(trace(operator("a", 0, 1))), [], "light"), Graph) == []
 
 
 def test_an_empty_table_says_why() -> None:
-    page = words(
-        page_content(
-            requested("kernels"),
-            analyzed_of(trace(operator("a", 0, 1))),
-            [*tables(trace(operator("a", 0, 1)), "kernels").values()],
-            "light",
-        )
-    )
+    page = words(page_tables(requested("kernels"), [*tables(trace(operator("a", 0, 1)), "kernels").values()]))
     assert "No device activity was recorded. Record with CUDA" in page
 
 
@@ -824,7 +818,7 @@ def test_slices_have_their_own_time_and_that_of_what_lies_inside() -> None:
         ("hidden", 1, 5_000, 5_000, "17500:27500"),
     ]
     assert total_row(table) == [{"name": "Total of 2 rows", "@row": "total", "count": 2, "self_ns": 40_000}]
-    overview = page_content(requested("overview"), analyzed_of(annotated), [], "light")
+    overview = page_lead(requested("overview"), analyzed_of(annotated), [], "light")
     assert "Top slices by own time" in words(overview)
     (top,) = [each for each in find(overview, html.Table) if each.className == "profile-top"]
     assert [words(each) for each in find(top, html.A)] == ["forward", "hidden"]

@@ -22,7 +22,7 @@ from stepscope.dashboard.panels.profile.request import Answer, answer_of
 from stepscope.dashboard.panels.profile.rows import rows, total_row
 from stepscope.dashboard.panels.profile.settings import PAGES, Page, PageRequest
 from stepscope.dashboard.panels.profile.table import MOST_ROWS, Table
-from stepscope.dashboard.panels.profile.views import options_of, page_content, trace_line
+from stepscope.dashboard.panels.profile.views import options_of, page_lead, page_tables, trace_line
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from stepscope.profiler.analysis import report
@@ -101,7 +101,8 @@ def shown(analyzed_traces: AnalyzedTraces, question: PageRequest, *sources: Trac
     """What a page shows, made as the page makes it."""
     answer = answer_of(analyzed_traces, question, sources[0].id, sources)
     parts: Sequence[Any] = [
-        page_content(question, answer.analyzed, answer.tables, "light"),
+        page_lead(question, answer.analyzed, answer.tables, "light"),
+        page_tables(question, answer.tables),
         options_of(question.page, View(), answer.analyzed, []),
         trace_line(answer.analyzed),
     ]

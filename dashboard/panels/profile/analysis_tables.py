@@ -259,9 +259,9 @@ def rank_tables(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRan
     only = known.selected(requested.only_ranks) if requested.only_ranks else None
     for name, analysis in analyses("ranks").items():
         if is_of_others(analysis):
-            made.append(_of_others(analyzed, analysis, (name, known.version), known.ranks))
+            made.append(_of_others(analyzed, analysis, (name, known.content), known.ranks))
             continue
-        frame = analyzed.kept((name, known.version), analysis.about, partial(analysis.table, known.ranks))
+        frame = analyzed.kept((name, known.content), analysis.about, partial(analysis.table, known.ranks))
         if only is not None and "rank" in frame.columns:
             frame = frame.filter(frame["rank"].is_in(only))
         table = Table(
@@ -283,9 +283,13 @@ def _with_places(table: Table, known: KnownRanks) -> Table:
     rank = "rank" if "rank" in frame.columns else "slowest_rank"
     if rank not in frame.columns:
         return table
-    at: Places = tuple(map(known.whole.get, frame[rank].to_list()))
+    ranks = frame[rank].to_list()
+    at: Places
     if "step" in frame.columns:
-        at = tuple(map(known.steps.get, zip(frame[rank].to_list(), frame["step"].to_list(), strict=True)))
+        steps = list(zip(ranks, frame["step"].to_list(), strict=True))
+        at = tuple(map(known.steps(steps).get, steps))
+    else:
+        at = tuple(map(known.whole(ranks).get, ranks))
     return replace(table, at=at, named_by="rank" if table.frame.columns[0] == "rank" else "")
 
 

@@ -1,6 +1,6 @@
 """The ranks that the Distributed page is of, as far as they are known."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -29,14 +29,19 @@ class KnownRanks:
     source_of: Mapping[int, TraceSource]
     words: str
     """How many ranks there are, such as "16 of 1,024 ranks"."""
-    version: str
-    """Equal for equal content."""
+    content: str
+    """Equal where the same is known of ranks."""
     running: bool = False
     """Whether more is on its way."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """Why traces cannot be read, by address."""
     problem: str = ""
     """Why reading ended before its time."""
+
+    @property
+    def version(self) -> str:
+        """Equal where all that is said of them is the same."""
+        return fingerprint((self.content, self.running, sorted(self.failures), self.problem))
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -52,36 +57,44 @@ class KnownRanks:
         """Return the ranks that somebody asks for; see `selected_ranks`."""
         return selected_ranks(self.ranks, words)
 
-    @cached_property
-    def whole(self) -> Mapping[int, Place]:
-        """Where each rank's trace is on its Timeline, all of it."""
+    def whole(self, ranks: Iterable[int]) -> Mapping[int, Place]:
+        """Return where the traces of some ranks are on their Timelines, all of each."""
+        import polars as pl
+
+        wanted = pl.LazyFrame({"rank": sorted({*ranks} & self.source_of.keys())}, {"rank": pl.Int64})
         rows = (
             tables_of_ranks(self.ranks)
             .scan("trace")
             .select("rank", "start_ns", "end_ns", "origin_ns")
             .drop_nulls()
+            .join(wanted, on="rank", how="semi")
             .collect(engine="streaming")
         )
         return {
             rank: Place(start - origin, end - origin, trace=self.source_of[rank].id)
             for rank, start, end, origin in rows.iter_rows()
-            if rank in self.source_of
         }
 
-    @cached_property
-    def steps(self) -> Mapping[tuple[int, int], Place]:
-        """Where each step of each rank is on its Timeline."""
+    def steps(self, of: Iterable[tuple[int, int]]) -> Mapping[tuple[int, int], Place]:
+        """Return where some steps are on the Timelines of their ranks; a step is a rank and its number."""
+        import polars as pl
+
+        wanted = pl.LazyFrame(
+            [pair for pair in {*of} if pair[0] in self.source_of],
+            {"rank": pl.Int64, "step": pl.Int64},
+            orient="row",
+        )
         tables = tables_of_ranks(self.ranks)
         rows = (
             tables.scan("steps")
             .select("rank", "step", "start_ns", "total_ns")
+            .join(wanted, on=("rank", "step"), how="semi")
             .join(tables.scan("trace").select("rank", "origin_ns"), on="rank")
             .collect(engine="streaming")
         )
         return {
             (rank, step): Place(start - origin, start - origin + took, trace=self.source_of[rank].id)
             for rank, step, start, took, origin in rows.iter_rows()
-            if rank in self.source_of
         }
 
 
@@ -107,14 +120,14 @@ def known_ranks(
         return (_collected(job, found, running) if found is not None else _unknown(job, running)), job
     opened = [analyzed_traces.get(source) for source in sources[:MOST_IN_MEMORY]]
     by_rank = report.by_rank(opened, lambda each: each.facts)
-    version = fingerprint([(rank, each.source.id, each.source.version) for rank, each in by_rank.items()])
+    content = fingerprint([(rank, each.source.id, each.source.version) for rank, each in by_rank.items()])
     left_out = {source.id: f"at most {MOST_IN_MEMORY} traces are open at once" for source in sources[MOST_IN_MEMORY:]}
     return (
         KnownRanks(
             {rank: each.facts for rank, each in by_rank.items()},
             {rank: each.source for rank, each in by_rank.items()},
             f"{len(by_rank):,} ranks" if not left_out else f"{len(by_rank):,} of {len(sources):,} ranks",
-            version,
+            content,
             failures=left_out,
         ),
         None,
@@ -127,7 +140,7 @@ def _collected(job: GatheredRanks, found: CollectedRanks, running: bool) -> Know
         found,
         {rank: job.sources[file] for rank, file in pairs},
         found.words,
-        fingerprint((job.id, len(found.ranks), sorted(found.failures), running, job.problem)),
+        fingerprint((job.id, len(found.ranks))),
         running,
         found.failures,
         job.problem,
@@ -135,5 +148,4 @@ def _collected(job: GatheredRanks, found: CollectedRanks, running: bool) -> Know
 
 
 def _unknown(job: GatheredRanks, running: bool) -> KnownRanks:
-    version = fingerprint((job.id, running, job.problem))
-    return KnownRanks({}, {}, "no ranks", version, running, dict(job.progress.failures), job.problem)
+    return KnownRanks({}, {}, "no ranks", job.id, running, dict(job.progress.failures), job.problem)

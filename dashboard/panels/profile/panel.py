@@ -1,6 +1,6 @@
 """The Profile panel: which trace and which page are open, and what they show."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from stepscope.dashboard.panels.profile.request import answer_of, beside, rank_s
 from stepscope.dashboard.panels.profile.routes import make_router
 from stepscope.dashboard.panels.profile.rows import chosen_id
 from stepscope.dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Page, PageRequest
-from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_content, trace_line
+from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_lead, page_tables, trace_line
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import heavy, light
@@ -39,7 +39,7 @@ from stepscope.dashboard.traces.rank_words import progress_words
 from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from stepscope.summary.snapshot import Snapshot
 
-PARTS: Final = ("choices", "pages", "absent", "options", "facts", "body", "chosen", "job", "idle")
+PARTS: Final = ("choices", "pages", "absent", "options", "facts", "lead", "tables", "chosen", "job", "idle")
 RANKS_POLL_MS: Final = 700
 
 
@@ -84,7 +84,10 @@ class ProfilePanel(Panel):
                 html.Div(id="profile-progress", role="status"),
                 # While ranks are read, the page asks how far that is, and shows more when there is more.
                 html.Div(id="profile-ranks-line", role="status"),
-                html.Div(id="profile-body"),
+                html.Div(
+                    html.Div([html.Div(id="profile-lead"), html.Div(id="profile-tables")], className="profile-page"),
+                    id="profile-body",
+                ),
                 dcc.Store(id="profile-keys", data={}),
                 dcc.Store(id="profile-running", data=False),
                 dcc.Store(id="profile-chosen"),
@@ -111,7 +114,8 @@ class ProfilePanel(Panel):
             Output("profile-absent", "children"),
             Output("profile-options", "children"),
             Output("profile-facts", "children"),
-            Output("profile-body", "children"),
+            Output("profile-lead", "children"),
+            Output("profile-tables", "children"),
             Output("profile-chosen", "data"),
             Output("profile-job", "data"),
             Output("profile-ranks-tick", "disabled"),
@@ -148,9 +152,10 @@ class ProfilePanel(Panel):
             keys = _keys(requested, chosen, sources, colors, ranks, job)
             if keys == known:
                 raise dash.exceptions.PreventUpdate
-            made = _parts(analyzed_traces, view, requested, chosen, sources, colors, ranks)
+            changed = {part for part in PARTS if keys[part] != known.get(part)}
+            made = _parts(analyzed_traces, view, requested, chosen, sources, colors, ranks, changed)
             made |= {"job": job.id if job is not None else "", "idle": ranks is None or not ranks.running}
-            return *(made[part] if keys[part] != known.get(part) else no_update for part in PARTS), keys
+            return *(made[part] if part in changed else no_update for part in PARTS), keys
 
         @app.callback(
             Output("profile-ranks-version", "data"),
@@ -187,7 +192,9 @@ def _keys(
     involved = [chosen, requested.before]
     state = [(each, versions.get(each or "")) for each in involved]
     listing = choices(sources, chosen)
-    body = fingerprint((requested.relevant(), state, scheme, ranks.version if ranks is not None else ""))
+    lead = fingerprint((requested.relevant(), state, scheme, ranks.version if ranks is not None else ""))
+    # What divides the charts, or whether more is on its way, is nothing to tables of thousands of ranks.
+    tables = lead if ranks is None else fingerprint((requested.for_tables(), state, ranks.content))
     return {
         "choices": fingerprint(listing),
         "pages": fingerprint((state[0], listing, requested.page)),
@@ -200,8 +207,9 @@ def _keys(
             )
         ),
         "facts": fingerprint(state[0]),
-        "body": body,
-        "chosen": body,
+        "lead": lead,
+        "tables": tables,
+        "chosen": tables,
         "job": job.id if job is not None else "",
         "idle": str(ranks is None or not ranks.running),
     }
@@ -215,18 +223,25 @@ def _parts(
     sources: Sequence[TraceSource],
     scheme: Scheme,
     ranks: KnownRanks | None,
+    changed: Collection[str],
 ) -> dict[str, Any]:
-    """Return what the panel shows, by part."""
+    """Return what the panel shows, by part; of lead and tables only what changed."""
     listing = choices(sources, chosen)
-    parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None, "chosen": None}
+    parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None, "chosen": None, "tables": []}
     parts |= {"pages": shown_pages({}, requested.page), "absent": None}
     try:
         answer = answer_of(analyzed_traces, requested, chosen, sources, ranks)
     except TraceUnavailableError as error:
-        return parts | {"body": notice("This trace cannot be shown", str(error))}
-    body: Any = page_content(requested, answer.analyzed, answer.tables, scheme, answer.workers, answer.ranks)
+        return parts | {"lead": notice("This trace cannot be shown", str(error))}
+    lead: Any = []
+    tables: Any = []
     if answer.missing:
-        body = notice(*answer.missing)
+        lead = notice(*answer.missing)
+    else:
+        if "lead" in changed:
+            lead = page_lead(requested, answer.analyzed, answer.tables, scheme, answer.workers, answer.ranks)
+        if "tables" in changed:
+            tables = page_tables(requested, answer.tables)
     options = options_of(requested.page, view, answer.analyzed, listing)
     if answer.ranks is not None:
         ids = [source.id for source in rank_sources(requested, chosen, sources)]
@@ -238,7 +253,8 @@ def _parts(
         "absent": absent_menu(absent, answer.analyzed.source.id),
         "options": options,
         "facts": trace_line(answer.analyzed),
-        "body": body,
+        "lead": lead,
+        "tables": tables,
         "chosen": next(([each.name, chosen_id(each)] for each in answer.tables if each.chosen is not None), None),
     }
 

@@ -1,7 +1,6 @@
 """The Distributed page: its options, its charts, and how far the reading of its ranks is."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 import dash_mantine_components as dmc
@@ -24,7 +23,7 @@ from stepscope.dashboard.panels.profile.settings import (
 from stepscope.dashboard.server.numbers import count, counted
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.analysis.rank_groups import HOST
-from stepscope.profiler.analysis.rank_map import heat_map, rows_of_ranks
+from stepscope.profiler.analysis.rank_map import heat_map, rows_of_ranks, single_steps
 from stepscope.profiler.analysis.ranks import rank_summary, stragglers
 
 MOST_LISTED: Final = 8
@@ -106,8 +105,8 @@ def rank_charts(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRan
         words = f"No rank is {requested.only_ranks!r}. Write numbers, ranges such as 8-15, or a part of a host's name."
         return [html.P(words, className="profile-words missing", role="status")]
     by = requested.ranks_by if requested.ranks_by in known.groupings else ""
-    summary = analyzed.kept(("ranks", known.version), "ranks", lambda: rank_summary(known.ranks))
-    waits = analyzed.kept(("stragglers", known.version), "stragglers", lambda: stragglers(known.ranks))
+    summary = analyzed.kept(("ranks", known.content), "ranks", lambda: rank_summary(known.ranks))
+    waits = analyzed.kept(("stragglers", known.content), "stragglers", lambda: stragglers(known.ranks))
     # A bar is a rank, or some where there are many; or a group, where ranks are divided.
     bars = rows_of_ranks(known.ranks, shown, by, MOST_BARS, whole_groups=True)
     of = "of each rank" if all(len(ranks) == 1 for _, ranks in bars) else "mean of the ranks that share a bar"
@@ -159,8 +158,7 @@ def _map(requested: PageRequest, known: KnownRanks, shown: tuple[int, ...], by: 
         steps=_steps(requested.only_steps),
         by=by,
     )
-    places: Mapping[tuple[int, int], Any] = known.steps
-    picture = rank_figures.rank_map_chart(found, places, scheme)
+    picture = rank_figures.rank_map_chart(found, known.steps(single_steps(found)), scheme)
     if picture is None:
         return []
     about = "by how much a step took longer than on the median rank, without waiting; click a cell to look closer"

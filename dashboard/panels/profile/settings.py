@@ -194,6 +194,11 @@ class PageRequest:
         }
         return (self.page, self.trace, self.row, *extra.get(self.page, ()))
 
+    def for_tables(self) -> tuple[object, ...]:
+        """Only what the tables of this page depend on."""
+        charts = {"ranks": replace(self, ranks_by=RANKS_BY.default, only_steps=ONLY_STEPS.default)}
+        return charts.get(self.page, self).relevant()
+
     @property
     def grouping(self) -> Grouping:
         """What this page's rows are put together by: nothing, where it knows no such groups."""

@@ -49,15 +49,15 @@ from stepscope.profiler.analysis.queue import launch_delays, queue_length
 from stepscope.profiler.analysis.roofline import device_peaks, peaks_in_use, unknown_flops
 
 
-def page_content(
+def page_lead(
     requested: PageRequest,
     analyzed: AnalyzedTrace,
     tables: list[Table],
     scheme: Scheme,
     workers: int = 1,
     ranks: KnownRanks | None = None,
-) -> Any:
-    """Return what a page shows, below its options.
+) -> list[Any]:
+    """Return what a page shows between its options and its tables.
 
     Args:
         requested: the page and its settings.
@@ -68,18 +68,23 @@ def page_content(
         ranks: on the page of ranks, what is known of them.
     """
     if requested.page == "overview":
-        return overview_page(analyzed, scheme, workers)
+        return [overview_page(analyzed, scheme, workers)]
+    more = lead(requested, analyzed, scheme) if ranks is None else rank_charts(requested, analyzed, ranks, scheme)
+    return [*missing_row(requested, analyzed, tables), *more]
+
+
+def page_tables(requested: PageRequest, tables: list[Table]) -> list[Any]:
+    """Return the tables of a page, those that have rows, and what is said of the others."""
+    if requested.page == "overview":
+        return []
     filled = [table for table in tables if not table.frame.is_empty()]
-    parts = [
-        *missing_row(requested, analyzed, tables),
-        *(lead(requested, analyzed, scheme) if ranks is None else rank_charts(requested, analyzed, ranks, scheme)),
+    return [
         *(
             table_card(table, alone=len(filled) == 1 and requested.page != "code", folds=requested.page == "code")
             for table in filled
         ),
         *_nothing_in([table for table in tables if table.frame.is_empty()], alone=not filled),
     ]
-    return html.Div(parts, className="profile-page")
 
 
 def _nothing_in(tables: list[Table], *, alone: bool) -> list[Any]:
