@@ -168,7 +168,7 @@ def gathered(
             now = time.monotonic()
             if now - told > _SECONDS_BETWEEN_LINES:
                 told = now
-                print(printable(progress_words(ranks, progress)), file=sys.stderr)
+                print(printable(progress_words(progress)), file=sys.stderr)
     except KeyboardInterrupt:
         steps.close()
         if ranks is None:

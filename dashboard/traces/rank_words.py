@@ -1,15 +1,14 @@
 """How far the reading of many ranks is, in words."""
 
 from stepscope.dashboard.server.numbers import counted, file_size
-from stepscope.profiler.ranks.collection import CollectedRanks
 from stepscope.summary.engine import Progress
 
 
-def progress_words(ranks: CollectedRanks | None, progress: Progress) -> str:
+def progress_words(progress: Progress) -> str:
     """Return how far it is, as a line such as "16 of 1,024 ranks read, 41 MB of 2.6 GB, about 110 s left"."""
     left = progress.seconds_left()
     parts = [
-        f"{ranks.words} read" if ranks is not None else f"{progress.done:,} of {counted(progress.parts, 'rank')} read",
+        f"{progress.done:,} of {counted(progress.parts, 'rank')} read",
         *([f"{file_size(progress.done_bytes)} of {file_size(progress.bytes)}"] if progress.bytes else []),
         *([f"{counted(len(progress.failures), 'failure')}"] if progress.failures else []),
         *([f"about {left:,.0f} s left"] if left is not None else []),

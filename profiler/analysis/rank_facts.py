@@ -61,6 +61,11 @@ class RankFacts:
         rank: int | None = self.tables["trace"]["stated_rank"][0]
         return rank
 
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return int(sum(table.estimated_size() for table in self.tables.values()))
+
 
 @runtime_checkable
 class RankTables(Protocol):

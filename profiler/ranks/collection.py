@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 SAMPLE: Final = 16
 """Ranks that are read first, spread over all."""
 _SEGMENT: Final = 64
-"""Ranks of a segment."""
+"""The least ranks of a segment; of many small ones each has a quarter of what came before, so that there are few."""
+_SEGMENT_SHARE: Final = 0.25
+_SEGMENT_BYTES: Final = 32 << 20
+"""Facts that are kept whatever their number: ranks with so many took long to read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +99,19 @@ class CollectedRanks(Mapping[int, Facts]):
         rows = zip(self.about["rank"].to_list(), self.about["file"].to_list(), strict=True)
         return {rank: self.files[number] for rank, number in rows}
 
+    @cached_property
+    def _rank_of(self) -> "Mapping[int, pl.DataFrame]":
+        """Of each segment that is needed, which trace is which rank."""
+        parts = self.about.select("segment", "trace", "rank").partition_by("segment", as_dict=True, include_key=False)
+        return {int(number): part for (number,), part in parts.items()}
+
     def scan(self, table: FactTable) -> "pl.LazyFrame":
         import polars as pl
 
-        parts = []
-        for number, segment in enumerate(self.segments):
-            here = self.about.filter(pl.col("segment") == number).select("trace", "rank")
-            if len(here):
-                parts.append(segment.scan(table).join(here.lazy(), on="trace", how="inner").drop("trace"))
+        parts = [
+            self.segments[number].scan(table).join(here.lazy(), on="trace", how="inner").drop("trace")
+            for number, here in self._rank_of.items()
+        ]
         return pl.concat(parts) if parts else pl.LazyFrame(schema={**schemas()[table], "rank": pl.Int64})
 
     def are_of_one_job(self) -> bool:
@@ -197,6 +205,8 @@ class _Collected:
         self._segments: list[Segment] = store.load(self._readable)
         known = {file for segment in self._segments for file in segment.traces}
         self._known: Final = known & set(self._readable)
+        self._waiting: Final[list[tuple[TraceFile, RankFacts]]] = []
+        """What was read and is in no segment yet."""
         self._progress: Final = progress
         progress.parts, progress.bytes = len(files), sum(file.size for file in files)
         progress.done, progress.done_bytes = len(self._known), 0
@@ -207,33 +217,44 @@ class _Collected:
         return [file for file in self._readable if file not in self._known and file.address not in self._failures]
 
     def now(self) -> CollectedRanks:
-        return CollectedRanks(self._files, tuple(self._segments), dict(self._failures), len(self.missing()))
+        missing = len(self.missing()) + len(self._waiting)
+        return CollectedRanks(self._files, tuple(self._segments), dict(self._failures), missing)
 
     def read(self, files: Sequence[TraceFile], engine: Engine) -> Iterator[CollectedRanks]:
-        """Read traces and yield what is known after each segment of them; what is read is kept whatever happens."""
-        waiting: list[tuple[TraceFile, RankFacts]] = []
-        first = not self._known
+        """Read traces and yield what is known now and then; what is read is kept whatever happens."""
+        kept, size = len(self._known), 0
         try:
-            for outcome in engine.map(facts_of_file, files):
-                self._take(outcome, waiting)
-                if len(waiting) >= (SAMPLE if first else _SEGMENT):
-                    first = False
-                    self._keep(waiting)
+            for done, outcome in enumerate(engine.map(facts_of_file, files), 1):
+                self._take(outcome)
+                size += outcome.result.size if outcome.result is not None else 0
+                enough = max(_SEGMENT, _SEGMENT_SHARE * kept) if kept else SAMPLE
+                if len(self._waiting) >= enough or size >= _SEGMENT_BYTES:
+                    kept, size = kept + len(self._waiting), 0
+                    self._keep()
                     yield self.now()
+                elif kept and not done % _SEGMENT:
+                    # Nothing new, but how far it is.
+                    yield self.now()
+        except KeyboardInterrupt:
+            # Who ends it is told of all that was read.
+            if self._waiting:
+                self._keep()
+                yield self.now()
+            raise
         finally:
-            if waiting:
-                self._keep(waiting)
+            if self._waiting:
+                self._keep()
         yield self.now()
 
-    def _take(self, outcome: Outcome[TraceFile, RankFacts], waiting: list[tuple[TraceFile, RankFacts]]) -> None:
+    def _take(self, outcome: Outcome[TraceFile, RankFacts]) -> None:
         if outcome.result is None:
             self._failures[outcome.part.address] = outcome.error
         else:
-            waiting.append((outcome.part, outcome.result))
+            self._waiting.append((outcome.part, outcome.result))
             self._known.add(outcome.part)
             self._progress.done += 1
             self._progress.done_bytes += outcome.part.size
 
-    def _keep(self, waiting: list[tuple[TraceFile, RankFacts]]) -> None:
-        self._segments.append(self._store.add(waiting, self._readable))
-        waiting.clear()
+    def _keep(self) -> None:
+        self._segments.append(self._store.add(self._waiting, self._readable))
+        self._waiting.clear()

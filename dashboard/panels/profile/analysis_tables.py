@@ -289,7 +289,7 @@ def _with_places(table: Table, known: KnownRanks) -> Table:
         steps = list(zip(ranks, frame["step"].to_list(), strict=True))
         at = tuple(map(known.steps(steps).get, steps))
     else:
-        at = tuple(map(known.whole(ranks).get, ranks))
+        at = tuple(map(known.whole.get, ranks))
     return replace(table, at=at, named_by="rank" if table.frame.columns[0] == "rank" else "")
 
 

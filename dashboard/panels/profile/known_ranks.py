@@ -57,22 +57,20 @@ class KnownRanks:
         """Return the ranks that somebody asks for; see `selected_ranks`."""
         return selected_ranks(self.ranks, words)
 
-    def whole(self, ranks: Iterable[int]) -> Mapping[int, Place]:
-        """Return where the traces of some ranks are on their Timelines, all of each."""
-        import polars as pl
-
-        wanted = pl.LazyFrame({"rank": sorted({*ranks} & self.source_of.keys())}, {"rank": pl.Int64})
+    @cached_property
+    def whole(self) -> Mapping[int, Place]:
+        """Where each rank's trace is on its Timeline, all of it."""
         rows = (
             tables_of_ranks(self.ranks)
             .scan("trace")
             .select("rank", "start_ns", "end_ns", "origin_ns")
             .drop_nulls()
-            .join(wanted, on="rank", how="semi")
             .collect(engine="streaming")
         )
         return {
             rank: Place(start - origin, end - origin, trace=self.source_of[rank].id)
             for rank, start, end, origin in rows.iter_rows()
+            if rank in self.source_of
         }
 
     def steps(self, of: Iterable[tuple[int, int]]) -> Mapping[tuple[int, int], Place]:

@@ -172,7 +172,7 @@ class ProfilePanel(Panel):
             if job is None:
                 return no_update, ""
             version = job.version
-            line = progress_words(job.now(), job.progress) if job.running else ""
+            line = progress_words(job.progress) if job.running else ""
             return version if version != known else no_update, line
 
     def router(self, live: Live) -> APIRouter | None:

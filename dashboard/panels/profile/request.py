@@ -106,4 +106,5 @@ def beside(own: TraceSource, sources: Sequence[TraceSource]) -> list[TraceSource
     """Return the traces in the folder of one, itself among them, in order of their names."""
     if not isinstance(own.origin, Companion):
         return [own]
-    return sorted((each for each in sources if folder_of(each) == folder_of(own)), key=lambda source: source.id)
+    folder = folder_of(own)
+    return sorted((each for each in sources if folder_of(each) == folder), key=lambda source: source.id)

@@ -2,7 +2,9 @@
 
 import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import polars as pl
@@ -12,11 +14,12 @@ from polars.testing import assert_frame_equal
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.rank_outliers import rank_outliers, rank_steps
 from stepscope.profiler.analysis.report import analyses
+from stepscope.profiler.ranks import collection
 from stepscope.profiler.ranks.collection import SAMPLE, CollectedRanks, gather
 from stepscope.profiler.ranks.files import spread
 from stepscope.profiler.ranks.store import FactStore
 from stepscope.profiler.traces import load_trace
-from stepscope.summary.engine import Progress
+from stepscope.summary.engine import Engine, Progress
 from tests.profiler.ranks.jobs import STRAGGLER, write_job
 
 RANKS = 40
@@ -51,6 +54,29 @@ def test_the_first_answer_is_of_a_spread_sample(paths: list[str], store: FactSto
     assert (last.words, last.complete, last.ranks) == ("40 ranks", True, tuple(range(RANKS)))
     assert progress.ended
     assert progress.done_bytes == progress.bytes
+
+
+def sizes_of(collected: CollectedRanks) -> list[int]:
+    return [len(segment.traces) for segment in collected.segments]
+
+
+def test_facts_of_many_ranks_are_in_few_segments(
+    paths: list[str], store: FactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "_SEGMENT", 4)
+    seen = list(gather(paths, store, engine="threads"))
+    known = [len(each.ranks) for each in seen]
+    assert [each.complete for each in seen] == [ranks == RANKS for ranks in known]
+    # How far it is comes more often than what is new.
+    assert known == [16, 20, 20, 25, 25, 32, 32, 40, 40]
+    assert sorted(sizes_of(last_of(paths, store))) == [4, 5, 7, 8, 16]
+
+
+def test_facts_that_took_long_to_read_are_kept_at_once(
+    paths: list[str], store: FactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "_SEGMENT_BYTES", 1)
+    assert sizes_of(last_of(paths[:5], store)) == [1] * 5
 
 
 @pytest.mark.parametrize("engine", ["threads", "processes"])
@@ -123,6 +149,22 @@ def test_who_leaves_keeps_what_was_read(paths: list[str], store: FactStore) -> N
     steps.close()
     known = next(gather(paths, store, engine="threads"))
     assert len(known.ranks) >= SAMPLE
+
+
+def test_who_interrupts_is_told_of_all_that_was_read(
+    paths: list[str], store: FactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Engine.map
+
+    def interrupted(engine: Engine, *given: Any) -> Iterator[Any]:
+        yield from itertools.islice(whole(engine, *given), SAMPLE + 4)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Engine, "map", interrupted)
+    steps = gather(paths, store, engine="threads")
+    assert [len(next(steps).ranks) for _ in range(2)] == [SAMPLE, SAMPLE + 4]
+    with pytest.raises(KeyboardInterrupt):
+        next(steps)
 
 
 def test_whole_traces_are_read_when_they_are_asked_for(paths: list[str], store: FactStore) -> None:
