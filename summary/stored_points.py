@@ -36,7 +36,7 @@ def texts_of_states(states: Sequence[TagState]) -> Texts:
 
 def are_texts_of(texts: Texts, tags: int) -> bool:
     """Return whether texts belong to so many tags; those from elsewhere may not."""
-    return set(range(tags)).issuperset(texts)
+    return all(0 <= place < tags for place in texts)
 
 
 class TagTable(msgspec.Struct, array_like=True, frozen=True):

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, assert_never, cast, 
 
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
 from stepscope.dashboard.server.succession import FACTS, FACTS_BEFORE, alike, changed_runs
-from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, session_of
+from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, session_start_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import HParamValue
 from stepscope.summary.series import SCALARS, LazySeries, Run
@@ -108,11 +108,11 @@ def _summed_up(run: Run, field: MetricField) -> float | None:
 
 def _own_hparams(run: Run) -> Mapping[str, HParamValue] | None:
     """Return those of the session that began in a run; None where none did."""
-    found = session_of(run)
-    if found is None:
+    start = session_start_of(run)
+    if start is None:
         return None
     # By name: a protobuf map has no order.
-    values = ((name, python_value(value)) for name, value in sorted(found.start.hparams.items()))
+    values = ((name, python_value(start.hparams[name])) for name in sorted(start.hparams))
     return {name: plain for name, plain in values if plain is not None}
 
 

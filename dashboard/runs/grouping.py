@@ -1,6 +1,5 @@
 """Groups of runs: by hyperparameters, by path, by regular expression, and seeds of the same training."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +23,8 @@ _SEED_NAME: Final = re.compile(r"(?i)^(random|rng|np|torch|global)?[_-]?(seed|ra
 _SEED_IN_NAME: Final = re.compile(
     r"(?i)(?:(?<=[/_\-., ])|^)(seed|rs|s|trial|repeat|rep|fold)([=_\-:]?)\d+(?=$|[/_\-., ])"
 )
+_Signature: TypeAlias = tuple[tuple[str, str], ...]
+"""Hyperparameters by name, each value as Python writes it: so true is not 1."""
 _NUMBER_AT_END: Final = re.compile(r"(?<=[_\-/])(\d{1,4})$")
 
 KeysOf: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
@@ -141,11 +142,15 @@ def names_without_seed(hparams: Mapping[str, Mapping[str, HParamValue]]) -> Mapp
     stripped = {run: _SEED_IN_NAME.sub(lambda found: f"{found[1]}{found[2]}*", run) for run in hparams}
     counted = _counted(run for run, label in stripped.items() if label == run)
     by_name = {run: counted.get(run, label) for run, label in stripped.items()}
-    signatures = {run: _settings_but_seed(hparams[run]) for run in by_name}
-    told_apart: dict[str, dict[str, None]] = {}
+    runs_of = Counter(by_name.values())
+    signatures: dict[str, _Signature] = {}
+    told_apart: dict[str, dict[_Signature, Mapping[str, HParamValue]]] = {}
     for run, label in by_name.items():
-        told_apart.setdefault(label, {})[signatures[run]] = None
-    differences = {label: _differences(list(found)) for label, found in told_apart.items() if len(found) > 1}
+        if runs_of[label] > 1:
+            settings = {name: value for name, value in hparams[run].items() if not _SEED_NAME.match(name)}
+            signatures[run] = tuple(sorted((name, repr(value)) for name, value in settings.items()))
+            told_apart.setdefault(label, {})[signatures[run]] = settings
+    differences = {label: _differences(found) for label, found in told_apart.items() if len(found) > 1}
     return {
         run: f"{label} ({differences[label][signatures[run]]})" if label in differences else label
         for run, label in by_name.items()
@@ -168,22 +173,17 @@ def _counted(runs: Iterable[str]) -> Mapping[str, str]:
     }
 
 
-def _settings_but_seed(hparams: Mapping[str, HParamValue]) -> str:
-    return json.dumps({name: hparams[name] for name in sorted(hparams) if not _SEED_NAME.match(name)})
-
-
-def _differences(signatures: Sequence[str]) -> Mapping[str, str]:
+def _differences(settings: Mapping[_Signature, Mapping[str, HParamValue]]) -> Mapping[_Signature, str]:
     """By signature, the hyperparameters that are not the same in all of them."""
-    settings = [json.loads(signature) for signature in signatures]
     values: dict[str, set[str]] = {}
-    for own in settings:
-        for name, value in own.items():
-            values.setdefault(name, set()).add(json.dumps(value))
-    present = Counter(name for own in settings for name in own)
+    for signature in settings:
+        for name, value in signature:
+            values.setdefault(name, set()).add(value)
+    present = Counter(name for signature in settings for name, _ in signature)
     varying = [name for name in values if len(values[name]) > 1 or present[name] < len(settings)]
     return {
         signature: ", ".join(f"{name}={shown_value(own.get(name))}" for name in varying)
-        for signature, own in zip(signatures, settings, strict=True)
+        for signature, own in settings.items()
     }
 
 

@@ -66,12 +66,19 @@ def sessions(runs: Mapping[str, Run]) -> Iterator[FoundSession]:
 
 def session_of(run: Run) -> FoundSession | None:
     """Return the session that began in a run, if one did."""
-    start = _plugin_data(run, SESSION_START_TAG)
-    if start is None or start.WhichOneof("data") != "session_start_info":
+    start = session_start_of(run)
+    if start is None:
         return None
     end = _plugin_data(run, SESSION_END_TAG)
     ended = end is not None and end.WhichOneof("data") == "session_end_info"
-    return FoundSession(run.name, start.session_start_info, end.session_end_info if end is not None and ended else None)
+    return FoundSession(run.name, start, end.session_end_info if end is not None and ended else None)
+
+
+def session_start_of(run: Run) -> SessionStartInfo | None:
+    """Return what a run's session began with, if one did."""
+    data = _plugin_data(run, SESSION_START_TAG)
+    began = data is not None and data.WhichOneof("data") == "session_start_info"
+    return data.session_start_info if data is not None and began else None
 
 
 def run_of_metric(session: str, group: str) -> str:
