@@ -275,11 +275,13 @@ def test_no_two_modules_beside_each_other_differ_by_an_s_alone() -> None:
 
 
 def test_nothing_counts_values_while_it_holds_the_interpreters_lock() -> None:
-    """Nobody else is answered while NumPy hashes millions of integers, or compares their rows along an axis."""
+    """Nobody else is answered while NumPy hashes millions of integers, compares their rows along an axis, or numbers
+    them.
+    """
     for path in MODULES.values():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.unique":
                 wanted = {each.arg for each in node.keywords}
-                # With these it sorts.
-                sorts = wanted & {"return_index", "return_inverse", "return_counts"} and "axis" not in wanted
+                # With these it sorts; to number values it sums booleans up.
+                sorts = wanted & {"return_index", "return_counts"} and not wanted & {"axis", "return_inverse"}
                 assert sorts, f"{path.name}: see summary/distinct.py"
