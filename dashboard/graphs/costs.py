@@ -111,7 +111,7 @@ def costs_of_trace(tree: Tree, trace: Trace) -> Costs:
     """
     names = _Names(tree)
     table = _Table(len(tree.model))
-    codes, first, _, of_slice = numbered(trace.name_id, return_index=True)
+    codes, first, of_slice = numbered(trace.name_id)
     calls = np.bincount(of_slice, minlength=len(codes))
     durations = np.zeros(len(codes), np.int64)
     np.add.at(durations, of_slice, trace.duration_ns)

@@ -178,7 +178,7 @@ class Tree:
         model = self.model
         data = ~model.control
         keys = np.where(data, (model.source << 31) | np.maximum(model.source_slot, 0), -1)
-        unique, first, _, of_edge = numbered(keys, return_index=True)
+        unique, first, of_edge = numbered(keys)
         if len(unique) and unique[0] == -1:
             first, of_edge = first[1:], of_edge - 1
         sizes = np.full(len(first), -1, np.int64)
