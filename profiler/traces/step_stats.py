@@ -4,7 +4,6 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import Counter as Tally
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -307,20 +306,21 @@ def _data_flow(collected: _Collected, order: Sequence[int]) -> list[tuple[int, i
 def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
     """Return arrows from an op to what ran on a stream in its name: from its last execution that began before."""
     nodes = collected.nodes
-    executions: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for index, raw in enumerate(order):
-        if not nodes.on_stream(raw):
-            executions[nodes.operation(raw).node].append((nodes.start_ns[raw], index))
-    for times in executions.values():
-        times.sort()
+    launched = [index for index, raw in enumerate(order) if nodes.on_stream(raw)]
+    wanted = {nodes.operation(order[index]).node for index in launched}
+    # Numbers in arrays, as an object for each execution would be looked at for garbage again and again.
+    executions: dict[str, tuple[array[int], array[int]]] = {name: (array("q"), array("q")) for name in wanted}
+    for index in sorted(range(len(order)), key=lambda index: nodes.start_ns[order[index]]):
+        raw = order[index]
+        if not nodes.on_stream(raw) and (found := executions.get(nodes.operation(raw).node)) is not None:
+            found[0].append(nodes.start_ns[raw])
+            found[1].append(index)
     pairs = []
-    for index, raw in enumerate(order):
-        if not nodes.on_stream(raw):
-            continue
-        times = executions.get(nodes.operation(raw).node, [])
-        if times:
-            before = bisect_right(times, (nodes.start_ns[raw], len(order)))
-            pairs.append((times[max(before - 1, 0)][1], index))
+    for index in launched:
+        starts, indices = executions[nodes.operation(order[index]).node]
+        if indices:
+            before = bisect_right(starts, nodes.start_ns[order[index]])
+            pairs.append((indices[max(before - 1, 0)], index))
     return pairs
 
 
