@@ -218,6 +218,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.safe_regex",
         "summary.storage",
         "summary.hooks",
+        "summary.bounded_messages",
         "summary.cancellation",
         "summary.distinct",
         "summary.kernels",
@@ -285,3 +286,15 @@ def test_nothing_counts_values_while_it_holds_the_interpreters_lock() -> None:
                 # With these it sorts; to number values it sums booleans up.
                 sorts = wanted & {"return_index", "return_counts"} and not wanted & {"axis", "return_inverse"}
                 assert sorts, f"{path.name}: see summary/distinct.py"
+
+
+def test_messages_of_others_are_parsed_within_bounds() -> None:
+    """A message of some megabytes may take gigabytes in memory."""
+    of_the_caller = {"summary/foreign_protos.py", "summary/graphs/dispatch.py", "summary/graphs/from_onnx.py"}
+    own = {"summary/bounded_messages.py", "summary/v2/hp.py"}
+    found = {
+        path.relative_to(REPOSITORY).as_posix()
+        for path in MODULES.values()
+        if re.search(r"\.(FromString|ParseFromString|MergeFromString)\(", path.read_text())
+    }
+    assert found == of_the_caller | own

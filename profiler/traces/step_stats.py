@@ -33,6 +33,7 @@ from stepscope.profiler.traces.reader import TraceReader
 from stepscope.profiler.traces.step_stats_nodes import BYTES, Nodes, describe
 from stepscope.profiler.traces.tensors import TENSOR_CATEGORY, tensor_arguments, tensor_slices, with_tensors
 from stepscope.profiler.traces.wire import LENGTH
+from stepscope.summary.bounded_messages import TooManyPartsError
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.errors import UserError
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
@@ -342,12 +343,18 @@ _FIRST_DEVICE_IN_TEXT: Final = re.compile(rb"(?:\s|#[^\n]*\n)*(?:step_stats|dev_
 
 
 def step_stats_in(data: bytes, name: str, limits: Limits) -> StepStats | None:
-    """Return the StepStats in a file, alone or in a RunMetadata; None if there is none, or it is too large."""
+    """Return the StepStats in a file, alone or in a RunMetadata; None if there is none, or it is too large.
+
+    Raises:
+        TraceError: it has too many parts.
+    """
     if len(data) > limits.message_bytes:
         return None
     try:
         return parse_step_stats(data, name=name)
-    except UserError:
+    except UserError as error:
+        if isinstance(error.__cause__, TooManyPartsError):
+            raise TraceError(str(error)) from error
         return None
 
 
