@@ -21,8 +21,8 @@ from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.figures import _label_places
 from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.links import timeline_link
-from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.overview import MOST_FACTS
+from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
 from stepscope.dashboard.panels.profile.run_facts import run_facts, versions
