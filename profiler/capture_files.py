@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 
 from stepscope.profiler.session import Recording
 from stepscope.profiler.trace_files import TRACE_SUFFIX, write_trace
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, header, masked_crc
 from stepscope.summary.writer import SummaryWriter
@@ -237,7 +238,7 @@ def _events(stored: IO[bytes], size: int, notes: list[str]) -> Iterator[Event]:
         if crc != _CRC.pack(masked_crc(data)):
             break
         try:
-            yield Event.FromString(data)
+            yield parse(Event, data)
         except DecodeError:
             break
     else:

@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 
 from stepscope.profiler.collectors.base import ArgumentValue, Lane, Record
 from stepscope.profiler.collectors.devices import COPY_CATEGORIES, Origin, copy_name, device_label, origins_of_launches
+from stepscope.summary.bounded_messages import TooManyPartsError, parse
 from stepscope.summary.errors import UserError
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
@@ -63,10 +64,13 @@ def parse_step_stats(content: bytes, *, name: str) -> StepStats:
         UserError: it is none of the four, or nothing was traced in it; the message calls it ``name``.
     """
     empty = False
-    for step_stats in chain(_binary_readings(content), _text_readings(content)):
+    refusals: list[TooManyPartsError] = []
+    for step_stats in chain(_binary_readings(content, refusals), _text_readings(content)):
         if _names_devices(step_stats):
             return step_stats
         empty |= not step_stats.ByteSize()
+    if refusals:
+        raise UserError(f"{name} cannot be read: {refusals[0]}. Record fewer steps.") from refusals[0]
     if empty:
         raise UserError(
             f"{name} names no device, so there is nothing to show. Expected a StepStats, or the RunMetadata of a step "
@@ -228,11 +232,16 @@ def _one_input(value: ArgumentValue) -> str:
     return str(value).replace(", ", ",") if isinstance(value, list | tuple) else str(value)
 
 
-def _binary_readings(content: bytes) -> Iterator[StepStats]:
-    with suppress(DecodeError):
-        yield RunMetadata.FromString(content).step_stats
-    with suppress(DecodeError):
-        yield StepStats.FromString(content)
+def _binary_readings(content: bytes, refusals: list[TooManyPartsError]) -> Iterator[StepStats]:
+    for kind in (RunMetadata, StepStats):
+        try:
+            message = parse(kind, content)
+        except TooManyPartsError as error:
+            refusals.append(error)
+        except DecodeError:
+            pass
+        else:
+            yield message.step_stats if isinstance(message, RunMetadata) else message
 
 
 def _text_readings(content: bytes) -> Iterator[StepStats]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.distinct import running_count
 from stepscope.summary.vector_table_rules import Remark, VectorTableError, dimensions, unequal_rows
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _lines(content: bytes, delimiter: bytes, quote: bytes | None) -> _Lines:
         is_end, is_delimiter = piece == 10, piece == delimiter[0]
         if quote is not None:
             is_quote = piece == quote[0]
-            outside = (np.cumsum(is_quote, dtype=np.int64) + quotes) % 2 == 0
+            outside = (running_count(is_quote) + quotes) % 2 == 0
             quotes += int(np.count_nonzero(is_quote))
             is_end, is_delimiter = is_end & outside, is_delimiter & outside
         found = np.flatnonzero(is_end)

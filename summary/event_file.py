@@ -15,6 +15,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.contents import Damage
 from stepscope.summary.kinds.base import PayloadError
@@ -714,7 +715,7 @@ class _Window(NamedTuple):
         """Return the event of a row; raises DecodeError."""
         row = self.found[number]
         begin = int(row["offset"]) - self.base
-        return Event.FromString(self.buffer[begin : begin + int(row["length"])].tobytes())
+        return parse(Event, self.buffer[begin : begin + int(row["length"])].tobytes())
 
     def is_bare_number(self, number: int, tag: bytes) -> bool:
         """Return whether a row's value is the tag, in ASCII, and a ``simple_value``, and nothing else."""
@@ -737,7 +738,7 @@ class _Window(NamedTuple):
         if not row["value_length"]:
             return self.event(number).summary.value[int(row["index"])]
         begin = int(row["offset"]) + int(row["value_at"]) - self.base
-        return Summary.Value.FromString(self.buffer[begin : begin + int(row["value_length"])].tobytes())
+        return parse(Summary.Value, self.buffer[begin : begin + int(row["value_length"])].tobytes())
 
 
 @lru_cache(_TAGS_REMEMBERED)

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.contents import FileHealth
 from stepscope.summary.kinds.registry import KINDS
 from stepscope.summary.local_source import LocalSource
@@ -124,7 +125,7 @@ def _events_of_rows(rows: np.ndarray[Any, np.dtype[np.void]], content: bytes, ba
     records = rows[first_of_record]
     for offset, length in zip(records["offset"].tolist(), records["length"].tolist(), strict=True):
         try:
-            yield Event.FromString(content[offset - base : offset - base + length])
+            yield parse(Event, content[offset - base : offset - base + length])
         except DecodeError:
             continue
 

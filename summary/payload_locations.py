@@ -7,6 +7,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from stepscope.summary.blob_cache import BlobCache, BlobKey
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.event_file import value_of_event
 from stepscope.summary.kinds.base import Payload, PayloadError
 from stepscope.summary.kinds.registry import decode, kind_named
@@ -73,7 +74,7 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
     if data is None:
         data = _read_record(source, part, offset, int(part.lengths[index]), where)
     try:
-        event = Event.FromString(data)
+        event = parse(Event, data)
     except DecodeError as error:
         raise PayloadError(f"{where} is not an Event message: {error}") from error
     # A run that was written again may have another record of the same length in the same place.

@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from stepscope.summary import scan
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.event_file import HEAD_BYTES, TAIL_BYTES, FileState, name_of, texts_of
 from stepscope.summary.kernels import Group
 from stepscope.summary.kinds.registry import kind_of
@@ -204,7 +205,7 @@ class _Together:
             row = self._rows[firsts[place]]
             at = begin + int(row["offset"]) + int(row["value_at"])
             try:
-                value = Summary.Value.FromString(bytes(self._buffer[at : at + int(row["value_length"])]))
+                value = parse(Summary.Value, bytes(self._buffer[at : at + int(row["value_length"])]))
             except DecodeError:
                 return None
             kind = kind_of(value)

@@ -218,6 +218,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.safe_regex",
         "summary.storage",
         "summary.hooks",
+        "summary.bounded_messages",
         "summary.cancellation",
         "summary.distinct",
         "summary.kernels",
@@ -275,11 +276,25 @@ def test_no_two_modules_beside_each_other_differ_by_an_s_alone() -> None:
 
 
 def test_nothing_counts_values_while_it_holds_the_interpreters_lock() -> None:
-    """Nobody else is answered while NumPy hashes millions of integers, or compares their rows along an axis."""
+    """Nobody else is answered while NumPy hashes millions of integers, compares their rows along an axis, or numbers
+    them.
+    """
     for path in MODULES.values():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.unique":
                 wanted = {each.arg for each in node.keywords}
-                # With these it sorts.
-                sorts = wanted & {"return_index", "return_inverse", "return_counts"} and "axis" not in wanted
+                # With these it sorts; to number values it sums booleans up.
+                sorts = wanted & {"return_index", "return_counts"} and not wanted & {"axis", "return_inverse"}
                 assert sorts, f"{path.name}: see summary/distinct.py"
+
+
+def test_messages_of_others_are_parsed_within_bounds() -> None:
+    """A message of some megabytes may take gigabytes in memory."""
+    of_the_caller = {"summary/foreign_protos.py", "summary/graphs/dispatch.py", "summary/graphs/from_onnx.py"}
+    own = {"summary/bounded_messages.py", "summary/v2/hp.py"}
+    found = {
+        path.relative_to(REPOSITORY).as_posix()
+        for path in MODULES.values()
+        if re.search(r"\.(FromString|ParseFromString|MergeFromString)\(", path.read_text())
+    }
+    assert found == of_the_caller | own

@@ -10,6 +10,7 @@ from stepscope.dashboard.curves.messages import LineAbout, SentLine
 from stepscope.dashboard.curves.smoothing import smooth
 from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.tensorboard.downsample import indices_to_draw
+from stepscope.summary.distinct import running_count
 
 Floats = NDArray[np.float64]
 
@@ -115,7 +116,7 @@ def gap_means(y: Floats, chosen: NDArray[np.int64]) -> tuple[Floats, NDArray[np.
     """
     finite = np.isfinite(y)
     sums = np.concatenate([[0.0], np.cumsum(np.where(finite, y, 0.0))])
-    counts = np.concatenate([[0], np.cumsum(finite)])
+    counts = np.concatenate([[0], running_count(finite)])
     ends = chosen + 1
     begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     count = (counts[ends] - counts[begins]).astype(np.int32)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.dashboard.graphs.tree import Tree
 from stepscope.profiler.trace import Trace
-from stepscope.summary.distinct import distinct_values
+from stepscope.summary.distinct import distinct_values, numbered
 from stepscope.summary.proto.step_stats_pb2 import NodeExecStats, StepStats
 
 MOST_NAMES: Final = 200
@@ -111,7 +111,7 @@ def costs_of_trace(tree: Tree, trace: Trace) -> Costs:
     """
     names = _Names(tree)
     table = _Table(len(tree.model))
-    codes, first, of_slice = np.unique(trace.name_id, return_index=True, return_inverse=True)
+    codes, first, of_slice = numbered(trace.name_id)
     calls = np.bincount(of_slice, minlength=len(codes))
     durations = np.zeros(len(codes), np.int64)
     np.add.at(durations, of_slice, trace.duration_ns)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.distinct import distinct_rows
+from stepscope.summary.listed import listed
 
 Kind: TypeAlias = Literal["op", "group", "series", "function"]
 
@@ -32,7 +33,8 @@ class Groups:
     nodes: list[int] = field(default_factory=lambda: [-1])
     """The node of an operation or a function call; -1 of other groups."""
     kinds: list[Kind] = field(default_factory=lambda: ["group"])
-    children: list[list[int]] = field(default_factory=lambda: [[]])
+    children: list[list[int] | tuple[()]] = field(default_factory=lambda: [()])
+    """A list of those that have some alone: Python looks through millions of lists for garbage while all else waits."""
     by_path: dict[str, int] = field(default_factory=lambda: {"": 0})
 
     def add(self, path: str, label: str, parent: int, node: int, kind: Kind) -> int:
@@ -48,8 +50,12 @@ class Groups:
         self.parents.append(parent)
         self.nodes.append(node)
         self.kinds.append(kind)
-        self.children.append([])
-        self.children[parent].append(entry)
+        self.children.append(())
+        siblings = self.children[parent]
+        if isinstance(siblings, list):
+            siblings.append(entry)
+        else:
+            self.children[parent] = [entry]
         return entry
 
 
@@ -146,7 +152,7 @@ def structure_classes(
     numbers: dict[object, int] = {}
     classes = [0] * len(groups.paths)
     inside: dict[int, list[tuple[int, int]]] = {}
-    for group, a, b in zip(*(column.tolist() for column in edges), strict=True):
+    for group, a, b in zip(*(listed(column) for column in edges), strict=True):
         inside.setdefault(group, []).append((a, b))
     for entry in range(len(groups.paths) - 1, -1, -1):
         node = groups.nodes[entry]
@@ -202,7 +208,7 @@ def fold_crowds(groups: Groups, classes: list[int], most: int = CROWD, part: int
         scope = f"{groups.paths[group]}/" if group else ""
         while len(children := groups.children[group]) > most:
             parts = [children[begin : begin + part] for begin in range(0, len(children), part)]
-            groups.children[group] = []
+            groups.children[group] = ()
             for members in parts:
                 label = f"{groups.labels[members[0]]} … {groups.labels[members[-1]]}"
                 entry = groups.add(f"{scope}{label}", label, group, -1, "series")

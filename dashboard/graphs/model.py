@@ -1,5 +1,6 @@
 """Graphs as columns, from GraphDef: nodes and edges with what they hand on, functions, and what is wrong."""
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.graphs.element_types import Shape, is_reference
 from stepscope.dashboard.graphs.outputs import output_dtypes, output_shapes, output_slot
 from stepscope.dashboard.graphs.records import MOST_EXAMPLES, FunctionCall, GraphModel, Problem, ProblemKind
+from stepscope.summary.listed import listed
 from stepscope.summary.proto.graph_pb2 import AttrValue, FunctionDef, GraphDef, NodeDef
 
 __all__ = ["FunctionCall", "GraphModel", "Problem", "model_of"]
@@ -160,17 +162,18 @@ def _edges(
     problems: Problems,
 ) -> NDArray[np.int64]:
     """[e, 5]: source, target, output, input, whether it is a control edge."""
-    rows: list[tuple[int, int, int, int, bool]] = []
+    # Flat, as to make an array of millions of tuples holds up every other thread.
+    cells = array("q")
     for target, node in enumerate(nodes):
         for slot, text in enumerate(node.input):
             # A name may itself look like an output of another.
             name, output, control = (text, 0, False) if text in index else reference(text)
             source = index.get(name)
             if source is not None:
-                rows.append((source, target, output, -1 if control else slot, control))
+                cells.extend((source, target, output, -1 if control else slot, control))
             elif node.op not in _OF_THE_MODULE:
                 problems.add("dangling input", f"{text} of {names[target]}", target)
-    return np.array(rows, np.int64).reshape(-1, 5)
+    return np.frombuffer(cells, np.int64).reshape(-1, 5)
 
 
 def _names(nodes: Iterable[NodeDef], problems: Problems) -> tuple[list[str], dict[str, int]]:
@@ -238,8 +241,9 @@ def _references(
     by_type = {tensor for tensor, dtype in dtypes.items() if is_reference(dtype)}
     variable = [op in _VARIABLES_BY_REFERENCE for op in ops]
     changes = [op.startswith(_CHANGES) for op in ops]
-    edges = zip(source.tolist(), target.tolist(), source_slot.tolist(), strict=True)
-    return np.array([(s, o) in by_type or (o >= 0 and variable[s] and changes[t]) for s, t, o in edges], np.bool_)
+    edges = zip(listed(source), listed(target), listed(source_slot), strict=True)
+    found = ((s, o) in by_type or (o >= 0 and variable[s] and changes[t]) for s, t, o in edges)
+    return np.fromiter(found, np.bool_, len(source))
 
 
 def _find_cycles(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.graphs.tree import Kind, Tree
-from stepscope.summary.distinct import distinct_values
+from stepscope.summary.distinct import distinct_values, numbered
 
 MOST_AUXILIARY: Final = 32
 """Entries folded into a visible one that are named; the node's card has all."""
@@ -275,7 +275,7 @@ def _edges(tree: Tree, stands: NDArray[np.int64]) -> tuple[SceneEdge, ...]:
     crossing = np.flatnonzero((source >= 0) & (target >= 0) & (source != target))
     if not len(crossing):
         return ()
-    pairs, of_edge = np.unique((source[crossing] << 31) | target[crossing], return_inverse=True)
+    pairs, _, of_edge = numbered((source[crossing] << 31) | target[crossing])
     controls = np.bincount(of_edge, model.control[crossing], len(pairs)).astype(np.int64)
     edges = np.bincount(of_edge, minlength=len(pairs))
     references = np.bincount(of_edge, model.reference[crossing], len(pairs)) > 0

@@ -22,6 +22,7 @@ from stepscope.dashboard.graphs.hierarchy import (
 )
 from stepscope.dashboard.graphs.records import GraphModel, Problem
 from stepscope.dashboard.graphs.weights import flops_of, parameter_bytes_of, parameters_of, products_of
+from stepscope.summary.distinct import numbered
 
 __all__ = ["Kind", "Tree", "tree_of"]
 
@@ -177,7 +178,7 @@ class Tree:
         model = self.model
         data = ~model.control
         keys = np.where(data, (model.source << 31) | np.maximum(model.source_slot, 0), -1)
-        unique, first, of_edge = np.unique(keys, return_index=True, return_inverse=True)
+        unique, first, of_edge = numbered(keys)
         if len(unique) and unique[0] == -1:
             first, of_edge = first[1:], of_edge - 1
         sizes = np.full(len(first), -1, np.int64)

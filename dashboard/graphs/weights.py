@@ -12,6 +12,7 @@ from stepscope.dashboard.graphs.folding import CONSTANTS, VARIABLES
 from stepscope.dashboard.graphs.neighbors import Neighbors
 from stepscope.dashboard.graphs.records import GraphModel
 from stepscope.summary.distinct import distinct_values
+from stepscope.summary.listed import listed
 
 _APPLY: Final = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _PASSES_ON: Final = frozenset(("_Arg", "Enter", "RefEnter", "Switch", "RefSwitch", "Identity"))
@@ -171,7 +172,7 @@ def _inputs(model: GraphModel, nodes: Sequence[int]) -> dict[int, dict[int, Shap
     edges = np.flatnonzero(wanted[model.target] & ~model.control)
     found: dict[int, dict[int, Shape | None]] = {}
     columns = (model.target, model.target_slot, model.source, model.source_slot)
-    for target, slot, source, output in zip(*(column[edges].tolist() for column in columns), strict=True):
+    for target, slot, source, output in zip(*(listed(column[edges]) for column in columns), strict=True):
         found.setdefault(target, {})[slot] = model.shapes.get((source, output))
     return found
 

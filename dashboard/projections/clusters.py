@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.blocks import bounded
 from stepscope.dashboard.projections.preparation import reduced
+from stepscope.summary.distinct import numbered
 
 Method = Literal["kmeans", "hdbscan"]
 WIDEST: Final[dict[Method, int]] = {"kmeans": 256, "hdbscan": 16}
@@ -143,9 +144,9 @@ def _by_size(found: NDArray[np.int64]) -> NDArray[np.int32]:
     labels = np.full(len(found), -1, np.int32)
     inside = np.flatnonzero(found >= 0)
     if len(inside):
-        _, first, inverse, sizes = np.unique(found[inside], return_index=True, return_inverse=True, return_counts=True)
-        order = np.lexsort((first, -sizes))
+        _, first, number = numbered(found[inside])
+        order = np.lexsort((first, -np.bincount(number)))
         numbers = np.empty(len(order), np.int32)
         numbers[order] = np.arange(len(order), dtype=np.int32)
-        labels[inside] = numbers[inverse]
+        labels[inside] = numbers[number]
     return labels

@@ -14,7 +14,7 @@ import numpy as np
 
 from stepscope.dashboard.curves import smoothing
 from stepscope.profiler import traces
-from stepscope.summary import scan, small_files
+from stepscope.summary import bounded_messages, scan, small_files
 from stepscope.summary.child_process import python_command
 from stepscope.summary.debugger.event_rows import execution_rows, trace_rows
 from stepscope.summary.kernels import Group
@@ -27,7 +27,14 @@ from stepscope.summary.proto.xplane_pb2 import XSpace
 from stepscope.summary.records import frame
 
 GROUPS: Final[Mapping[str, Group]] = {
-    group.name: group for group in (scan.KERNELS, smoothing.KERNELS, small_files.KERNELS, traces.KERNELS)
+    group.name: group
+    for group in (
+        scan.KERNELS,
+        smoothing.KERNELS,
+        small_files.KERNELS,
+        bounded_messages.KERNELS,
+        traces.KERNELS,
+    )
 }
 """What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
 _CODE: Final = (
@@ -54,6 +61,11 @@ def warm_event_files() -> None:
 def warm_small_event_files() -> None:
     """Read an empty event file."""
     small_files.read_together([io.BytesIO], [0], Packer())
+
+
+def warm_messages() -> None:
+    """Count the parts of a message of none."""
+    bounded_messages.count_parts(Event.DESCRIPTOR, b"", 0)
 
 
 def warm_charts() -> None:
@@ -128,6 +140,7 @@ WARMERS: Final[Mapping[str, Callable[[], None]]] = {
     scan.KERNELS.name: warm_event_files,
     smoothing.KERNELS.name: warm_charts,
     small_files.KERNELS.name: warm_small_event_files,
+    bounded_messages.KERNELS.name: warm_messages,
     traces.KERNELS.name: warm_traces,
     "projections": warm_projections,
 }

@@ -14,6 +14,7 @@ from stepscope.dashboard.server.parameters import Index, RunName, TagName
 from stepscope.dashboard.server.pieces import json_answer, listed
 from stepscope.dashboard.server.work import LightRoute
 from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.mesh import PLUGIN_NAME
 from stepscope.summary.proto.plugin_data_pb2 import MeshPluginData
@@ -29,7 +30,7 @@ _EVERY_PART: Final = sum(1 << number for number in MeshPluginData.ContentType.va
 def plugin_data(series: Series) -> MeshPluginData | None:
     """Return what a series' metadata says; None where it cannot be read or names no part of a mesh."""
     try:
-        found = MeshPluginData.FromString(series.plugin_content)
+        found = parse(MeshPluginData, series.plugin_content)
     except DecodeError:
         return None
     return found if found.content_type in MeshPluginData.ContentType.values() and found.content_type else None

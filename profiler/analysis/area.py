@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from stepscope.profiler.analysis import row_loops
 from stepscope.profiler.analysis.classify import is_profilers_own
 from stepscope.profiler.trace import Counter, Trace
+from stepscope.summary.distinct import numbered
 
 
 class Overlap(NamedTuple):
@@ -140,7 +141,7 @@ def _totals(name: NDArray[np.int64], category: NDArray[np.int64], sums: NDArray[
 
 
 def _by_category(category: NDArray[np.int64], sums: NDArray[np.int64]) -> Totals:
-    distinct, group = np.unique(category, return_inverse=True)
+    distinct, _, group = numbered(category)
     merged = np.zeros((len(distinct), sums.shape[1]), np.int64)
     for column in (row_loops.COUNT, row_loops.TOTAL, row_loops.OWN):
         np.add.at(merged[:, column], group, sums[:, column])

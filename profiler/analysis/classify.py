@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.trace import Lane, LaneKind, Trace
-from stepscope.summary.distinct import distinct_rows
+from stepscope.summary.distinct import distinct_rows, numbered
 
 Kind = Literal[
     "other",
@@ -101,7 +101,7 @@ def classify(trace: Trace) -> NDArray[np.int8]:
     shapes = sorted(set(shape))
     number = np.array([shapes.index(each) for each in shape] or [0], np.int64)[trace.lane] if len(trace) else 0
     key = (np.int64(1) * trace.category_id * max(1, len(shapes)) + number) * max(1, len(trace.names)) + trace.name_id
-    distinct, inverse = np.unique(key, return_inverse=True)
+    distinct, _, inverse = numbered(key)
     kinds = np.empty(len(distinct), np.int8)
     for index, packed in enumerate(distinct.tolist()):
         rest, name = divmod(packed, max(1, len(trace.names)))

@@ -34,6 +34,7 @@ from stepscope.profiler.analysis.records import Column as TableColumn
 from stepscope.profiler.analysis.stretches import stretches_of
 from stepscope.profiler.trace import Trace
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.distinct import running_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,8 +123,8 @@ def critical_path(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataF
     path = path_of(facts, step=step)
     return pl.DataFrame(
         {
-            "bound": pl.Series([BOUNDS[index] for index in path.bound.tolist()], dtype=pl.String),
-            "name": pl.Series(facts.names_of(path.slice), dtype=pl.String),
+            "bound": pl.Series(BOUNDS, dtype=pl.String)[path.bound],
+            "name": pl.Series(facts.trace.names, dtype=pl.String)[facts.trace.name_id[path.slice]],
             "slice": path.slice,
             "start_ns": path.start,
             "duration_ns": path.duration,
@@ -195,7 +196,7 @@ def _walk(facts: Facts, edges: Edges, begin: int, end: int) -> Path:
     times = node_times(facts)
     used = np.zeros(len(times), np.bool_)
     used[edges.source] = used[edges.target] = True
-    number = np.cumsum(used) - 1
+    number = running_count(used) - 1
     length = np.where(edges.bound < len(EXPLAINED), times[edges.target] - times[edges.source], 0)
     found = longest_path(number[edges.source], number[edges.target], length, times[used])
     source, target, bound, slices = (column[found] for column in edges)

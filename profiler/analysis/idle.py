@@ -9,6 +9,7 @@ from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of
 from stepscope.profiler.analysis.reasons import NO_DEVICE
 from stepscope.profiler.analysis.records import DEVICE, STREAM, Analysis, Column
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import running_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +61,7 @@ def idle_gaps(
     previous = every.end.copy()
     if of == "device":
         # The latest end so far, by counting each device's ends from its own base.
-        base = np.cumsum(first) * (int(np.ptp(previous)) + 1) if len(previous) else previous
+        base = running_count(first) * (int(np.ptp(previous)) + 1) if len(previous) else previous
         previous = np.maximum.accumulate(previous + base) - base
     previous = np.concatenate([[0], previous[:-1]])[: len(first)].astype(np.int64)
     launched = np.where(every.launch >= 0, facts.trace.start_ns[np.maximum(every.launch, 0)], np.iinfo(np.int64).min)
@@ -114,7 +115,7 @@ def idle_time(
     every, first = _activities(facts, scope)
     gaps = idle_gaps(facts, scope=scope, back_to_back_ns=back_to_back_ns)
     device, stream = every.device[first], every.stream[first]
-    stream_of = (np.cumsum(first) - 1)[~first]
+    stream_of = (running_count(first) - 1)[~first]
     other = CAUSES.index("other")
     # Each stream has a row of "other", be it empty: its first activity has no gap before it.
     group = np.concatenate([stream_of * len(CAUSES) + gaps.cause, np.arange(len(device)) * len(CAUSES) + other])

@@ -11,6 +11,7 @@ from stepscope.profiler.analysis.facts import Facts, Scope, facts_of
 from stepscope.profiler.analysis.reasons import NO_DEVICE
 from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import numbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,7 +140,7 @@ def kernels(
     counted = every.where(every.of("kernel", "communication"))
     if chosen is not None:
         counted = counted.where(chosen[counted.slice])
-    known, place = np.unique(facts.trace.name_id[counted.slice], return_inverse=True)
+    known, _, place = numbered(facts.trace.name_id[counted.slice])
     names = [facts.trace.names[number] for number in known.tolist()]
     number_of: dict[str, int] = {}
     # One number for all names of one group.

@@ -12,6 +12,7 @@ from stepscope.profiler.analysis.queue import statistics
 from stepscope.profiler.analysis.reasons import NO_COPIES
 from stepscope.profiler.analysis.records import Analysis, Column, statistics_of
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import numbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,7 +68,7 @@ def _copies(facts: Facts, scope: Scope) -> _Copies:
     copies = every.where(every.of("memcpy", "memset"))
     trace = facts.trace
     pair = trace.name_id[copies.slice].astype(np.int64) * max(1, len(trace.categories))
-    distinct, inverse = np.unique(pair + trace.category_id[copies.slice], return_inverse=True)
+    distinct, _, inverse = numbered(pair + trace.category_id[copies.slice])
     directions, memories = [], []
     for packed in distinct.tolist():
         number, category = divmod(packed, max(1, len(trace.categories)))

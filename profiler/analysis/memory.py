@@ -24,6 +24,7 @@ from stepscope.profiler.analysis.reasons import NO_MEMORY
 from stepscope.profiler.analysis.records import SLICE, START, Analysis, Column
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces.chrome_counters import DEVICE_TYPES
+from stepscope.summary.distinct import numbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -304,7 +305,7 @@ def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
     facts = facts_of(trace)
     made = allocations(facts)
     known = np.flatnonzero(made.maker >= 0)
-    makers, place = np.unique(made.maker[known], return_inverse=True)
+    makers, _, place = numbered(made.maker[known])
     names = key_texts(facts, makers, "module")
     modules = [""] * len(made.maker)
     for index, number in zip(known.tolist(), place.tolist(), strict=True):

@@ -180,13 +180,15 @@ def _runtime_owners(
     owners = enclosing.copy()
     ids = facts.external_ids(facts.operator_slices)
     if (ids > 0).any():
-        by_id = dict(zip(ids[ids > 0].tolist(), facts.operator_slices[ids > 0].tolist(), strict=True))
+        known = np.flatnonzero(ids > 0)
+        known = known[np.argsort(ids[known], kind="stable")]
         external = facts.external_ids(calls)
+        # Of several operators with a number, the last one.
+        place = np.maximum(np.searchsorted(ids[known], external, side="right") - 1, 0)
+        found = facts.operator_slices[known[place]]
         start, end = facts.trace.start_ns, facts.end_ns
-        for index, (call, number) in enumerate(zip(calls.tolist(), external.tolist(), strict=True)):
-            found = by_id.get(number, -1)
-            if found >= 0 and start[found] <= start[call] and end[call] <= end[found]:
-                owners[index] = found
+        inside = (ids[known[place]] == external) & (start[found] <= start[calls]) & (end[calls] <= end[found])
+        owners[inside] = found[inside]
     belongs = owners >= 0
     return own[position[owners[belongs]]], calls[belongs]
 

@@ -14,7 +14,7 @@ from stepscope.profiler.analysis.latest import latest
 from stepscope.profiler.analysis.stream_waits import named, released_by
 from stepscope.profiler.analysis.stretches import furthest
 from stepscope.summary.cancellation import check_cancelled
-from stepscope.summary.distinct import distinct_values
+from stepscope.summary.distinct import distinct_values, running_count
 
 Column = NDArray[np.int64]
 Explained = Literal["host", "kernel", "memory", "communication", "launch_delay", "kernel_gap", "backlog"]
@@ -188,7 +188,7 @@ def _by_stream(facts: Facts) -> tuple[Device, Column]:
     every = every.where(every.of("kernel", "memcpy", "memset", "communication"))
     every = every.where(np.lexsort((every.start, every.stream, every.device)))
     begins = (every.device[1:] != every.device[:-1]) | (every.stream[1:] != every.stream[:-1])
-    stream = np.cumsum(np.concatenate([[False], begins])[: len(every.slice)])
+    stream = running_count(np.concatenate([[False], begins])[: len(every.slice)])
     before = np.arange(len(stream)) - 1
     before[np.searchsorted(stream, distinct_values(stream))] = -1
     return every, np.where(every.duration > 0, latest(stream, every.end, stream, every.start), before)

@@ -10,6 +10,7 @@ from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of
 from stepscope.profiler.analysis.reasons import NO_DEVICE
 from stepscope.profiler.analysis.records import DEVICE, STREAM, Analysis, Column, statistics_of
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import numbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +29,7 @@ def _queued(facts: Facts, scope: Scope) -> Device:
     launched = np.flatnonzero(every.launch >= 0)
     if not len(launched):
         return every.where(launched)
-    names, name = np.unique(facts.trace.name_id[every.launch[launched]], return_inverse=True)
+    names, _, name = numbered(facts.trace.name_id[every.launch[launched]])
     enqueues = np.array([_ENQUEUES.match(facts.trace.names[each]) is not None for each in names.tolist()], np.bool_)
     return every.where(launched[enqueues[name]])
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.latest import latest
+from stepscope.summary.distinct import numbered
 
 Column = NDArray[np.int64]
 
@@ -44,7 +45,7 @@ class Stretches(NamedTuple):
 
 def furthest(lane: Column, end: Column) -> Column:
     """For each item, in order of lane, the place of the one of its lane so far that ends last; of several the first."""
-    ends, rank = np.unique(end, return_inverse=True)
+    ends, _, rank = numbered(end)
     # Lanes come in order, so that the greatest pair of lane and rank so far is always one of the own lane.
     pair = lane * len(ends) + rank
     further = np.concatenate([[True], pair[1:] > np.maximum.accumulate(pair)[:-1]])[: len(pair)]

@@ -9,6 +9,7 @@ from stepscope.profiler.traces import flows as flow_roles
 from stepscope.profiler.traces.chrome_events import Columns, Events
 from stepscope.profiler.traces.flows import FlowEvents
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME
+from stepscope.summary.distinct import numbered
 
 
 def flow_marks(columns: Columns) -> NDArray[np.int64]:
@@ -52,7 +53,7 @@ def flow_events(
     role[(phase == ord("s")) | (~own & ~columns.flow_in[marks])] = flow_roles.START
     role[(phase == ord("f")) | (~own & ~columns.flow_out[marks])] = flow_roles.END
     places = len(events.places)
-    threads, numbers = np.unique(columns.pid[marks].astype(np.int64) * places + columns.tid[marks], return_inverse=True)
+    threads, _, numbers = numbered(columns.pid[marks].astype(np.int64) * places + columns.tid[marks])
     lanes = [
         thread_lanes.get((events.places[thread // places], events.places[thread % places]), -1)
         for thread in threads.tolist()

@@ -18,6 +18,7 @@ from stepscope.profiler.traces.chrome_pairs import (
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME
 from stepscope.profiler.traces.lanes import ThreadKey
 from stepscope.profiler.traces.losses import LossTally, moment
+from stepscope.summary.distinct import numbered
 
 INSTANTS: Final = "iIRcPV"
 _PLACED: Final = f"XBE{INSTANTS}bneSTpFNOD()Cvstf"
@@ -96,7 +97,7 @@ def find_slices(events: Events, tally: LossTally) -> FoundSlices:
     duration[unclosed] = last_ns - start[unclosed]
 
     synchronous = len(complete) + len(instants) + len(pairs.begin)
-    keys, numbers = np.unique(thread[event[:synchronous]], return_inverse=True)
+    keys, _, numbers = numbered(thread[event[:synchronous]])
     threads = [
         ThreadKey(events.places[key // len(events.places)], events.places[key % len(events.places)])
         for key in keys.tolist()

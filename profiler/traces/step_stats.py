@@ -4,7 +4,6 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import Counter as Tally
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -34,6 +33,7 @@ from stepscope.profiler.traces.reader import TraceReader
 from stepscope.profiler.traces.step_stats_nodes import BYTES, Nodes, describe
 from stepscope.profiler.traces.tensors import TENSOR_CATEGORY, tensor_arguments, tensor_slices, with_tensors
 from stepscope.profiler.traces.wire import LENGTH
+from stepscope.summary.bounded_messages import TooManyPartsError
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.errors import UserError
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
@@ -307,20 +307,21 @@ def _data_flow(collected: _Collected, order: Sequence[int]) -> list[tuple[int, i
 def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
     """Return arrows from an op to what ran on a stream in its name: from its last execution that began before."""
     nodes = collected.nodes
-    executions: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for index, raw in enumerate(order):
-        if not nodes.on_stream(raw):
-            executions[nodes.operation(raw).node].append((nodes.start_ns[raw], index))
-    for times in executions.values():
-        times.sort()
+    launched = [index for index, raw in enumerate(order) if nodes.on_stream(raw)]
+    wanted = {nodes.operation(order[index]).node for index in launched}
+    # Numbers in arrays, as an object for each execution would be looked at for garbage again and again.
+    executions: dict[str, tuple[array[int], array[int]]] = {name: (array("q"), array("q")) for name in wanted}
+    for index in sorted(range(len(order)), key=lambda index: nodes.start_ns[order[index]]):
+        raw = order[index]
+        if not nodes.on_stream(raw) and (found := executions.get(nodes.operation(raw).node)) is not None:
+            found[0].append(nodes.start_ns[raw])
+            found[1].append(index)
     pairs = []
-    for index, raw in enumerate(order):
-        if not nodes.on_stream(raw):
-            continue
-        times = executions.get(nodes.operation(raw).node, [])
-        if times:
-            before = bisect_right(times, (nodes.start_ns[raw], len(order)))
-            pairs.append((times[max(before - 1, 0)][1], index))
+    for index in launched:
+        starts, indices = executions[nodes.operation(order[index]).node]
+        if indices:
+            before = bisect_right(starts, nodes.start_ns[order[index]])
+            pairs.append((indices[max(before - 1, 0)], index))
     return pairs
 
 
@@ -342,12 +343,18 @@ _FIRST_DEVICE_IN_TEXT: Final = re.compile(rb"(?:\s|#[^\n]*\n)*(?:step_stats|dev_
 
 
 def step_stats_in(data: bytes, name: str, limits: Limits) -> StepStats | None:
-    """Return the StepStats in a file, alone or in a RunMetadata; None if there is none, or it is too large."""
+    """Return the StepStats in a file, alone or in a RunMetadata; None if there is none, or it is too large.
+
+    Raises:
+        TraceError: it has too many parts.
+    """
     if len(data) > limits.message_bytes:
         return None
     try:
         return parse_step_stats(data, name=name)
-    except UserError:
+    except UserError as error:
+        if isinstance(error.__cause__, TooManyPartsError):
+            raise TraceError(str(error)) from error
         return None
 
 

@@ -17,6 +17,7 @@ from stepscope.profiler.traces.wire import (
     scan_events,
     varint_fields,
 )
+from stepscope.summary.bounded_messages import TooManyPartsError, parse
 from stepscope.summary.proto.xplane_pb2 import XEvent, XEventMetadata, XPlane, XStat
 
 _MOST_REMARKS: Final = 10
@@ -84,9 +85,10 @@ def _plane(data: bytes, buffer: NDArray[np.uint8], at: Fields, tally: LossTally)
         part = data[found.begin : found.end]
         try:
             # The rest of a plane is small: as a message of one field.
-            message = XPlane.FromString(part)
-        except DecodeError:
-            tally.add("unreadable part", 1, f"a field of a plane at byte {found.start}")
+            message = parse(XPlane, part)
+        except DecodeError as error:
+            said = f": {error}" if isinstance(error, TooManyPartsError) else ""
+            tally.add("unreadable part", 1, f"a field of a plane at byte {found.start}{said}")
             continue
         plane.name = message.name or plane.name
         plane.number = message.id or plane.number
@@ -164,7 +166,7 @@ class XPlaneArguments:
 def arguments_of(plane: Plane, encoded: bytes) -> dict[str, Any]:
     """Return the arguments of an event, given its bytes; none where these are no event."""
     try:
-        event = XEvent.FromString(encoded)
+        event = parse(XEvent, encoded)
     except DecodeError:
         return {}
     arguments: dict[str, Any] = {}

@@ -33,6 +33,7 @@ from stepscope.profiler.traces.xplane_planes import (
     XPlaneArguments,
     arguments_of,
 )
+from stepscope.summary.distinct import numbered
 
 CONTEXT: Final = "context"
 """Category of the arrows from what handed work on to what took it up, on another thread."""
@@ -159,13 +160,13 @@ class XPlaneSlices:
         """Return what is on a stream is a kernel, or a copy if it is called one; elsewhere the format does not say."""
         if kind not in ("stream", "memcpy"):
             return np.zeros(len(name), np.int32)
-        used, number = np.unique(name, return_inverse=True)
+        used, _, number = numbered(name)
         texts = list(self._texts)
         kinds = [3 if "memset" in (text := texts[one].lower()) else 2 if "memcpy" in text else 1 for one in used]
         return np.array(kinds, np.int32)[number]
 
     def _metadata(self, plane: Plane, ids: NDArray[np.int64]) -> "_MetadataOfLine":
-        used, number = np.unique(ids, return_inverse=True)
+        used, _, number = numbered(ids)
         names, shown, raw = [], [], []
         for metadata_id in used.tolist():
             metadata = plane.event_metadata.get(metadata_id)

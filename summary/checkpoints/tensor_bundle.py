@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.checkpoints.base import (
     MOST_TENSORS,
     CheckpointError,
@@ -71,9 +72,9 @@ class TensorBundle:
                 raise CheckpointError(f"{name} has more than {LARGEST_INDEX:,} bytes, which no index has.")
             for key, value in Table(stream).entries():
                 if key == _HEADER_KEY:
-                    header.ParseFromString(value)
+                    header = parse(BundleHeaderProto, value)
                 elif len(self._entries) < MOST_TENSORS:
-                    self._entries[key] = BundleEntryProto.FromString(value)
+                    self._entries[key] = parse(BundleEntryProto, value)
         self._shards = header.num_shards
         self._big_endian = header.endianness == _BIG_ENDIAN
         self.tensors = tuple(_infos(self._entries))

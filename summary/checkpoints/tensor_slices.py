@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.checkpoints.base import (
     MOST_TENSORS,
@@ -48,7 +49,7 @@ class TensorSlices:
         self._name = name
         with reported(name), self._table() as table:
             content = table.get(b"")
-            saved = SavedTensorSlices.FromString(content or b"")
+            saved = parse(SavedTensorSlices, content or b"")
             if not saved.HasField("meta"):
                 raise CheckpointError(f"{name} is a table without a list of tensors, so no checkpoint of TensorFlow.")
             found = {meta.name: meta for meta in saved.meta.tensor[:MOST_TENSORS] if is_number(dtype_name(meta.type))}
@@ -83,7 +84,7 @@ class TensorSlices:
 def _numbers(content: bytes, meta: SavedSliceMeta, shape: tuple[int, ...]) -> NDArray[np.float32]:
     """Return the numbers of a piece, whose message says neither its type nor its shape."""
     claim(_MEMORY * len(content))
-    tensor = SavedTensorSlices.FromString(content).data.data
+    tensor = parse(SavedTensorSlices, content).data.data
     tensor.dtype = meta.type
     tensor.tensor_shape.Clear()
     for size in shape:

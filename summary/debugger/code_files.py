@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.debugger.columns import Numbered
 from stepscope.summary.debugger.own_frames import is_library
 from stepscope.summary.debugger.record_file import OpenAt, read_records
@@ -122,7 +123,7 @@ class CodeFiles:
         (data,) = read_records(self._open_at, self._name, [offset], [length])
         if data is None:
             raise PayloadError(f"the record at offset {offset} of {self._name} has changed since it was read first")
-        return tuple(DebugEvent.FromString(data).source_file.lines)
+        return tuple(parse(DebugEvent, data).source_file.lines)
 
 
 def own_frame(stack: list[tuple[str, str, RawFrame]]) -> tuple[str, str, RawFrame] | None:

@@ -8,6 +8,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.contents import FileHealth
 from stepscope.summary.debugger.code_files import CodeFiles
 from stepscope.summary.debugger.events import ExecutionColumns, GraphPlace, Places, TraceColumns
@@ -147,7 +148,7 @@ def _event(data: bytes | None, wall_time: float) -> DebugEvent | None:
     if data is None:
         return None
     try:
-        event = DebugEvent.FromString(data)
+        event = parse(DebugEvent, data)
     except DecodeError:
         return None
     same = event.wall_time == wall_time or (event.wall_time != event.wall_time and wall_time != wall_time)

@@ -8,6 +8,7 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.debugger.file_names import SUFFIXES, Suffix, set_of_file
 from stepscope.summary.debugger.record_file import OpenAt, RecordFile, one_by_one
 from stepscope.summary.names import readable_name
@@ -131,7 +132,7 @@ def _with_metadata(each: FileSet, open_at: OpenAt) -> FileSet:
 
     def take(_: int, data: bytes) -> str | None:
         try:
-            event = DebugEvent.FromString(data)
+            event = parse(DebugEvent, data)
         except DecodeError as error:
             return f"not a DebugEvent message: {error}"
         if not found and event.WhichOneof("what") == "debug_metadata":

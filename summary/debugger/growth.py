@@ -5,6 +5,7 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
+from stepscope.summary.bounded_messages import TooManyPartsError, parse
 from stepscope.summary.debugger.code_files import CodeFiles
 from stepscope.summary.debugger.events import ExecutionFile, Places, TraceFile
 from stepscope.summary.debugger.file_names import Suffix
@@ -64,7 +65,9 @@ class Growth:
     def _take_of(self, name: str) -> Take:
         def take(offset: int, data: bytes) -> str | None:
             try:
-                event = DebugEvent.FromString(data)
+                event = parse(DebugEvent, data)
+            except TooManyPartsError as error:
+                return f"the record was not read: {error}"
             except DecodeError:
                 return "the record's CRCs match but it is not a DebugEvent message"
             return self._take(name, offset, len(data), event)

@@ -20,6 +20,7 @@ from stepscope.summary.debugger.figures import COUNTED, figures_of_tensor
 from stepscope.summary.debugger.graphs import operation_and_slot
 from stepscope.summary.debugger.model import COLUMN, FIGURES, Alert, Frame, Observations, SourceFile, WatchedTensor
 from stepscope.summary.debugger.packed_column import PackedView
+from stepscope.summary.distinct import numbered
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.tensor_proto import real_or_complex_numbers, strings
 from stepscope.summary.names import readable_name
@@ -213,7 +214,7 @@ class TfdbgData:
         def places(found: Iterable[str]) -> NDArray[np.int32]:
             return np.array([names.setdefault(readable_name(name), len(names)) for name in found] or [0], np.int32)
 
-        distinct, inverse = np.unique(output_devices(executions), return_inverse=True)
+        distinct, _, inverse = numbered(output_devices(executions))
         of_outputs = places(known.get(device, "") for device in distinct.tolist())[inverse]
         tables = tuple(places(traces.device_names) for traces in all_traces)
         return tuple(names), of_outputs, tables
@@ -280,7 +281,7 @@ class TfdbgData:
         ends = self._dump.execution_columns.output_ends
         for part, numbers in _parts(eager, rows[eager]):
             executions = np.searchsorted(ends, numbers, side="right")
-            distinct, inverse = np.unique(executions, return_inverse=True)
+            distinct, _, inverse = numbered(executions)
             found = list(self._dump.executions_at(distinct))
             for at, number, execution, which in zip(part, numbers, executions, inverse, strict=True):
                 event = found[int(which)]

@@ -10,6 +10,7 @@ import polars as pl
 from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import Value as StructValue
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.contents import Contents
 from stepscope.summary.frames.scalars import column_names
 from stepscope.summary.frames.selection import Names, selected_runs
@@ -95,7 +96,7 @@ def _latest(run: Run, tag: str) -> HParamsPluginData | None:
         if isinstance(data, HParamsPluginData):
             return data
     try:
-        return HParamsPluginData.FromString(series.plugin_content)
+        return parse(HParamsPluginData, series.plugin_content)
     except DecodeError:
         return None
 

@@ -11,6 +11,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, EncodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.errors import UserError
 from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
 from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
@@ -105,7 +106,7 @@ def _whole_nodes(content: bytes) -> GraphDef:
         if number != _NODE_OF_GRAPH:
             continue
         try:
-            node = NodeDef.FromString(value)
+            node = parse(NodeDef, value)
         except DecodeError:
             return GraphDef()
         if not node.name or not node.op:
@@ -201,7 +202,7 @@ def unknown_fields(message: Message) -> int:
 def _binary_readings(content: bytes, errors: list[tuple[int, str]]) -> Iterator[GraphMessage]:
     for kind in _TYPES:
         try:
-            yield kind.FromString(content)
+            yield parse(kind, content)
         except DecodeError as error:
             errors.append((0, f"As binary {kind.__name__}: {error}"))
 

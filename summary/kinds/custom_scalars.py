@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import Kind, PayloadError
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
@@ -81,7 +82,7 @@ def decode_layout(value: Summary.Value) -> Layout:
     if parts.size != 1:
         raise PayloadError(f"expected one string with a layout, got shape {list(parts.shape)}")
     try:
-        return Layout.FromString(parts.item())
+        return parse(Layout, parts.item())
     except DecodeError as error:
         raise PayloadError(f"expected a Layout message, got {parts.item()[:20]!r}...: {error}") from error
 

@@ -9,6 +9,7 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 from numpy.typing import NDArray
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.debugger.model import FIGURES
 from stepscope.summary.kinds.base import ColumnType, Kind, PayloadError, Table
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
@@ -211,7 +212,7 @@ def _message(value: Summary.Value, expected: type[_Message]) -> _Message:
     if parts.size != 1:
         raise PayloadError(f"expected one string with a {name}, got shape {list(parts.shape)}")
     try:
-        return expected.FromString(parts.item())
+        return parse(expected, parts.item())
     except DecodeError as error:
         raise PayloadError(f"expected a {name} message, got {parts.item()[:20]!r}...: {error}") from error
 

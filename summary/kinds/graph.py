@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import Kind, PayloadError
-from stepscope.summary.kinds.bounded_messages import GRAPH, META_GRAPH, parse
 from stepscope.summary.kinds.run_metadata import decode_run_metadata
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
@@ -94,7 +94,7 @@ def decode_graph(value: Summary.Value) -> GraphDef:
     """
     encoded = _only_string(value, "a graph")
     try:
-        return parse(GraphDef, encoded, GRAPH)
+        return parse(GraphDef, encoded)
     except DecodeError as error:
         raise PayloadError(f"expected a GraphDef message, got {encoded[:20]!r}...: {error}") from error
 
@@ -131,7 +131,7 @@ def graph_in_meta_graph(encoded: bytes) -> bytes:
         PayloadError: the bytes are not a MetaGraphDef.
     """
     try:
-        return parse(MetaGraphDef, encoded, META_GRAPH).graph_def.SerializeToString()
+        return parse(MetaGraphDef, encoded).graph_def.SerializeToString()
     except DecodeError as error:
         raise PayloadError(f"expected a MetaGraphDef message, got {encoded[:20]!r}...: {error}") from error
 

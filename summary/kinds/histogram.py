@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import Kind, PayloadError, Prepared, Table
 from stepscope.summary.kinds.histogram_binning import Counts, EdgeTable, Floats, binary_floats, equal_width_buckets
 from stepscope.summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
@@ -197,7 +198,7 @@ def decode_histogram(value: Summary.Value) -> Histogram:
 
 def _left_out(content: bytes) -> HistogramPluginData:
     try:
-        return HistogramPluginData.FromString(content)
+        return parse(HistogramPluginData, content)
     except DecodeError:
         # Old writers put the JSON text "{}" here, for the defaults.
         return HistogramPluginData()

@@ -9,6 +9,7 @@ from google.protobuf.struct_pb2 import ListValue
 from google.protobuf.struct_pb2 import Value as StructValue
 
 from stepscope.summary.arguments import checked_number, checked_tag
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import Kind, PayloadError
 from stepscope.summary.kinds.tensor_proto import plugin_metadata
 from stepscope.summary.proto import hparams_pb2, summary_pb2
@@ -100,7 +101,7 @@ def decode_hparams(value: Summary.Value) -> HParamsPluginData:
     """
     content = value.metadata.plugin_data.content
     try:
-        data = HParamsPluginData.FromString(content)
+        data = parse(HParamsPluginData, content)
     except DecodeError as error:
         raise PayloadError(f"expected a HParamsPluginData message, got {content[:20]!r}...: {error}") from error
     if data.WhichOneof("data") is None:

@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import Kind, PayloadError
 from stepscope.summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
 from stepscope.summary.proto import summary_pb2
@@ -117,7 +118,7 @@ def mesh_info(plugin_content: bytes) -> MeshInfo:
         PayloadError: it is no MeshPluginData message that names a part.
     """
     try:
-        data = MeshPluginData.FromString(plugin_content)
+        data = parse(MeshPluginData, plugin_content)
     except DecodeError as error:
         raise PayloadError(f"expected a MeshPluginData message, got {plugin_content[:20]!r}...: {error}") from error
     if data.content_type not in _PARTS:

@@ -4,8 +4,8 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.base import Kind, PayloadError
-from stepscope.summary.kinds.bounded_messages import RUN_METADATA, parse
 from stepscope.summary.kinds.tensor_proto import strings
 from stepscope.summary.proto.event_pb2 import TaggedRunMetadata
 from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
@@ -38,7 +38,7 @@ def decode_run_metadata(value: Summary.Value) -> RunMetadata:
     if parts.size != 1:
         raise PayloadError(f"expected one string of run metadata, got shape {list(parts.shape)}")
     try:
-        return parse(RunMetadata, parts.item(), RUN_METADATA)
+        return parse(RunMetadata, parts.item())
     except DecodeError as error:
         raise PayloadError(f"expected a RunMetadata message, got {parts.item()[:20]!r}...: {error}") from error
 

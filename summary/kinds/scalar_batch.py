@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.distinct import numbered
 from stepscope.summary.kinds.scalar import ScalarForm, scalar, scalar_metadata, scalar_tensor
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
@@ -77,7 +78,7 @@ class _Batch:
 
     def __init__(self, templates: list[ScalarTemplate], points: NDArray[np.void]) -> None:
         self._points = points
-        used, self._which = np.unique(points["template"], return_inverse=True)
+        used, _, self._which = numbered(points["template"])
         self._used = [templates[index] for index in used]
         self._prefix_lengths = self._per_template([len(t.prefix) for t in self._used])
         self._number_lengths = self._per_template([t.number_bytes for t in self._used])

@@ -16,11 +16,12 @@ from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
 from stepscope.dashboard.page.state import View, decode
-from stepscope.dashboard.panels.profile import figures, texts
+from stepscope.dashboard.panels.profile import device_figures, figures, texts
 from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.figures import _label_places
 from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.links import timeline_link
+from stepscope.dashboard.panels.profile.overview import MOST_FACTS
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
@@ -641,6 +642,31 @@ def test_facts_name_hosts_time_and_workers() -> None:
     hosted = trace(operator("a", 0, 1), otherData={"host": "one", "producer": "p"}, hostnames=["one", "two"])
     facts = dict(run_facts(analyzed_of(hosted)))
     assert (facts["Hosts"], facts["Recorded by"]) == ("one, two", "p")
+
+
+def test_what_the_overview_leaves_out_is_counted() -> None:
+    versions_of_much = {f"part{number}_version": number + 1 for number in range(MOST_FACTS)}
+    many = trace(
+        *(operator(f"op{number}", 10 * number, 5) for number in range(12)),
+        hostnames=[f"host{number}" for number in range(10)],
+        **versions_of_much,
+    )
+    analyzed = analyzed_of(many)
+    assert dict(run_facts(analyzed))["Hosts"].endswith("host6, host7, and 2 more")
+    page = page_content(requested("overview"), analyzed, [], "light")
+    links = [link.children for link in find(page, html.A) if link.children and str(link.children).startswith("All")]
+    assert links == ["All 12", "All 12"]
+    facts = [entry.children for entry in find(page, html.Dl)[0].children]
+    assert len(facts) == 2 * (MOST_FACTS + 1)
+    assert facts[-2:] == ["Not shown", f"{len(list(run_facts(analyzed))) - MOST_FACTS} more"]
+
+
+def test_streams_that_the_queue_leaves_out_are_counted() -> None:
+    streams = range(device_figures.MOST_STREAMS + 2)
+    launched = [launch(10 * stream, 2, stream + 1) for stream in streams]
+    ran = [activity(f"k{stream}", 200 + stream, 5, stream + 1, stream=stream + 7) for stream in streams]
+    page = page_content(requested("idle"), analyzed_of(trace(*launched, *ran)), [], "light")
+    assert "the 8 of 10 streams with most: launches that are pending" in words(page)
 
 
 def test_the_queue_and_the_delays_are_those_of_the_analyses() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from stepscope.summary.distinct import distinct_rows, distinct_values
+from stepscope.summary.distinct import distinct_rows, distinct_values, numbered, running_count
 
 _FEW = st.integers(-2, 2)
 _ROWS = st.lists(st.tuples(_FEW, _FEW, st.sampled_from([0, 1 << 62, -(1 << 62)])), max_size=30)
@@ -29,3 +29,16 @@ def test_values_are_as_with_unique(values: list[list[int]], dtype: type[np.gener
     table = np.abs(np.array(values, np.int64)).astype(dtype)
     assert_array_equal(distinct_values(table), np.unique(table))
     assert distinct_values(table).dtype == table.dtype
+
+
+@given(st.lists(_FEW), st.sampled_from([np.int32, np.float64, np.str_]))
+def test_numbers_are_as_with_unique(values: list[int], dtype: type[np.generic]) -> None:
+    array = np.array(values, np.int64).astype(dtype)
+    expected = np.unique(array, return_index=True, return_inverse=True)
+    for mine, theirs in zip(numbered(array), expected, strict=True):
+        assert_array_equal(mine, theirs)
+
+
+def test_what_is_chosen_is_counted_as_with_cumsum() -> None:
+    for chosen in (np.array([False, True, True, False, True]), np.zeros(0, np.bool_), np.ones(6, np.bool_)[::2]):
+        assert_array_equal(running_count(chosen), np.cumsum(chosen), strict=True)

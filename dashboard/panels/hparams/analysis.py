@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.distinct import numbered
 from stepscope.summary.kinds.hparams import HParamValue
 
 FEWEST_SESSIONS: Final = 8
@@ -80,7 +81,8 @@ def analyze(hparams: Mapping[str, Values], metric: Sequence[float | None], *, se
 
 def ranks(values: Floats) -> Floats:
     """Return ranks from 1; equal values share the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    inverse = numbered(values).number
+    counts = np.bincount(inverse)
     ends = np.cumsum(counts)
     result: Floats = (ends - (counts - 1) / 2)[inverse]
     return result
@@ -109,7 +111,7 @@ def correlation_ratio(categories: Sequence[str], y: Floats) -> float | None:
         return None
     ranked = ranks(y)
     mean = float(ranked.mean())
-    _, codes = np.unique(np.array(categories, dtype=object).astype(str), return_inverse=True)
+    codes = numbered(np.array(categories, dtype=object).astype(str)).number
     counts = np.bincount(codes)
     means = np.bincount(codes, ranked) / counts
     between = float((counts * (means - mean) ** 2).sum())

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.dashboard.server.numbers import count, counted
+from stepscope.summary.distinct import running_count
 from stepscope.summary.kinds.base import PayloadError
 
 Rows: TypeAlias = NDArray[Any]
@@ -165,7 +166,7 @@ def _faces(faces: Rows, kept: NDArray[np.bool_], notes: _Notes) -> NDArray[np.ui
         whole = kept[indices].all(axis=1)
         if not whole.all():
             notes.add(f"{_left_out(len(indices) - int(whole.sum()), 'face', 'faces')}: a vertex of them is left out")
-        indices = (np.cumsum(kept) - 1)[indices[whole]]
+        indices = (running_count(kept) - 1)[indices[whole]]
     return indices.astype(np.uint32) if len(indices) else None
 
 

@@ -223,7 +223,7 @@ def operators_card(analyzed: AnalyzedTrace) -> html.Section:
     )
     title = "Top operators by own time on the " + ("device" if on_device else "host")
     rows = _top_rows(analyzed, frame["name"], frame["calls"], whole[column], at)
-    return _top(analyzed, title, rows, "The trace has no operators.", "operators", "Calls")
+    return _top(analyzed, title, rows, len(whole), "The trace has no operators.", "operators", "Calls")
 
 
 def slices_card(analyzed: AnalyzedTrace) -> html.Section:
@@ -238,9 +238,8 @@ def slices_card(analyzed: AnalyzedTrace) -> html.Section:
     rows = _top_rows(
         analyzed, frame["name"], frame["count"], whole["self_ns"], places(analyzed, frame["slice"].to_list())
     )
-    return _top(
-        analyzed, "Top slices by own time", rows, "The trace has no slices other than its steps.", "slices", "Count"
-    )
+    empty = "The trace has no slices other than its steps."
+    return _top(analyzed, "Top slices by own time", rows, len(whole), empty, "slices", "Count")
 
 
 def kernels_card(analyzed: AnalyzedTrace) -> html.Section:
@@ -249,7 +248,8 @@ def kernels_card(analyzed: AnalyzedTrace) -> html.Section:
     frame = whole.head(TOP)
     at = named_places(analyzed, kernels_of(analyzed.facts).slice, frame)
     rows = _top_rows(analyzed, frame["name"], frame["count"], whole["total_ns"], at)
-    return _top(analyzed, "Top kernels", rows, "No kernel ran: the trace has no device activity.", "kernels", "Count")
+    empty = "No kernel ran: the trace has no device activity."
+    return _top(analyzed, "Top kernels", rows, len(whole), empty, "kernels", "Count")
 
 
 def _top_rows(
@@ -290,18 +290,20 @@ def _cut(words: str, name: str) -> html.Span:
 
 
 def _top(
-    analyzed: AnalyzedTrace, title: str, rows: list[html.Tr], empty: str, page: Page, counted_as: str
+    analyzed: AnalyzedTrace, title: str, rows: list[html.Tr], whole: int, empty: str, page: Page, counted_as: str
 ) -> html.Section:
     if not rows:
         return card(title, nothing(empty))
     head = html.Tr([html.Th("Name"), html.Th(counted_as), html.Th("Time"), html.Th("Share")])
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="profile-top")
-    return card(title, table, aside=page_link(page, analyzed.source.id, "All"))
+    return card(title, table, aside=page_link(page, analyzed.source.id, f"All {count(whole)}"))
 
 
 def facts_card(analyzed: AnalyzedTrace, workers: int) -> html.Section:
     """Return what the trace says of the run, the host and the devices."""
-    pairs = list(run_facts(analyzed, workers))[:MOST_FACTS]
+    pairs = list(run_facts(analyzed, workers))
+    if len(pairs) > MOST_FACTS:
+        pairs[MOST_FACTS:] = [("Not shown", f"{count(len(pairs) - MOST_FACTS)} more")]
     parts = [part for name, value in pairs for part in (html.Dt(name), html.Dd(value))]
     return card("Run and devices", html.Dl(parts, className="profile-facts"))
 

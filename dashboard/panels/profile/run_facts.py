@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from stepscope.dashboard.panels.profile import texts
 from stepscope.dashboard.server.numbers import count, counted
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
+
+MOST_HOSTS: Final = 8
+"""That are named."""
 
 
 def run_facts(analyzed: AnalyzedTrace, workers: int = 1) -> Iterator[tuple[str, str]]:
@@ -57,7 +60,8 @@ def _hosts(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ]
     found = list(dict.fromkeys(name[:200] for name in names if isinstance(name, str) and name))
     if found:
-        yield "Host" if len(found) == 1 else "Hosts", ", ".join(found[:8])
+        more = f", and {count(len(found) - MOST_HOSTS)} more" if len(found) > MOST_HOSTS else ""
+        yield "Host" if len(found) == 1 else "Hosts", ", ".join(found[:MOST_HOSTS]) + more
     for value, label in (
         (inside.get("producer"), "Recorded by"),
         (known.get("traceName"), "Recorded as"),

@@ -13,6 +13,7 @@ from stepscope.profiler.analysis.kernels import KernelKey, kernel_key
 from stepscope.profiler.analysis.members import Histograms, Members, histograms, longest, members_of
 from stepscope.profiler.analysis.memcpys import each_copy
 from stepscope.profiler.analysis.operators import Key, key_texts, operator_calls
+from stepscope.summary.distinct import numbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,7 +124,7 @@ def texts_of(facts: Facts, slices: NDArray[np.int64], write: Callable[[str], str
     """Return the names of some slices, written in another way if need be."""
     import polars as pl
 
-    known, place = np.unique(facts.trace.name_id[slices], return_inverse=True)
+    known, _, place = numbered(facts.trace.name_id[slices])
     texts = [write(facts.trace.names[number]) for number in known.tolist()]
     return pl.Series("name", texts, dtype=pl.String)[place] if texts else pl.Series("name", [], dtype=pl.String)
 

@@ -259,8 +259,12 @@ def _launch_charts(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
     late = device_figures.delay_chart(delays, scheme)
     if waiting is None or late is None:
         return []
+    about = "launches that are pending on each stream, over time"
+    streams = queue.select("device", "stream").n_unique()
+    if streams > device_figures.MOST_STREAMS:
+        about = f"the {device_figures.MOST_STREAMS} of {count(streams)} streams with most: {about}"
     cards = [
-        chart_card("Queue", waiting, "profile-queue", "launches that are pending on each stream, over time"),
+        chart_card("Queue", waiting, "profile-queue", about),
         chart_card("Launch delays", late, "profile-delays", "from a launch's end to its activity's start"),
     ]
     return [html.Div(cards, className="profile-row")]

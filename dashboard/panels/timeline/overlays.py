@@ -13,7 +13,7 @@ from stepscope.profiler.analysis.critical_path import BOUNDS, EXPLAINED, Path
 from stepscope.profiler.analysis.idle import CAUSES, Gaps
 from stepscope.profiler.analysis.windows import group_narrow, sum_within
 from stepscope.profiler.trace import Trace
-from stepscope.summary.distinct import distinct_values
+from stepscope.summary.distinct import distinct_values, numbered
 
 MAX_SEGMENTS: Final = 5_000
 MAX_NAME: Final = 160
@@ -44,7 +44,7 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
             break
         width //= 2
     slices, origins = part.slice[groups.largest], part.origin[groups.first]
-    names, name = np.unique(trace.name_id[slices], return_inverse=True)
+    names, _, name = numbered(trace.name_id[slices])
     sums = sum_within(part.bound, part.start, part.end, np.ones(last - first, np.bool_), window, len(BOUNDS))
     return {
         "bounds": list(BOUNDS),

@@ -17,7 +17,7 @@ from stepscope.dashboard.traces.sources import OpenedTrace, TraceSource
 from stepscope.profiler.lod import Match, Window, coverage, search, span_ns
 from stepscope.profiler.trace import Counter
 from stepscope.profiler.traces.losses import counted_reason, examples_since, explain
-from stepscope.summary.distinct import distinct_values
+from stepscope.summary.distinct import distinct_values, numbered
 
 WINDOW_MAGIC = b"SSW1"
 MAX_SLICES = 14_000
@@ -164,8 +164,8 @@ def window(
     found = _fitting_window(opened, start, end, buckets, lanes)
     trace = opened.trace
     index = found.slice_index
-    names, name_of = np.unique(trace.name_id[index], return_inverse=True)
-    categories, category_of = np.unique(trace.category_id[index], return_inverse=True)
+    names, _, name_of = numbered(trace.name_id[index])
+    categories, _, category_of = numbered(trace.category_id[index])
     header = {
         "n": len(index),
         "start": start,

@@ -13,6 +13,7 @@ from stepscope.dashboard.traces.sources import TraceSource
 from stepscope.profiler.analysis.area import Overlap
 from stepscope.profiler.trace import Arguments, Counter, Flows, Losses, Trace
 from stepscope.profiler.traces.build import RawSlices, arrange, assemble, intern_used
+from stepscope.summary.distinct import numbered
 
 MAX_SLICES = 2_000_000
 """Slices of one export: about 500 MB of JSON."""
@@ -40,7 +41,7 @@ def visible_part(
     `Trace.counters`, all if None.
     """
     slices = found.indices
-    used, lane = np.unique(trace.lane[slices], return_inverse=True)
+    used, _, lane = numbered(trace.lane[slices])
     flows = trace.flows
     inside = np.isin(flows.source, slices) & np.isin(flows.target, slices)
     names, name_texts = intern_used(trace.name_id[slices], trace.names)

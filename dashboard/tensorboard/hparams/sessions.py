@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import Value
 
+from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.hparams import EXPERIMENT_TAG, PLUGIN_NAME, SESSION_END_TAG, SESSION_START_TAG, HParamValue
 from stepscope.summary.proto.hparams_pb2 import (
     Experiment,
@@ -143,7 +144,7 @@ def _plugin_data(run: Run, tag: str) -> HParamsPluginData | None:
     if content is None:
         return None
     try:
-        data = HParamsPluginData.FromString(content)
+        data = parse(HParamsPluginData, content)
     except DecodeError:
         return None
     return data if data.version == 0 else None

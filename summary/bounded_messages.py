@@ -1,0 +1,230 @@
+"""Parses messages of others within bounds: how many parts they have is counted first, and they are parsed in pieces.
+
+A part of two bytes takes some hundred in memory, and while protobuf parses nobody else can run.
+"""
+
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeVar
+
+import numpy as np
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+from numpy.typing import NDArray
+
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.kernels import Group
+
+Kind = TypeVar("Kind", bound=Message)
+
+KERNELS: Final = Group("messages", ["stepscope.summary.part_kernel"])
+MOST_PARTS: Final = 20_000_000
+"""Of any message: messages within it, elements of lists, and fields that nobody knows."""
+SMALL_PARTS: Final = 2_000_000
+"""Of a message whose parts have fewer than `_LEAST_BYTES` each."""
+_LEAST_BYTES: Final = 8
+"""Of each part on the average: those of real graphs have ten, those that are made to hurt two."""
+_PIECE_BYTES: Final = 1 << 20
+_FIELDS_AT_ONCE: Final = 1 << 16
+_DEEPEST: Final = 100
+"""Messages within each other: protobuf takes no more."""
+_UNKNOWN, _SINGLE, _NUMBERS = -1, -2, -3
+_NUMBERS_IN_PART: Final = 16
+"""A number of one byte takes eight in a list."""
+_FIXED: Final = frozenset(
+    (
+        FieldDescriptor.TYPE_DOUBLE,
+        FieldDescriptor.TYPE_FLOAT,
+        FieldDescriptor.TYPE_FIXED32,
+        FieldDescriptor.TYPE_FIXED64,
+        FieldDescriptor.TYPE_SFIXED32,
+        FieldDescriptor.TYPE_SFIXED64,
+        FieldDescriptor.TYPE_STRING,
+        FieldDescriptor.TYPE_BYTES,
+    )
+)
+
+
+class TooManyPartsError(DecodeError):
+    """A message would take too much memory; it was not parsed."""
+
+
+def parse(kind: type[Kind], encoded: bytes) -> Kind:
+    """Return a message.
+
+    Args:
+        kind: its type.
+        encoded: its bytes.
+
+    Raises:
+        TooManyPartsError: it has more than `MOST_PARTS`, or more than `SMALL_PARTS` of a few bytes each.
+        DecodeError: it is no such message.
+        Cancelled: nobody waits for it any more.
+    """
+    most = min(MOST_PARTS, max(SMALL_PARTS, len(encoded) // _LEAST_BYTES))
+    # A part has two bytes at least.
+    if len(encoded) // 2 > most and count_parts(kind.DESCRIPTOR, encoded, most) > most:
+        raise TooManyPartsError(f"it has more than {most:,} parts, which is too many to be read")
+    message = kind()
+    _merge(message, encoded, 0, len(encoded))
+    return message
+
+
+def _merge(message: Any, encoded: bytes, begin: int, end: int) -> None:
+    """Add the fields in ``begin:end`` to a message, in pieces; large messages within it in pieces of their own."""
+    while begin < end:
+        check_cancelled()
+        if end - begin <= _PIECE_BYTES:
+            message.MergeFromString(encoded[begin:end])
+            return
+        stop = begin
+        field = _Field(0, 0, begin, begin)
+        while stop < end and stop - begin < _PIECE_BYTES:
+            field = _field_at(encoded, stop, end)
+            if field.end < 0:
+                # No field: the parser says what is wrong.
+                stop = end
+            elif field.end - field.begin >= _PIECE_BYTES:
+                break
+            else:
+                stop = field.end
+        if stop > begin:
+            message.MergeFromString(encoded[begin:stop])
+            begin = stop
+        else:
+            _merge_large(message, encoded, begin, field)
+            begin = field.end
+
+
+def _merge_large(message: Any, encoded: bytes, begin: int, field: "_Field") -> None:
+    known = message.DESCRIPTOR.fields_by_number.get(field.number)
+    inner = None if known is None else known.message_type
+    if inner is None or field.wire != 2 or inner.GetOptions().map_entry:
+        message.MergeFromString(encoded[begin : field.end])
+        return
+    held = getattr(message, known.name)
+    if known.is_repeated:
+        held = held.add()
+    else:
+        held.SetInParent()
+    _merge(held, encoded, field.begin, field.end)
+
+
+class _Field(NamedTuple):
+    number: int
+    wire: int
+    begin: int
+    """Of its content."""
+    end: int
+    """-1 where it is no field."""
+
+
+_NO_FIELD: Final = _Field(0, 0, -1, -1)
+
+
+def _field_at(encoded: bytes, position: int, end: int) -> _Field:
+    key, position = _varint(encoded, position, end)
+    wire, length = key & 7, 0
+    if position < 0 or wire > 5:
+        return _NO_FIELD
+    begin = position
+    match wire:
+        case 0:
+            _, begin = _varint(encoded, position, end)
+        case 1:
+            length = 8
+        case 2:
+            length, begin = _varint(encoded, position, end)
+        case 5:
+            length = 4
+    if begin < 0 or length > end - begin:
+        return _NO_FIELD
+    return _Field(key >> 3, wire, begin, begin + length)
+
+
+def _varint(encoded: bytes, position: int, end: int) -> tuple[int, int]:
+    """Return a number and the offset after it, which is -1 where there is none."""
+    value = shift = 0
+    while position < end and shift < 70:
+        byte = encoded[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, position
+        shift += 7
+    return 0, -1
+
+
+class _Table(NamedTuple):
+    """What the fields of a message type, and of all that may be within it, count for, as columns; the first is type 0.
+
+    Of a field: the number of the type that it holds, or `_SINGLE` where it adds nothing to its message, `_NUMBERS`
+    where it may be a list of numbers, and `_UNKNOWN`.
+    """
+
+    first: NDArray[np.int64]
+    """Of each type, its first field, and one more, int64 ``[types + 1]``."""
+    numbers: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    by_number: list[dict[int, int]]
+    """The same, for plain Python."""
+
+
+@cache
+def _table(root: Descriptor) -> _Table:
+    types = [root]
+    by_number: list[dict[int, int]] = []
+    for descriptor in types:
+        kinds: dict[int, int] = {}
+        for field in descriptor.fields:
+            if field.message_type is not None:
+                if field.message_type not in types:
+                    types.append(field.message_type)
+                kinds[field.number] = types.index(field.message_type)
+            elif not field.is_repeated:
+                kinds[field.number] = _SINGLE
+            else:
+                kinds[field.number] = _UNKNOWN if field.type in _FIXED else _NUMBERS
+        by_number.append(kinds)
+    first = np.cumsum([0, *map(len, by_number)], dtype=np.int64)
+    numbers = np.array([number for kinds in by_number for number in kinds], np.int64)
+    return _Table(
+        first, numbers, np.array([kind for kinds in by_number for kind in kinds.values()], np.int64), by_number
+    )
+
+
+def count_parts(descriptor: Descriptor, encoded: bytes, most: int) -> int:
+    """Return how many parts the bytes of a message have, or some number above ``most``; as far as they are one."""
+    table = _table(descriptor)
+    if not KERNELS.ready:
+        return _count_plainly(table, encoded, most)
+    from stepscope.summary import part_kernel
+
+    buffer = np.frombuffer(encoded, np.uint8)
+    return int(part_kernel.count_parts(buffer, table.first, table.numbers, table.kinds, most, _DEEPEST))
+
+
+def _count_plainly(table: _Table, encoded: bytes, most: int) -> int:
+    """Count as the compiled loop does, while that is not there."""
+    within = [(len(encoded), 0)]
+    at = parts = fields = 0
+    while parts <= most and within:
+        end, of = within[-1]
+        if at >= end:
+            within.pop()
+            continue
+        field = _field_at(encoded, at, end)
+        if field.end < 0:
+            break
+        fields += 1
+        if fields % _FIELDS_AT_ONCE == 0:
+            check_cancelled()
+        kind = table.by_number[of].get(field.number, _UNKNOWN)
+        parts += kind != _SINGLE
+        if kind == _NUMBERS and field.wire == 2:
+            parts += (field.end - field.begin) // _NUMBERS_IN_PART
+        if kind >= 0 and field.wire == 2 and len(within) <= _DEEPEST:
+            within.append((field.end, kind))
+            at = field.begin
+        else:
+            at = field.end
+    return parts
