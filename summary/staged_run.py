@@ -92,7 +92,6 @@ class StagedRun:
         "_stored",
         "_versions",
         "committed",
-        "dirty",
         "files",
         "health",
         "name",
@@ -111,8 +110,6 @@ class StagedRun:
     ) -> None:
         self.name: Final = name
         self.files: dict[PurePosixPath, StagedFile] = {}
-        self.dirty = True
-        """A file was added, removed or read since the run was committed."""
         self.committed: Run | None = None
         """None for a run without events."""
         self.health: tuple[FileHealth, ...] = ()
@@ -141,7 +138,6 @@ class StagedRun:
         same = health == self.health and _same_run(committed, self.committed)
         if not same:
             self.committed, self.health = committed, health
-        self.dirty = False
         return not same
 
     @property

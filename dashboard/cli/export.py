@@ -15,10 +15,10 @@ from stepscope.dashboard.cli.reading import add_keep_superseded, add_logdir, rea
 from stepscope.dashboard.export.media_files import media_files
 from stepscope.dashboard.export.tables import TableFormat, write_table
 from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.companions import is_event_file
 from stepscope.summary.contents import LARGEST_FRAME
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.registry import ALL_ARRAYS, all_kinds
-from stepscope.summary.logdir import is_event_file
 from stepscope.summary.snapshot import Snapshot
 
 if TYPE_CHECKING:
