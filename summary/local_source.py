@@ -32,11 +32,17 @@ _NOTHING_THERE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 class _Folder(NamedTuple):
     path: str
-    relative: PurePosixPath
+    relative: str
+    """Below the log directory, with slashes; empty for the directory itself."""
     identity: tuple[int, int]
     """Device and inode."""
     ancestors: frozenset[tuple[int, int]]
     """Identities of the folders that it was reached through; one object for all folders of a folder."""
+
+    @property
+    def depth(self) -> int:
+        """How many folders below the log directory."""
+        return self.relative.count("/") + 1 if self.relative else 0
 
 
 @dataclass(slots=True)
@@ -112,7 +118,7 @@ class LocalSource:
         stirred = None if changed is None else {*changed, *map(os.path.dirname, changed)}
         # No recursion, which ends at a thousand folders below each other; and the shortest paths first.
         identity = (top.st_dev, top.st_ino)
-        folders = deque([_Folder(str(self.root), PurePosixPath(), identity, frozenset())])
+        folders = deque([_Folder(str(self.root), "", identity, frozenset())])
         times_listed: Counter[tuple[int, int]] = Counter()
         seen: dict[str, _Seen] = {}
         while folders:
@@ -125,9 +131,9 @@ class LocalSource:
                 seen[folder.path] = found
                 folders.extend(found.folders)
                 # Of a folder that cannot be entered, nothing below it can.
-                if found.problem and unlisted.keys().isdisjoint(folder.relative.parents):
-                    unlisted[folder.relative] = found.problem
-                if len(folder.relative.parts) >= len(self._only):
+                if found.problem and unlisted.keys().isdisjoint(PurePosixPath(folder.relative).parents):
+                    unlisted[PurePosixPath(folder.relative)] = found.problem
+                if folder.depth >= len(self._only):
                     yield from found.files
         self._seen, self._unlisted = seen, unlisted
 
@@ -173,7 +179,7 @@ class LocalSource:
             if now is None or now.problem:
                 return False
             self._seen[folder.path] = now
-            if len(folder.relative.parts) >= len(self._only):
+            if folder.depth >= len(self._only):
                 told.found.extend(file for file in now.files if files_then.pop(file.path, None) != file)
                 told.gone.update(dict.fromkeys(files_then))
             if known is not None and now.folders is known.folders:
@@ -273,11 +279,11 @@ class LocalSource:
                         folders += [below for below in known.folders if below.path == entry.path]
                 continue
             identity = (status.st_dev, status.st_ino)
-            relative = folder.relative / entry.name
+            relative = f"{folder.relative}/{entry.name}" if folder.relative else entry.name
             if is_folder and identity not in ancestors and self._is_wanted(relative):
                 folders.append(_Folder(entry.path, relative, identity, ancestors))
             elif is_file:
-                files.append(_found(relative, status))
+                files.append(_found(PurePosixPath(relative), status))
         now_ns = time.time_ns()
         if known is None:
             # Of a folder that is new here, the files tell how long it has been quiet.
@@ -305,8 +311,8 @@ class LocalSource:
     def _is_deep_enough(self, file: FoundFile) -> bool:
         return len(file.path.parts) > len(self._only)
 
-    def _is_wanted(self, folder: PurePosixPath) -> bool:
-        return all(map(fnmatchcase, folder.parts, self._only))
+    def _is_wanted(self, folder: str) -> bool:
+        return not self._only or all(map(fnmatchcase, folder.split("/"), self._only))
 
 
 class LocalFiles:

@@ -192,7 +192,7 @@ class _Together:
             (),
             bytes(content[-TAIL_BYTES:]),
         )
-        return state, PackedPoints(table, BlockInMemory(bytes(self._block[block_begin:block_end])), texts)
+        return state, PackedPoints(table, BlockInMemory(bytes(self._block[block_begin:block_end]), texts))
 
     def _described(
         self, entries: NDArray[np.int64], firsts: NDArray[np.int64], begin: int

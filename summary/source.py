@@ -78,6 +78,19 @@ class Source(Protocol):
         ...
 
 
+class Opener:
+    """Opens one file of a source at an offset; raises OSError."""
+
+    __slots__ = ("_path", "_source")
+
+    def __init__(self, source: Source, path: PurePosixPath) -> None:
+        self._source = source
+        self._path = path
+
+    def __call__(self, offset: int) -> BinaryIO:
+        return self._source.open(self._path, offset)
+
+
 def read_up_to(stream: BinaryIO, size: int) -> bytes:
     """Read ``size`` bytes, or fewer only at the end of the file."""
     pieces: list[bytes] = []

@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import Final
@@ -12,7 +11,7 @@ from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.contents import FileHealth
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.series import Run
-from stepscope.summary.source import Changes, FoundFile, Source, readable
+from stepscope.summary.source import Changes, FoundFile, Opener, Source, readable
 from stepscope.summary.staged_run import StagedFile, StagedRun
 
 
@@ -149,7 +148,7 @@ class Stage:
         return changed
 
     def _event_file(self, path: PurePosixPath) -> EventFile:
-        return EventFile(path, partial(self._source.open, path), next(self._numbers))
+        return EventFile(path, Opener(self._source, path), next(self._numbers))
 
 
 def _was_replaced(known: StagedFile, found: FoundFile) -> bool:

@@ -58,7 +58,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(owner, name, counted)
 
-    count(LocalSource, "_look", lambda _, folder, *others: f"look at {folder.relative}")
+    count(LocalSource, "_look", lambda _, folder, *others: f"look at {folder.relative or '.'}")
     count(StagedRun, "commit", lambda run: f"commit {run.name}")
     return done
 
