@@ -52,7 +52,9 @@ def worth_it(files: int, *, begins: bool) -> bool:
             which is worth waiting for where there are many.
     """
     patience = _PATIENCE_SECONDS if begins and files >= _WORTH_WAITING else 0.0
-    if files < _WORTH_READING or not (scan.KERNELS.wait(patience) and KERNELS.wait(patience)):
+    if files < (_WORTH_WAITING if scan.KERNELS.spared else _WORTH_READING) or not (
+        scan.KERNELS.wait(patience) and KERNELS.wait(patience)
+    ):
         return False
     return files >= _WORTH_COMPILING or KERNELS.compiled
 
