@@ -12,7 +12,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -25,9 +25,18 @@ from stepscope.summary.contents import Damage
 from stepscope.summary.event_file import FileState, SessionStart
 from stepscope.summary.points import TagState
 from stepscope.summary.records import crc32c
+from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.series import SCALARS
 from stepscope.summary.source import FoundFile, read_up_to
-from stepscope.summary.stored_points import NO_TEXTS, TagTable, TagTexts, Texts, are_texts_of, texts_of_states
+from stepscope.summary.stored_points import (
+    NO_TEXTS,
+    KeptPoints,
+    TagTable,
+    TagTexts,
+    Texts,
+    are_texts_of,
+    texts_of_states,
+)
 
 _MAGIC: Final = b"stepscope columns 5\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 12
@@ -92,9 +101,8 @@ class CachedFile(msgspec.Struct, frozen=True):
     changed_ns: int
     state: FileState
     table: TagTable
-    texts: Texts
-    load: Callable[[int], TagState | None]
-    """The columns of the tag at a place of the table; None where they are damaged or gone."""
+    kept: KeptPoints
+    """The columns."""
 
 
 class ColumnCache:
@@ -229,9 +237,7 @@ def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile |
         header.skipped_bytes,
         tuple([SessionStart(step, before) for step, before in header.session_starts]),
     )
-    return CachedFile(
-        header.size, header.modified_ns, header.changed_ns, state, header.table, header.texts, columns.load
-    )
+    return CachedFile(header.size, header.modified_ns, header.changed_ns, state, header.table, columns)
 
 
 class _KeptColumns:
@@ -246,13 +252,13 @@ class _KeptColumns:
         crcs: of each tag's columns.
     """
 
-    __slots__ = ("_alone", "_crcs", "_ends", "_path", "_prefix", "_table", "_texts", "_whole")
+    __slots__ = ("_alone", "_crcs", "_ends", "_path", "_prefix", "_table", "_whole", "texts")
 
     def __init__(self, path: str, prefix: bytes, begin: int, table: TagTable, texts: Texts, crcs: list[int]) -> None:
         self._path = path
         self._prefix = prefix
         self._table = table
-        self._texts = texts
+        self.texts = texts
         self._crcs = crcs
         self._ends = list(itertools.accumulate(map(_tag_bytes, table.kinds, table.counts), initial=begin))
         """Where each tag's columns end; ahead of them, where the first tag's begin."""
@@ -287,9 +293,12 @@ class _KeptColumns:
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
             return None
-        texts = self._texts.get(place, NO_TEXTS)
+        texts = self.texts.get(place, NO_TEXTS)
         columns = _columns(content, table.kinds[place], table.counts[place])
         return TagState(table.tags[place], table.kinds[place], *texts, place in table.going_back, *columns)
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        return None
 
     def _read(self, begin: int, end: int) -> memoryview | None:
         """Return bytes of the file; None where it is gone, or was replaced when more of the event file was stored."""

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
 
@@ -29,11 +29,10 @@ from stepscope.summary.proto.event_pb2 import Event, SessionLog
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.proto.types_pb2 import DT_STRING
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c
-from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
 from stepscope.summary.series import SCALARS
 from stepscope.summary.source import read_up_to
-from stepscope.summary.stored_points import NO_TEXTS, NONE_SAID, StoredPoints, TagTable, TagTexts, Texts
+from stepscope.summary.stored_points import NO_TEXTS, NONE_SAID, KeptPoints, StoredPoints, TagTable, TagTexts
 
 GRAPHS: Final = "graphs"
 TAGGED_RUN_METADATA: Final = "graph_tagged_run_metadata"
@@ -107,6 +106,7 @@ class EventFile:
         "_packer",
         "_points",
         "_records_before",
+        "_session_starts",
         "_skipped_bytes",
         "_tail",
         "_tail_damage",
@@ -116,7 +116,6 @@ class EventFile:
         "number",
         "path",
         "position",
-        "session_starts",
         "span",
         "stored",
         "waiting",
@@ -130,7 +129,8 @@ class EventFile:
 
     def _begin(self) -> None:
         """Begin, or begin again, as if nothing had been read."""
-        self.session_starts: list[SessionStart] = []
+        # What most files do not have is made when they have it.
+        self._session_starts: list[SessionStart] | None = None
         self.first_wall_time: float | None = None
         """None while there is no event."""
         self.span = (math.nan, math.nan)
@@ -138,11 +138,11 @@ class EventFile:
         self.position = 0
         """Offset of the first byte that is not read for good."""
         self.waiting = False
-        self.damages: list[Damage] = []
+        self.damages: tuple[Damage, ...] = ()
         self.damage_count = 0
         self.stored: StoredPoints | None = None
         """All points, where another object read them and nobody asked for `points` yet."""
-        self._points: dict[str, TagPoints] = {}
+        self._points: dict[str, TagPoints] | None = None
         self._skipped_bytes = 0
         self._damaged_records: set[int] | None = None
         """Where records begin, of those whose rows were taken last, that have a damaged value."""
@@ -151,7 +151,7 @@ class EventFile:
         self._made_scanner: Scanner | None = None
         self._records_before = 0
         """Records that were read by another object, whose state this one has."""
-        self._by_id: list[TagPoints] = []
+        self._by_id: list[TagPoints] | None = None
         self._head = b""
         self._tail = b""
         """The last bytes before ``position``."""
@@ -180,7 +180,13 @@ class EventFile:
         if self._packed is not None:
             self._points = {state.tag: TagPoints.restored(state) for state in self._packed.states()}
             self._packed = None
+        if self._points is None:
+            self._points = {}
         return self._points
+
+    @property
+    def session_starts(self) -> Sequence[SessionStart]:
+        return self._session_starts or ()
 
     @property
     def has_points(self) -> bool:
@@ -233,7 +239,7 @@ class EventFile:
             self.records,
             self.first_wall_time,
             self.span,
-            tuple(self.damages),
+            self.damages,
             self.damage_count,
             self._skipped_bytes,
             tuple(self.session_starts),
@@ -264,9 +270,9 @@ class EventFile:
             return None
         packed = self._packed or packer.pack(self.tag_states())
         self._records_before, self._made_scanner = self.records, None
-        self._by_id, self._points, self._packed = [], {}, None
+        self._by_id, self._points, self._packed = None, None, None
         state = self._state()
-        self._store(state, packed.table.tags, packed.load, packed.table.places, packed.texts, packed.summary)
+        self._store(state, packed.table.tags, packed, packed.table.places)
         return state, packed
 
     def restore_packed(self, state: FileState, packed: PackedPoints) -> None:
@@ -275,40 +281,32 @@ class EventFile:
         self.restore(
             state,
             table.tags,
-            packed.load,
+            packed,
             changed=False,
             trusted=True,
             places=table.places,
-            texts=packed.texts,
-            summarize=packed.summary,
         )
 
     def _store(
         self,
         state: FileState,
         table: TagTable,
-        load: Callable[[int], TagState | None],
+        kept: KeptPoints,
         places: Mapping[str, int] | None,
-        texts: Texts,
-        summarize: Callable[[int], ScalarSummary | None],
     ) -> None:
-        read_again = partial(_read_again, self.path, self._open_at, state, table)
         # What has its places at hand is packed, and quickly had again.
-        self.stored = StoredPoints(
-            table, load, read_again, places, keep=places is None, texts=texts, summarize=summarize
-        )
+        read_again = _ReadAgain(self.path, self._open_at, state, table)
+        self.stored = StoredPoints(table, kept, read_again, places, keep=places is None)
 
     def restore(
         self,
         state: FileState,
         table: TagTable,
-        load: Callable[[int], TagState | None],
+        kept: KeptPoints,
         *,
         changed: bool,
         trusted: bool = False,
         places: Mapping[str, int] | None = None,
-        texts: Texts = NONE_SAID,
-        summarize: Callable[[int], ScalarSummary | None] = lambda _: None,
     ) -> bool:
         """Take over what another object read, if the file begins and goes on as it did then.
 
@@ -317,10 +315,8 @@ class EventFile:
             changed: the file was changed since, without growing: all of it is compared.
             trusted: it is known to be the same; nothing of it is read. The state must have a tail.
             table: the tags that it found.
-            load: as `StoredPoints` takes it; called when somebody asks for points.
+            kept: where they are; asked when somebody asks for points.
             places: where in the table each tag is, if that is at hand.
-            texts: as `StoredPoints` takes them.
-            summarize: as `StoredPoints` takes it.
 
         Raises:
             OSError: the file cannot be read.
@@ -334,10 +330,10 @@ class EventFile:
                     return False
         self.position, self.waiting = state.position, state.waiting
         self.first_wall_time, self.span = state.first_wall_time, state.span
-        self.damages, self.damage_count = list(state.damages), state.damage_count
+        self.damages, self.damage_count = state.damages, state.damage_count
         self._skipped_bytes = state.skipped_bytes
-        self.session_starts = list(state.session_starts)
-        self._store(state, table, load, places, texts, summarize)
+        self._session_starts = list(state.session_starts) or None
+        self._store(state, table, kept, places)
         self._head, self._tail, self._crc = state.head, tail[-TAIL_BYTES:], state.crc
         self._records_before = state.records
         return True
@@ -462,7 +458,7 @@ class EventFile:
         if damage.offset not in (self._damaged_records or ()):
             self._skipped_bytes += damage.length
         if len(self.damages) < _DAMAGES_KEPT:
-            self.damages.append(damage)
+            self.damages = (*self.damages, damage)
 
     def _add_record_damage(self, rows: Rows, index: int, reason: str) -> None:
         begin, end = int(rows.offsets[index]) - HEADER_BYTES, int(rows.offsets[index] + rows.lengths[index])
@@ -500,12 +496,12 @@ class EventFile:
                 if taken is not None:
                     rows["tag"][np.flatnonzero(rows["tag"] == tag_id)[~taken]] = _LEFT_OUT
             begin = end
-        counted = 0
+        counted, by_id = 0, self._by_id or []
         for index in others.tolist():
             if counted < index:
                 between = rows["tag"][counted:index]
                 for tag_id, count in zip(*np.unique(between[between >= 0], return_counts=True), strict=True):
-                    counts.add(self._by_id[tag_id].tag, int(count))
+                    counts.add(by_id[tag_id].tag, int(count))
             counted = index
             self._take_other(index, window, counts)
 
@@ -537,6 +533,8 @@ class EventFile:
 
     def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
         """Take the rows of a tag; returns which of them became points, or None where all did."""
+        if self._by_id is None:
+            self._by_id = []
         while tag_id >= len(self._by_id):
             self._by_id.append(TagPoints(name_of(self._scanner.tags[len(self._by_id)]), ""))
         rows, is_blob = split.of_tag(tag_id, group), split.is_blob[group]
@@ -603,7 +601,8 @@ class EventFile:
             return
         match event.WhichOneof("what"):
             case "session_log" if event.session_log.status == SessionLog.START:
-                self.session_starts.append(SessionStart(event.step, counts.so_far()))
+                self._session_starts = self._session_starts or []
+                self._session_starts.append(SessionStart(event.step, counts.so_far()))
             case "graph_def" | "tagged_run_metadata":
                 self._take_older_form(row, value_of_event(event), counts)
             case "meta_graph_def":
@@ -636,24 +635,32 @@ class EventFile:
             self._add_record_damage(row, 0, reason)
 
 
-def _read_again(
-    path: PurePosixPath, open_at: Callable[[int], BinaryIO], state: FileState, table: TagTable
-) -> list[TagState]:
-    """Return the points that a file had in a state, although it may have grown since.
+class _ReadAgain:
+    """Reads the points that a file had in a state, although it may have grown since."""
 
-    Raises OSError where it is another.
-    """
-    file = EventFile(path, open_at)
-    file.read_new(state.position)
-    found = [file.points.get(tag) for tag in table.tags]
-    states: list[TagState] = []
-    for points, kind, count in zip(found, table.kinds, table.counts, strict=True):
-        if points is None or points.kind != kind or len(points) < count:
-            break
-        states.append(points.state(count))
-    if len(states) < len(found) or file._tail_as_in(state) is None:
-        raise OSError(errno.ESTALE, f"{path} is no longer the file that was first read")
-    return states
+    __slots__ = ("_open_at", "_path", "_state", "_table")
+
+    def __init__(
+        self, path: PurePosixPath, open_at: Callable[[int], BinaryIO], state: FileState, table: TagTable
+    ) -> None:
+        self._path = path
+        self._open_at = open_at
+        self._state = state
+        self._table = table
+
+    def __call__(self) -> list[TagState]:
+        """Return the points; raises OSError where it is another."""
+        file, table = EventFile(self._path, self._open_at), self._table
+        file.read_new(self._state.position)
+        found = [file.points.get(tag) for tag in table.tags]
+        states: list[TagState] = []
+        for points, kind, count in zip(found, table.kinds, table.counts, strict=True):
+            if points is None or points.kind != kind or len(points) < count:
+                break
+            states.append(points.state(count))
+        if len(states) < len(found) or file._tail_as_in(self._state) is None:
+            raise OSError(errno.ESTALE, f"{self._path} is no longer the file that was first read")
+        return states
 
 
 def _bytes_before(stream: BinaryIO, position: int) -> bytes:

@@ -4,12 +4,12 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from stepscope.summary.companions import is_event_file
 from stepscope.summary.contents import LeftOut
 from stepscope.summary.engine import Engine, Progress
 from stepscope.summary.errors import UserError
 from stepscope.summary.log_index import IndexedFiles, LogIndex, PartOfIndex, SegmentPlace
 from stepscope.summary.log_parts import LogPart, cut, work_through
-from stepscope.summary.logdir import is_event_file
 from stepscope.summary.logdir_source import identity_of, requests_of, sources_of
 from stepscope.summary.remote_source import Requests
 from stepscope.summary.source import FoundFile

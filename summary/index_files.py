@@ -128,6 +128,16 @@ class Segment:
         self._lock: Final = threading.Lock()
         self._stream: BinaryIO | None = None
 
+    def block(self, at: int, length: int, crc: int) -> bytes | None:
+        """Return bytes of it that may be asked for again soon; None where they are damaged or gone."""
+        key = BlobKey(self.number, at)
+        content = self.recent.get(key)
+        if content is None:
+            content = self.read(at, length, crc)
+            if content is not None:
+                self.recent.put(key, content)
+        return content
+
     def read(self, at: int, length: int, crc: int) -> bytes | None:
         """Return bytes of it; None where they are damaged or gone."""
         if not 0 <= length <= _LARGEST_PART:
@@ -147,22 +157,3 @@ class Segment:
 
 _EASILY_READ: Final = 1 << 20
 """Bytes for which memory is taken before it is known that they are there."""
-
-
-class StoredBlock:
-    """A block in a segment."""
-
-    __slots__ = ("_at", "_crc", "_length", "segment")
-
-    def __init__(self, segment: Segment, at: int, length: int, crc: int) -> None:
-        self.segment = segment
-        self._at, self._length, self._crc = at, length, crc
-
-    def read(self) -> bytes | None:
-        key = BlobKey(self.segment.number, self._at)
-        content = self.segment.recent.get(key)
-        if content is None:
-            content = self.segment.read(self._at, self._length, self._crc)
-            if content is not None:
-                self.segment.recent.put(key, content)
-        return content

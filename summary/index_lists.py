@@ -5,6 +5,7 @@ A list is decoded at once for all files; an object of a file is made when somebo
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.event_file import FileState
-from stepscope.summary.index_files import Segment, StoredBlock
+from stepscope.summary.index_files import Segment
 from stepscope.summary.packed_points import PackedPoints, PackedTable, Packer
 from stepscope.summary.records import crc32c
 from stepscope.summary.scalar_summaries import SUMMARY, Points, ScalarSummary, from_row, summaries
@@ -97,6 +98,23 @@ class _Listed(msgspec.Struct, array_like=True, frozen=True):
     """`SUMMARY` [tags of all files, one after the other]."""
 
 
+class _Strings:
+    """Byte strings as one, and where each of them ends: each object of its own would be larger than most of them."""
+
+    __slots__ = ("_content", "_ends")
+
+    def __init__(self, strings: Sequence[bytes]) -> None:
+        self._content: Final = b"".join(strings)
+        self._ends: Final = np.cumsum([0, *map(len, strings)])
+
+    def __getitem__(self, place: int) -> bytes:
+        begin, end = self._ends[place : place + 2].tolist()
+        return self._content[begin:end]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (self._content[begin:end] for begin, end in pairwise(self._ends.tolist()))
+
+
 class SegmentFiles:
     """The files of one segment, by their places in its list; any thread may ask for them.
 
@@ -123,17 +141,19 @@ class SegmentFiles:
         self.tables: Final = tables
         self.entries: Final[NDArray[np.void]] = np.frombuffer(listed.entries, ENTRY)
         """`ENTRY` [files]."""
-        self._paths: Final = listed.paths
+        self._paths: Final = _Strings(listed.paths)
         self._etags: Final = listed.etags
-        self._texts: Final = listed.texts
-        self._states: Final = listed.states
+        # Copies, since what is of a list that was decoded keeps all of it.
+        self._states: Final = _Strings([bytes(state) for state in listed.states])
+        texts = [bytes(listed.texts.get(place, b"")) for place in range(len(listed.paths))] if listed.texts else []
+        self._texts: Final = _Strings(texts) if texts else None
         self._summaries: Final[NDArray[np.void]] = np.frombuffer(listed.summaries, SUMMARY)
         tags = np.array([len(table.tags.tags) for table in tables], np.int64)
         self.summary_begins: Final[NDArray[np.int64]] = np.concatenate([[0], np.cumsum(tags[self.entries["table"]])])
         """int64 [files + 1]: where the summaries of each file's tags begin."""
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self.entries)
 
     def paths(self) -> Iterator[str]:
         """Yield the path of each file, as the text of a `PurePosixPath`."""
@@ -151,14 +171,12 @@ class SegmentFiles:
             int(entry["changed_ns"]),
             self._etags.get(place, ""),
         )
+        self.texts(place)
         return IndexedFile(found, int(entry["seen_ns"]), _STATE_DECODER.decode(self._states[place]), self.points(place))
 
     def points(self, place: int) -> PackedPoints:
-        """Return the points of a file; raises DecodeError, a ValueError, where its texts are none."""
-        entry = self.entries[place]
-        block = StoredBlock(self.segment, int(entry["at"]), int(entry["length"]), int(entry["crc"]))
-        begin, end = self.summary_begins[place : place + 2].tolist()
-        return PackedPoints(self.tables[entry["table"]], block, self.texts(place), self._summaries[begin:end])
+        """Return the points of a file."""
+        return PackedPoints(self.tables[self.entries["table"][place]], BlockOfSegment(self, place))
 
     def summary(self, place: int, tag_place: int) -> ScalarSummary | None:
         """Return what sums up a scalar tag of a file; None where it has no points."""
@@ -169,12 +187,34 @@ class SegmentFiles:
 
     def texts(self, place: int) -> Texts:
         """Return what the first values of a file's tags say; raises DecodeError, a ValueError, where they are none."""
-        if place not in self._texts:
+        encoded = b"" if self._texts is None else self._texts[place]
+        if not encoded:
             return NONE_SAID
-        texts = _TEXTS_DECODER.decode(self._texts[place])
+        texts = _TEXTS_DECODER.decode(encoded)
         if not are_texts_of(texts, len(self.tables[self.entries["table"][place]].tags.tags)):
             raise msgspec.DecodeError("texts of tags that are not there")
         return texts
+
+
+class BlockOfSegment:
+    """The points of a file in its segment, of which the texts can be decoded."""
+
+    __slots__ = ("_files", "_place")
+
+    def __init__(self, files: SegmentFiles, place: int) -> None:
+        self._files = files
+        self._place = place
+
+    def read(self) -> bytes | None:
+        entry = self._files.entries[self._place]
+        return self._files.segment.block(int(entry["at"]), int(entry["length"]), int(entry["crc"]))
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        return self._files.summary(self._place, place)
+
+    @property
+    def texts(self) -> Texts:
+        return self._files.texts(self._place)
 
 
 _LIST_DECODER: Final = msgspec.msgpack.Decoder(_Listed)

@@ -9,7 +9,6 @@ import errno
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +24,7 @@ from stepscope.summary.points import TagState
 from stepscope.summary.restarts import turns
 from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.series import LazySeries, Run, Series
-from stepscope.summary.source import Source, readable
+from stepscope.summary.source import Opener, Source, readable
 from stepscope.summary.stored_points import NONE_SAID, StoredPoints, Texts
 from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
 
@@ -120,29 +119,53 @@ class IndexedRuns(Mapping[str, Run]):
         try:
             indexed = file.files.file(file.place)
         except msgspec.DecodeError:
-            return StoredFile(path, number, StoredPoints(table.tags, lambda _: None, _gone, table.places))
-        events = EventFile(path, partial(self._source.open, path), number)
+            return StoredFile(path, number, StoredPoints(table.tags, _NoPoints(), _gone, table.places))
+        events = EventFile(path, Opener(self._source, path), number)
         events.restore(
             indexed.state,
             table.tags,
-            partial(self._load, indexed),
+            _IfUnchanged(indexed, self._source),
             changed=False,
             trusted=True,
             places=table.places,
-            texts=indexed.points.texts,
-            summarize=indexed.points.summary,
         )
         assert events.stored is not None
         return StoredFile(path, number, events.stored)
 
-    def _load(self, file: IndexedFile, place: int) -> TagState | None:
-        """Return the points of a tag, unless the event file may be another by now."""
-        path = file.found.path
+
+class _NoPoints:
+    """Of a file of which the index has nothing that can be used."""
+
+    texts = NONE_SAID
+
+    def load(self, place: int) -> TagState | None:
+        return None
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        return None
+
+
+class _IfUnchanged:
+    """The points that the index has of a file, unless that may be another by now."""
+
+    def __init__(self, file: IndexedFile, source: Source) -> None:
+        self._file: Final = file
+        self._source: Final = source
+
+    @property
+    def texts(self) -> Texts:
+        return self._file.points.texts
+
+    def load(self, place: int) -> TagState | None:
+        path = self._file.found.path
         try:
-            unchanged = file.is_certainly(look_at(path, self._source.locate(path)))
+            unchanged = self._file.is_certainly(look_at(path, self._source.locate(path)))
         except (OSError, ValueError):
             return None
-        return file.points.load(place) if unchanged else None
+        return self._file.points.load(place) if unchanged else None
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        return self._file.points.summary(place)
 
 
 class _IndexedSeries(LazySeries):

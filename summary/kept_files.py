@@ -107,12 +107,10 @@ class KeptFiles:
         if found.size < then.size or not file.events.restore(
             indexed.state,
             points.table.tags,
-            points.load,
+            points,
             changed=not certain and then.size == found.size,
             trusted=certain,
             places=points.table.places,
-            texts=points.texts,
-            summarize=points.summary,
         ):
             return False
         file.cached_bytes = file.events.position
@@ -130,9 +128,7 @@ class KeptFiles:
         found = file.found
         same = (cached.size, cached.modified_ns, cached.changed_ns) == (found.size, found.modified_ns, found.changed_ns)
         changed = not same and cached.size == found.size
-        if cached.size <= found.size and file.events.restore(
-            cached.state, cached.table, cached.load, changed=changed, texts=cached.texts
-        ):
+        if cached.size <= found.size and file.events.restore(cached.state, cached.table, cached.kept, changed=changed):
             file.cached_bytes = file.events.position
 
     def read(self, file: StagedFile) -> None:

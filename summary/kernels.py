@@ -130,6 +130,31 @@ class Group:
         self.modules = tuple(modules)
         self._done: threading.Event | None = None
         self._look: Callable[[], object] | None = None
+        self._called = False
+        self._spared = 0
+
+    def spare(self, amount: int) -> None:
+        """Have so much be done without the kernels, unless they were called before: to load them takes longer."""
+        self._spared = 0 if self._called else amount
+
+    @property
+    def spared(self) -> bool:
+        """Whether something little may be done without the kernels."""
+        return self._spared > 0
+
+    def take(self, amount: int) -> bool:
+        """Return whether to call the kernels for an amount of work, rather than to do it without them."""
+        if amount < self._spared:
+            self._spared -= amount
+            return False
+        if self.ready:
+            self.note_call()
+            return True
+        return False
+
+    def note_call(self) -> None:
+        """Take it that the kernels are loaded."""
+        self._called, self._spared = True, 0
 
     @property
     def ready(self) -> bool:

@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
 
-from stepscope.summary.source import FoundFile
+from stepscope.summary.source import Changes, FoundFile
 
 _MOST_WAYS: Final = 16
 """How many paths to one folder are followed."""
@@ -32,17 +32,24 @@ _NOTHING_THERE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 class _Folder(NamedTuple):
     path: str
-    relative: PurePosixPath
+    relative: str
+    """Below the log directory, with slashes; empty for the directory itself."""
     identity: tuple[int, int]
     """Device and inode."""
     ancestors: frozenset[tuple[int, int]]
     """Identities of the folders that it was reached through; one object for all folders of a folder."""
+
+    @property
+    def depth(self) -> int:
+        """How many folders below the log directory."""
+        return self.relative.count("/") + 1 if self.relative else 0
 
 
 @dataclass(slots=True)
 class _Seen:
     """What a folder held when it was looked at."""
 
+    folder: _Folder
     modified_ns: int
     entries_certain: bool
     """Whether the same time of change means the same entries."""
@@ -52,6 +59,15 @@ class _Seen:
     changed_at: float
     problem: str = ""
     """Why it, or some of it, could not be looked at."""
+
+
+class _Told(NamedTuple):
+    """What was found where something is told to have changed."""
+
+    found: list[FoundFile]
+    gone: dict[PurePosixPath, None]
+    looked_at: set[str]
+    """Folders, by their paths."""
 
 
 class LocalSource:
@@ -102,7 +118,7 @@ class LocalSource:
         stirred = None if changed is None else {*changed, *map(os.path.dirname, changed)}
         # No recursion, which ends at a thousand folders below each other; and the shortest paths first.
         identity = (top.st_dev, top.st_ino)
-        folders = deque([_Folder(str(self.root), PurePosixPath(), identity, frozenset())])
+        folders = deque([_Folder(str(self.root), "", identity, frozenset())])
         times_listed: Counter[tuple[int, int]] = Counter()
         seen: dict[str, _Seen] = {}
         while folders:
@@ -115,37 +131,80 @@ class LocalSource:
                 seen[folder.path] = found
                 folders.extend(found.folders)
                 # Of a folder that cannot be entered, nothing below it can.
-                if found.problem and unlisted.keys().isdisjoint(folder.relative.parents):
-                    unlisted[folder.relative] = found.problem
-                if len(folder.relative.parts) >= len(self._only):
+                if found.problem and unlisted.keys().isdisjoint(PurePosixPath(folder.relative).parents):
+                    unlisted[PurePosixPath(folder.relative)] = found.problem
+                if folder.depth >= len(self._only):
                     yield from found.files
         self._seen, self._unlisted = seen, unlisted
 
-    def grown(self, changed: Collection[str]) -> Sequence[FoundFile] | None:
-        """Return the files that are others than when they were listed, of folders that have the same entries as then.
+    def changes(self, changed: Collection[str]) -> Changes | None:
+        """Return what is other than it was, in folders in which something is known to have changed.
 
-        Nothing but these folders is looked at. None where only a listing tells what is new.
+        Nothing is looked at but these folders and those that came into them. None where only a listing tells what is
+        new.
 
         Args:
             changed: as for `list`.
         """
-        found: list[FoundFile] = []
-        for folder in {path if path in self._seen else os.path.dirname(path) for path in changed}:
-            known = self._seen.get(folder)
-            try:
-                if known is None or known.problem or not known.entries_certain:
-                    return None
-                if os.stat(folder).st_mtime_ns != known.modified_ns:
-                    return None
-                for index, file in enumerate(known.files):
-                    now = _found(file.path, os.stat(os.path.join(folder, file.path.name)))
-                    if now != file:
-                        known.files[index] = now
-                        known.changed_at = self._clock()
-                        found.append(now)
-            except OSError:
+        told = _Told([], {}, set())
+        # A folder comes before those below it.
+        for path in sorted(changed):
+            known = self._nearest_seen(path)
+            if known is None or known.problem:
                 return None
-        return found
+            if known.folder.path not in told.looked_at and not self._look_below(known.folder, told):
+                return None
+        for file in told.found:
+            told.gone.pop(file.path, None)
+        return Changes(told.found, told.gone.keys())
+
+    def _nearest_seen(self, path: str) -> _Seen | None:
+        """Return the lowest folder that was seen of those that hold a path, the path itself among them."""
+        while path not in self._seen:
+            above = os.path.dirname(path)
+            if above == path:
+                return None
+            path = above
+        return self._seen[path]
+
+    def _look_below(self, top: _Folder, told: _Told) -> bool:
+        """Add what is new in a folder and in those that came into it; returns False where that cannot be told."""
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            told.looked_at.add(folder.path)
+            known = self._seen.get(folder.path)
+            files_then = {} if known is None else {file.path: file for file in known.files}
+            now = self._look(folder, {folder.path})
+            if now is None or now.problem:
+                return False
+            self._seen[folder.path] = now
+            if folder.depth >= len(self._only):
+                told.found.extend(file for file in now.files if files_then.pop(file.path, None) != file)
+                told.gone.update(dict.fromkeys(files_then))
+            if known is not None and now.folders is known.folders:
+                continue
+            folders_then = {} if known is None else {below.path: below for below in known.folders}
+            for below in now.folders:
+                if folders_then.get(below.path) == below:
+                    del folders_then[below.path]
+                    continue
+                # What can be reached in several ways is listed in all of them.
+                if below.identity[0] != folder.identity[0] or os.path.islink(below.path):
+                    return False
+                pending.append(below)
+            for below_then in folders_then:
+                self._forget(below_then, told.gone)
+        return True
+
+    def _forget(self, folder: str, gone: dict[PurePosixPath, None]) -> None:
+        """Take it that a folder that was seen is there no more, and no file in it."""
+        pending = [folder]
+        while pending:
+            seen = self._seen.pop(pending.pop(), None)
+            if seen is not None:
+                gone.update((file.path, None) for file in seen.files)
+                pending += [below.path for below in seen.folders]
 
     @property
     def unlisted(self) -> Mapping[PurePosixPath, str]:
@@ -201,8 +260,14 @@ class LocalSource:
         files: list[FoundFile] = []
         folders: list[_Folder] = []
         ancestors = folder.ancestors | {folder.identity}
+        known_below = {} if known is None or known.folder != folder else {below.path: below for below in known.folders}
         problem = ""
         for entry in entries:
+            below = known_below.get(entry.path)
+            # Of a folder that is the same one, nothing has to be asked: the listing says so.
+            if below is not None and entry.is_dir(follow_symlinks=False) and entry.inode() == below.identity[1]:
+                folders.append(below)
+                continue
             try:
                 status = entry.stat()
                 is_folder, is_file = entry.is_dir(), entry.is_file()
@@ -214,11 +279,11 @@ class LocalSource:
                         folders += [below for below in known.folders if below.path == entry.path]
                 continue
             identity = (status.st_dev, status.st_ino)
-            relative = folder.relative / entry.name
+            relative = f"{folder.relative}/{entry.name}" if folder.relative else entry.name
             if is_folder and identity not in ancestors and self._is_wanted(relative):
                 folders.append(_Folder(entry.path, relative, identity, ancestors))
             elif is_file:
-                files.append(_found(relative, status))
+                files.append(_found(PurePosixPath(relative), status))
         now_ns = time.time_ns()
         if known is None:
             # Of a folder that is new here, the files tell how long it has been quiet.
@@ -229,7 +294,7 @@ class LocalSource:
             files, changed_at = known.files, known.changed_at
         else:
             changed_at = now
-        return _Seen(modified_ns, now_ns - modified_ns > _TICK_NS, files, folders, now, changed_at, problem)
+        return _Seen(folder, modified_ns, now_ns - modified_ns > _TICK_NS, files, folders, now, changed_at, problem)
 
     def _without_a_look(self, folder: _Folder, known: _Seen | None, error: OSError) -> _Seen | None:
         """Return what is taken for in a folder that cannot be looked at now: what there was.
@@ -239,15 +304,15 @@ class LocalSource:
         if _is_gone(folder.path, error):
             return None
         now = self._clock()
-        kept = known if known is not None else _Seen(0, False, [], [], now, now)
+        kept = known if known is not None else _Seen(folder, 0, False, [], [], now, now)
         kept.problem = _reason(error)
         return kept
 
     def _is_deep_enough(self, file: FoundFile) -> bool:
         return len(file.path.parts) > len(self._only)
 
-    def _is_wanted(self, folder: PurePosixPath) -> bool:
-        return all(map(fnmatchcase, folder.parts, self._only))
+    def _is_wanted(self, folder: str) -> bool:
+        return not self._only or all(map(fnmatchcase, folder.split("/"), self._only))
 
 
 class LocalFiles:

@@ -186,8 +186,7 @@ class LogIndex:
             self._places[name] = SegmentPlace(name, at, len(written.list), crc32c(written.list))
             stored = written.files(segment)
             for place, file in enumerate(batch):
-                kept = stored.points(place)
-                file.points.block, file.points.summaries = kept.block, kept.summaries
+                file.points.block = stored.points(place).block
             self._take(stored)
         return True
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Protocol, TypeVar
 
+from stepscope.summary.companions import is_event_file
 from stepscope.summary.engine import Engine, Progress
-from stepscope.summary.logdir import Logdir, is_event_file
+from stepscope.summary.logdir import Logdir
 from stepscope.summary.logdir_source import SomeFiles, named_logdir, sources_of
 from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.storage import is_address

@@ -4,14 +4,11 @@ import contextlib
 import gc
 import itertools
 import math
-import operator
 import os
-import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from fnmatch import fnmatch
 from functools import partial
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -19,22 +16,22 @@ from typing import Final
 
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.companions import Companions, is_event_file, runs_of_dumps
 from stepscope.summary.contents import Companion, FileHealth
-from stepscope.summary.debugger.file_names import set_of_file, start_of_file
-from stepscope.summary.event_file import EventFile
 from stepscope.summary.indexed_runs import IndexedRuns
 from stepscope.summary.kept_files import KeptFiles
 from stepscope.summary.local_source import LocalSource
 from stepscope.summary.log_index import LogIndex
-from stepscope.summary.logdir_source import SeveralSources, name_of, source_of
-from stepscope.summary.recognition import Recognition, Recognizer
+from stepscope.summary.logdir_source import name_of, source_of
+from stepscope.summary.ordered_runs import OrderedRuns
+from stepscope.summary.recognition import Recognizer
 from stepscope.summary.series import Run
 from stepscope.summary.small_files import worth_it
 from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
-from stepscope.summary.source import FoundFile, Source, readable
-from stepscope.summary.staged_run import StagedFile, StagedRun
+from stepscope.summary.source import Changes, FoundFile, Source, readable
+from stepscope.summary.stage import Stage
+from stepscope.summary.staged_run import StagedFile
 
-_PROFILE_FOLDERS: Final = ("plugins", "profile")
 _SECONDS_BETWEEN_LISTINGS: Final = 5.0
 _LISTING_REST: Final = 20
 """Times as long as a listing took, for which files that are told of are looked at alone."""
@@ -73,26 +70,36 @@ class Logdir:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.source: Final[Source] = source_of(source) if isinstance(source, str | os.PathLike) else source
-        self._companion_patterns = tuple(companion_patterns)
-        self._recognition = Recognition(self.source, recognizers)
+        self._companions = Companions(self.source, companion_patterns, recognizers)
         self._keep_superseded = keep_superseded
         self._kept = KeptFiles(self.source, cache, index)
         self._indexed: IndexedRuns | None = None
         """What was shown before the first look, until that is over."""
-        self._runs: dict[str, StagedRun] = {}
         # Pages outlive servers: what they have of one must not pass for what the next one has at the same count.
         self._versions = itertools.count(secrets.randbits(52))
         self._file_numbers = itertools.count(1)
         self._blobs = BlobCache()
-        self._listing: list[FoundFile] = []
-        self._retrying = False
-        """A file could not be opened, and is to be tried at every look."""
+        self._stage = Stage(
+            self.source,
+            self._blobs,
+            self._file_numbers,
+            self._versions,
+            keep_superseded=keep_superseded,
+            clock=clock,
+            shown=lambda name, paths: None if self._indexed is None else self._indexed.version_of(name, paths),
+        )
+        self._runs = OrderedRuns()
+        """Those of the snapshot."""
+        self._companions_shown: tuple[Companion, ...] = ()
+        self._dumps: Mapping[str, Run] = {}
+        """The runs that these make."""
+        self._listing: list[FoundFile] | None = None
+        """The last one; None where not all of it was taken in."""
         self._listed_until = -math.inf
         """When all of it is listed again, whatever is told of single files; by ``time.monotonic``."""
-        self._clock = clock
-        self._settles_at = math.inf
-        """When the first of the files that grow will not have grown for long enough to say so."""
         self._unlisted: tuple[FileHealth, ...] = ()
+        self._unlisted_shown: tuple[FileHealth, ...] = ()
+        """Those of the snapshot."""
         self._snapshot = EMPTY_SNAPSHOT
 
     @property
@@ -119,6 +126,7 @@ class Logdir:
             )
             if runs:
                 self._indexed = runs
+                self._runs.changed(runs)
                 self._snapshot = Snapshot(1, runs, loading=True, name=name_of(self.source.address))
         return self._snapshot
 
@@ -136,189 +144,79 @@ class Logdir:
         first = self._snapshot.revision == 0 or self._snapshot.loading
         told = self._told(changed) if changed and not first else None
         if told is not None:
-            return self._take_in(told, publish)
+            snapshot = self._take_in(told, [*(self._listing or ()), *told.found], publish, first=False)
+            if time.monotonic() < self._listed_until:
+                return snapshot
+            # What is known need not wait for what a listing may find besides.
+            if publish is not None:
+                publish(snapshot)
         begin = time.monotonic()
         with _no_garbage_collection():
             listing = list(self.source.list(changed))
             unlisted = tuple(_health_of_folder(path, reason) for path, reason in self.source.unlisted.items())
-            settled = self._clock() >= self._settles_at
-            if self._is_as_before(listing) and not settled and unlisted == self._unlisted:
-                self._kept.keep((), at_once=False, listed=self._paths)
-                return self._snapshot
-            grown = None if settled or unlisted != self._unlisted else self._grown(listing)
-            # Until all of it is taken in, lest an error leave something out for good.
-            self._listing = []
-            self._unlisted = unlisted
-            for run in self._runs.values() if settled else ():
-                run.dirty |= any(health.growing for health in run.health)
-            if grown is None:
-                event_files, companions = self._sorted_out(listing)
-                to_read = self._stage(event_files)
-            else:
-                to_read, companions = grown, self._snapshot.companions
-            self._read(to_read, publish, companions, first=first)
-            snapshot = self._commit(companions, loading=False)
-            self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
-            self._listing = listing
-            self._settles_at = min((run.settles_at for run in self._runs.values()), default=math.inf)
+            snapshot = self._take_in(self._news(listing), listing, publish, first=first, unlisted=unlisted)
             ended = time.monotonic()
             self._listed_until = ended + max(_SECONDS_BETWEEN_LISTINGS, _LISTING_REST * (ended - begin))
-        self._kept.keep(to_read, at_once=first, listed=self._paths)
-        if first:
-            self._indexed = None
-            self._kept.forget_others()
         return snapshot
 
     def wait_until_stored(self) -> None:
         """Return when the cache holds what it should of all updates so far."""
         self._kept.wait_until_stored()
 
+    def _told(self, changed: Collection[str]) -> Changes | None:
+        """Return how files differ, of what is told to have changed; None where a listing has to tell."""
+        if not isinstance(self.source, LocalSource) or self._listing is None:
+            return None
+        return self.source.changes(changed)
+
+    def _news(self, listing: Sequence[FoundFile]) -> Changes:
+        """Return how a listing differs from the one before, by its objects: a source gives the same one again."""
+        if self._listing is None:
+            listed = {found.path for found in listing}
+            return Changes(listing, [path for path in self._paths() if path not in listed])
+        then, now = set(map(id, self._listing)), set(map(id, listing))
+        found = [file for file in listing if id(file) not in then]
+        gone = {file.path for file in self._listing if id(file) not in now}
+        if gone:
+            gone.difference_update(file.path for file in listing)
+        return Changes(found, gone)
+
     def _paths(self) -> set[PurePosixPath]:
-        return {path for run in self._runs.values() for path in run.files}
+        return {*self._stage.paths, *self._companions.paths}
 
-    def _is_as_before(self, listing: Sequence[FoundFile]) -> bool:
-        """Return whether there is nothing to do: the very same listing as last time, of which all could be read."""
-        return (
-            not self._retrying
-            and not self._recognition.waiting
-            and self._snapshot.revision > 0
-            and not self._snapshot.loading
-            and len(listing) == len(self._listing)
-            and all(map(operator.is_, listing, self._listing))
+    def _take_in(
+        self,
+        changes: Changes,
+        listing: list[FoundFile] | None,
+        publish: Callable[[Snapshot], None] | None,
+        *,
+        first: bool,
+        unlisted: tuple[FileHealth, ...] | None = None,
+    ) -> Snapshot:
+        """Read what is new, and return a snapshot with that.
+
+        Args:
+            changes: since the look before.
+            listing: the last one.
+            publish: takes snapshots of a part.
+            first: nothing was there before the changes.
+            unlisted: folders that could not be listed; None for those of the last listing.
+        """
+        # Until all of it is taken in, lest an error leave something out for good.
+        self._listing = None
+        if unlisted is not None:
+            self._unlisted = unlisted
+        companions = self._companions.take(changes)
+        to_read = self._stage.take(
+            Changes([found for found in changes.found if is_event_file(found.path.name)], changes.gone)
         )
-
-    def _told(self, changed: Collection[str]) -> list[StagedFile] | None:
-        """Return the event files that got more, of what is told to have changed; None where a listing has to tell."""
-        if (
-            not isinstance(self.source, LocalSource)
-            or self._retrying
-            or self._recognition.waiting
-            or self._clock() >= self._settles_at
-            or time.monotonic() >= self._listed_until
-        ):
-            return None
-        found = self.source.grown(changed)
-        return None if found is None else self._staged_again(found)
-
-    def _take_in(self, grown: Sequence[StagedFile], publish: Callable[[Snapshot], None] | None) -> Snapshot:
-        """Read files that got more, and return a snapshot with that."""
-        self._listed_until, until = -math.inf, self._listed_until
-        companions = self._snapshot.companions
-        self._read(grown, publish, companions, first=False)
+        self._read(to_read, publish, companions, first=first)
         snapshot = self._commit(companions, loading=False)
-        self._retrying = any(file.error for file in grown)
-        self._settles_at = min([self._settles_at, *(self._runs[file.run].settles_at for file in grown)])
-        self._kept.keep(grown, at_once=False, listed=self._paths)
-        # Until all of it was taken in, lest an error leave something out for good.
-        self._listed_until = until
+        self._listing = listing
+        self._kept.keep(to_read, at_once=first, listed=lambda: set(self._stage.paths))
+        if first:
+            self._kept.forget_others()
         return snapshot
-
-    def _staged_again(self, changed: Iterable[FoundFile]) -> list[StagedFile] | None:
-        """Return the event files that are to be read on; None where one of the files is another, or none of events."""
-        grown: list[tuple[StagedFile, FoundFile]] = []
-        for found in changed:
-            run = self._runs.get(readable(found.path.parent))
-            known = None if run is None else run.files.get(found.path)
-            if known is None or self._was_replaced(known, found):
-                return None
-            grown.append((known, found))
-        for known, found in grown:
-            known.found = found
-        return [known for known, _ in grown]
-
-    def _grown(self, listing: Sequence[FoundFile]) -> list[StagedFile] | None:
-        """Return the event files that got more, where that is all that is new since the last listing; else None."""
-        if (
-            self._retrying
-            or self._recognition.waiting
-            or self._snapshot.revision == 0
-            or self._snapshot.loading
-            or len(listing) != len(self._listing)
-        ):
-            return None
-        changed = [pair for pair in zip(listing, self._listing, strict=True) if pair[0] is not pair[1]]
-        if any(found.path != before.path for found, before in changed):
-            return None
-        return self._staged_again(found for found, _ in changed)
-
-    def _sorted_out(self, listing: Iterable[FoundFile]) -> tuple[list[FoundFile], tuple[Companion, ...]]:
-        event_files: list[FoundFile] = []
-        companions: list[Companion] = []
-        untold: list[FoundFile] = []
-        for found in listing:
-            name = found.path.name
-            if is_event_file(name):
-                event_files.append(found)
-            elif set_of_file(name) or any(fnmatch(name, pattern) for pattern in self._companion_patterns):
-                companions.append(self._companion(found))
-            elif self._recognition.may_know(name):
-                untold.append(found)
-        recognized = self._recognition.look(untold)
-        companions += [self._companion(found, recognized[found.path]) for found in untold if found.path in recognized]
-        companions.sort(key=lambda c: (c.run, str(c.relative_path)))
-        return sorted(event_files, key=lambda f: str(f.path)), tuple(companions)
-
-    def _companion(self, found: FoundFile, recognized: str = "") -> Companion:
-        path = self.source.locate(found.path)
-        # Of several log directories, each is below a name of its own.
-        below = len(found.path.parts) - isinstance(self.source, SeveralSources)
-        root = re.split(r"[/\\]" if os.sep == "\\" else "/", path)[:-below]
-        return Companion(
-            run_of_companion(found.path),
-            found.path,
-            path,
-            found.size,
-            found.modified_ns,
-            path[: len("/".join(root))],
-            recognized,
-        )
-
-    def _stage(self, event_files: Iterable[FoundFile]) -> list[StagedFile]:
-        """Bring the stage's runs and files in line with a listing; returns the files to read."""
-        to_read: list[StagedFile] = []
-        listed: dict[str, dict[PurePosixPath, StagedFile]] = {}
-        for found in event_files:
-            name = readable(found.path.parent)
-            run = self._runs.get(name)
-            known = None if run is None else run.files.get(found.path)
-            if known is None or self._was_replaced(known, found):
-                known = StagedFile(found, self._event_file(found.path), name)
-                to_read.append(known)
-            elif known.found != found or known.error:
-                known.found = found
-                to_read.append(known)
-            listed.setdefault(name, {})[found.path] = known
-        for name, files in listed.items():
-            staged = self._runs.get(name)
-            if staged is None:
-                staged = self._runs[name] = StagedRun(
-                    name,
-                    self.source,
-                    self._blobs,
-                    self._versions,
-                    keep_superseded=self._keep_superseded,
-                    clock=self._clock,
-                    shown=None if self._indexed is None else self._indexed.version_of(name, files),
-                )
-            if files != staged.files:
-                staged.files, staged.dirty = files, True
-        for name in self._runs.keys() - listed.keys():
-            del self._runs[name]
-        return to_read
-
-    def _event_file(self, path: PurePosixPath) -> EventFile:
-        return EventFile(path, partial(self.source.open, path), next(self._file_numbers))
-
-    @staticmethod
-    def _was_replaced(known: StagedFile, found: FoundFile) -> bool:
-        if found == known.found:
-            return False
-        if found.identity != known.found.identity or found.size < known.events.position:
-            return True
-        try:
-            return not known.events.begins_as_before(known.found.size)
-        except OSError:
-            return False
 
     def _read(
         self,
@@ -340,13 +238,13 @@ class Logdir:
         for file in files:
             # What the cache has of a local file takes Python alone, of which threads would only wait for each other.
             if self._kept.take(file, cheaply=not self.source.watchable_folders):
-                self._mark_read(file)
+                self._stage.mark_read(file)
                 publish_now_and_then()
             else:
                 to_read.append(file)
         if len(to_read) == 1:
             self._read_file(to_read[0])
-            self._mark_read(to_read[0])
+            self._stage.mark_read(to_read[0])
         elif to_read:
             # Each answer of an address takes long, however small: threads wait for several at once.
             local = bool(self.source.watchable_folders)
@@ -360,7 +258,7 @@ class Logdir:
                     for done in as_completed(parts):
                         done.result()
                     for file in batch:
-                        self._mark_read(file)
+                        self._stage.mark_read(file)
                     self._kept.keep(batch, at_once=first)
                     publish_now_and_then()
 
@@ -377,70 +275,48 @@ class Logdir:
         except OSError as error:
             file.error = error.strerror or str(error)
 
-    def _mark_read(self, file: StagedFile) -> None:
-        self._runs[file.run].dirty = True
-
     def _commit(self, companions: tuple[Companion, ...], *, loading: bool) -> Snapshot:
-        changed = [run.commit() for run in self._runs.values() if run.dirty]
         before = self._snapshot
-        written = {run.name: run.committed for run in self._runs.values() if run.committed is not None}
-        # What was shown stays until it is known to be gone.
-        before_the_look = self._indexed if loading and self._indexed is not None else {}
-        runs = list({**before_the_look, **_runs_of_dumps(companions), **written}.values())
+        names: set[str] = set()
+        if companions is not self._companions_shown:
+            dumps = runs_of_dumps(companions)
+            names |= self._dumps.keys() | dumps.keys()
+            self._dumps, self._companions_shown = dumps, companions
+        if self._indexed is not None and not loading:
+            names |= self._indexed.keys()
+            self._indexed = None
+        changed = self._stage.commit()
         same = (
             before.revision > 0
-            and not any(changed)
+            and not changed
             and loading == before.loading
             and companions == before.companions
-            and len(runs) == len(before.runs)
-            and sum(len(run.health) for run in self._runs.values()) + len(self._unlisted) == len(before.health)
-            and before.health[len(before.health) - len(self._unlisted) :] == self._unlisted
+            and self._unlisted == self._unlisted_shown
         )
         if not same:
-            runs.sort(key=lambda run: (run.first_wall_time, run.name))
+            names |= changed.keys()
+            self._unlisted_shown = self._unlisted
+            runs = self._runs.changed({name: self._run(name) for name in names})
             self._snapshot = Snapshot(
                 before.revision + 1,
-                MappingProxyType({run.name: run for run in runs}),
+                MappingProxyType(runs),
                 companions,
-                (*(health for run in self._runs.values() for health in run.health), *self._unlisted),
+                (*self._stage.health, *self._unlisted),
                 loading,
                 name_of(self.source.address),
             )
         return self._snapshot
 
-
-def _runs_of_dumps(companions: Iterable[Companion]) -> dict[str, Run]:
-    """Return a run without series for each folder that has a dump of TensorFlow's debugger."""
-    starts: dict[str, float] = {}
-    for companion in companions:
-        if set_of_file(companion.relative_path.name):
-            named = start_of_file(companion.relative_path.name)
-            start = companion.modified_ns / 1e9 if named is None else named
-            starts[companion.run] = min(start, starts.get(companion.run, start))
-    return {name: Run(name, start, MappingProxyType({})) for name, start in starts.items()}
+    def _run(self, name: str) -> Run | None:
+        """Return what is shown under a name: what was read, a dump, or what the index has as long as all is read."""
+        committed = self._stage.committed(name) or self._dumps.get(name)
+        # What was shown stays until it is known to be gone.
+        return self._indexed.get(name) if committed is None and self._indexed is not None else committed
 
 
 def _health_of_folder(path: PurePosixPath, reason: str) -> FileHealth:
     name = readable(path)
     return FileHealth(name, name, 0, 0, 0, (), 0, waiting=False, error=reason, is_folder=True)
-
-
-def is_event_file(name: str) -> bool:
-    """Return whether a file of this name holds events, by TensorBoard's rule.
-
-    ``.profile-empty`` files only mark a run.
-    """
-    return "tfevents" in name and not name.endswith(".profile-empty")
-
-
-def run_of_companion(path: PurePosixPath) -> str:
-    """Return the run that a file belongs to: its directory, or for ``RUN/plugins/profile/TIME/file`` the directory
-    RUN.
-    """
-    folder = path.parent
-    if len(folder.parts) >= 3 and folder.parts[-3:-1] == _PROFILE_FOLDERS:
-        return readable(PurePosixPath(*folder.parts[:-3]))
-    return readable(folder)
 
 
 def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) -> Snapshot:

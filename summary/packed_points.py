@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.points import TagState
-from stepscope.summary.scalar_summaries import Points, ScalarSummary, from_row
+from stepscope.summary.scalar_summaries import Points, ScalarSummary
 from stepscope.summary.scan import RowsByTag
 from stepscope.summary.series import SCALARS
 from stepscope.summary.stored_points import NO_TEXTS, NONE_SAID, TagTable, Texts, places_of, texts_of_states
@@ -145,10 +145,19 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
 
 
 class Block(Protocol):
-    """Where the bytes of a block are."""
+    """Where the bytes of a block are, and what is known of them."""
+
+    @property
+    def texts(self) -> Texts:
+        """What the first values of the tags say."""
+        ...
 
     def read(self) -> bytes | None:
-        """Return them; None where they are damaged or gone."""
+        """Return the bytes; None where they are damaged or gone."""
+        ...
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        """Return what sums up the scalar tag at a place of the table; None where that is not at hand."""
         ...
 
 
@@ -156,31 +165,33 @@ class BlockInMemory(NamedTuple):
     """A block that is nowhere else."""
 
     content: bytes
+    texts: Texts = NONE_SAID
 
     def read(self) -> bytes:
         return self.content
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        return None
 
 
 class PackedPoints:
     """The points of one file, in memory or stored; any thread may ask for them."""
 
-    __slots__ = ("block", "summaries", "table", "texts")
+    __slots__ = ("block", "table")
 
-    def __init__(
-        self, table: PackedTable, block: Block, texts: Texts = NONE_SAID, summaries: NDArray[np.void] | None = None
-    ) -> None:
+    def __init__(self, table: PackedTable, block: Block) -> None:
         self.table = table
-        self.texts = texts
         self.block = block
         """May be replaced by another that has the same."""
-        self.summaries = summaries
-        """`stepscope.summary.scalar_summaries.SUMMARY` [tags], once they are worked out."""
+
+    @property
+    def texts(self) -> Texts:
+        """What the first values of the tags say."""
+        return self.block.texts
 
     def summary(self, place: int) -> ScalarSummary | None:
         """Return what sums up the scalar tag at a place of the table; None where that is not at hand."""
-        if self.summaries is None or not self.table.tags.counts[place]:
-            return None
-        return from_row(self.summaries[place], self.table.tags.last_steps[place])
+        return self.block.summary(place)
 
     def load(self, place: int) -> TagState | None:
         """Return the points of the tag at a place of the table; None where they are damaged or gone."""
@@ -258,7 +269,7 @@ class Packer:
 
     def _packed(self, table: PackedTable, texts: Texts, columns: Sequence[NDArray[Any]]) -> PackedPoints:
         content = b"".join([column.tobytes() for column in columns])
-        return PackedPoints(self.shared(table), BlockInMemory(content), texts)
+        return PackedPoints(self.shared(table), BlockInMemory(content, texts))
 
 
 def _narrowed(values: NDArray[np.float64]) -> tuple[NDArray[Any], bool]:

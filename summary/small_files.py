@@ -53,7 +53,9 @@ def worth_it(files: int, *, begins: bool) -> bool:
             which is worth waiting for where there are many.
     """
     patience = _PATIENCE_SECONDS if begins and files >= _WORTH_WAITING else 0.0
-    if files < _WORTH_READING or not (scan.KERNELS.wait(patience) and KERNELS.wait(patience)):
+    if files < (_WORTH_WAITING if scan.KERNELS.spared else _WORTH_READING) or not (
+        scan.KERNELS.wait(patience) and KERNELS.wait(patience)
+    ):
         return False
     return files >= _WORTH_COMPILING or KERNELS.compiled
 
@@ -193,7 +195,7 @@ class _Together:
             (),
             bytes(content[-TAIL_BYTES:]),
         )
-        return state, PackedPoints(table, BlockInMemory(bytes(self._block[block_begin:block_end])), texts)
+        return state, PackedPoints(table, BlockInMemory(bytes(self._block[block_begin:block_end]), texts))
 
     def _described(
         self, entries: NDArray[np.int64], firsts: NDArray[np.int64], begin: int

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from stepscope.summary.names import readable_name
 
@@ -23,6 +23,14 @@ class FoundFile:
     """When its content, its rights or its name changed last, as no program can set it; 0 where that is not known."""
     etag: str = ""
     """What a store calls this content, and never another of the same path; empty where nobody says."""
+
+
+class Changes(NamedTuple):
+    """How the files of a tree differ from those of the look before."""
+
+    found: Sequence[FoundFile]
+    """Those that are new, or other than they were."""
+    gone: Collection[PurePosixPath]
 
 
 class Source(Protocol):
@@ -68,6 +76,19 @@ class Source(Protocol):
     def locate(self, path: PurePosixPath) -> str:
         """Return the local path or the address of a file."""
         ...
+
+
+class Opener:
+    """Opens one file of a source at an offset; raises OSError."""
+
+    __slots__ = ("_path", "_source")
+
+    def __init__(self, source: Source, path: PurePosixPath) -> None:
+        self._source = source
+        self._path = path
+
+    def __call__(self, offset: int) -> BinaryIO:
+        return self._source.open(self._path, offset)
 
 
 def read_up_to(stream: BinaryIO, size: int) -> bytes:

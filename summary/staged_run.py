@@ -25,6 +25,8 @@ from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
 GROWING_SECONDS: Final = 60.0
 """A file that was written to so lately is told to grow."""
 _CONFLICTS_SHOWN: Final = 100
+_ONLY: Final = Turn(0, 1)
+"""Of a file that is alone in its run."""
 _NO_STEPS: Final = np.empty(0, np.int64)
 _NO_TIMES: Final = np.empty(0, np.float64)
 _NONE_SUPERSEDED: Final[Mapping[PurePosixPath, int]] = MappingProxyType({})
@@ -92,7 +94,6 @@ class StagedRun:
         "_stored",
         "_versions",
         "committed",
-        "dirty",
         "files",
         "health",
         "name",
@@ -111,8 +112,6 @@ class StagedRun:
     ) -> None:
         self.name: Final = name
         self.files: dict[PurePosixPath, StagedFile] = {}
-        self.dirty = True
-        """A file was added, removed or read since the run was committed."""
         self.committed: Run | None = None
         """None for a run without events."""
         self.health: tuple[FileHealth, ...] = ()
@@ -123,8 +122,9 @@ class StagedRun:
         self._clock: Final = clock
         self._shown = shown
         self._made: dict[str, _Made] = {}
-        self._stored: tuple[StoredSeries, object, _Turns] | None = None
-        """The series of files that the cache had, and the session starts and turns that they were made with."""
+        self._stored: tuple[StoredSeries, object, _Turns | None] | None = None
+        """The series of files that the cache had, and the session starts and turns that they were made with; None for
+        those of a single file, which are known."""
 
     def commit(self) -> bool:
         """Make again what snapshots hold of the run, and return whether it differs from before."""
@@ -141,7 +141,6 @@ class StagedRun:
         same = health == self.health and _same_run(committed, self.committed)
         if not same:
             self.committed, self.health = committed, health
-        self.dirty = False
         return not same
 
     @property
@@ -156,7 +155,7 @@ class StagedRun:
     def _turns(self) -> _Turns:
         files = [file.events for file in self.files.values()]
         if len(files) == 1:
-            return {files[0]: Turn(0, 1)}
+            return {files[0]: _ONLY}
         # A file without events is no one's before or after; it has nothing that could be.
         begun = [events for events in files if events.first_wall_time is not None]
         found = zip(begun, turns([events.span for events in begun]), strict=True)
@@ -167,9 +166,9 @@ class StagedRun:
     def _stored_series(self) -> Mapping[str, Series] | None:
         """Return the series, if they are what the cache has of the files and no more; without a look at any point."""
         turns = self._turns()
-        stored = [
-            StoredFile(events.path, events.number, events.stored) for events in turns if events.stored is not None
-        ]
+        stored = tuple(
+            [StoredFile(events.path, events.number, events.stored) for events in turns if events.stored is not None]
+        )
         if self._stored is not None:
             series, starts, turns_then = self._stored
             if stored == series.files:
@@ -191,17 +190,17 @@ class StagedRun:
         version = self._shown if self._shown is not None and same else next(self._versions)
         self._shown = None
         series = StoredSeries(self.name, stored, version, self._source, self._blobs)
-        self._stored = series, _starts(turns), turns
+        self._stored = series, _starts(turns), turns if len(turns) > 1 else None
         return series
 
-    def _take_over(self, stored: StoredSeries, starts: object, turns: _Turns) -> None:
+    def _take_over(self, stored: StoredSeries, starts: object, turns: _Turns | None) -> None:
         """Keep the series that snapshots have, for as long as their tags get no points."""
         by_number = {file.events.number: file.events for file in self.files.values()}
         if not all(file.number in by_number for file in stored.files):
             return
         for tag, series in stored.items():
             holding = [
-                (events, file.points.table.counts[file.points.places[tag]], turns[events])
+                (events, file.points.table.counts[file.points.places[tag]], _ONLY if turns is None else turns[events])
                 for file in stored.files
                 if tag in file.points.places
                 for events in [by_number[file.number]]

@@ -3,12 +3,17 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from stepscope.summary.points import TagState
 from stepscope.summary.scalar_summaries import ScalarSummary, summary_of
+
+_APART: Final = 16
+"""Bytes that objects are apart at least."""
+_LOCKS: Final = [threading.Lock() for _ in range(61)]
+"""For who loads points: one for each of very many files would take more memory than all else of them."""
 
 
 class TagTexts(NamedTuple):
@@ -97,44 +102,58 @@ def places_of(tags: Sequence[str]) -> Mapping[str, int]:
     return {tag: place for place, tag in enumerate(tags)}
 
 
+class KeptPoints(Protocol):
+    """Where the points of a file are kept."""
+
+    @property
+    def texts(self) -> Texts:
+        """What the first values of the tags say."""
+        ...
+
+    def load(self, place: int) -> TagState | None:
+        """Return the columns of the tag at a place of the table; None where they are damaged or gone."""
+        ...
+
+    def summary(self, place: int) -> ScalarSummary | None:
+        """Return what sums up the scalar tag at a place of the table; None where that is not at hand."""
+        ...
+
+
 class StoredPoints:
     """The points of a file at the moment when they were stored; any thread may ask for them.
 
     Args:
         table: the tags.
-        load: gives the columns of the tag at a place of the table, from where they are stored; None where that is
-            damaged or gone.
+        kept: where they are stored.
         read_again: gives those of all tags from the event file itself; raises OSError.
         places: where in the table each tag is; worked out where that is not given.
         keep: hold what was loaded, as to load it again is dear.
-        texts: what the first values of tags say.
-        summarize: gives what sums up the scalar tag at a place of the table; None where that is not at hand.
     """
 
-    __slots__ = ("_keep", "_load", "_lock", "_read_again", "_states", "_summarize", "places", "table", "texts")
+    __slots__ = ("_keep", "_kept", "_read_again", "_states", "places", "table")
 
     def __init__(
         self,
         table: TagTable,
-        load: Callable[[int], TagState | None],
+        kept: KeptPoints,
         read_again: Callable[[], Sequence[TagState]],
         places: Mapping[str, int] | None = None,
         *,
         keep: bool = True,
-        texts: Texts = NONE_SAID,
-        summarize: Callable[[int], ScalarSummary | None] = lambda _: None,
     ) -> None:
         self._keep = keep
-        self._summarize = summarize
+        self._kept = kept
         self.table = table
-        self.texts = texts
         self.places: Mapping[str, int] = places_of(table.tags) if places is None else places
         """Where in the table each tag is."""
-        self._load = load
         self._read_again = read_again
         self._states: dict[int, TagState] | None = None
         """Those that were loaded, once any was."""
-        self._lock = threading.Lock()
+
+    @property
+    def texts(self) -> Texts:
+        """What the first values of the tags say."""
+        return self._kept.texts
 
     def state(self, place: int) -> TagState:
         """Return the points of the tag at a place of the table.
@@ -146,11 +165,11 @@ class StoredPoints:
         state = None if states is None else states.get(place)
         if state is None:
             # Who comes second waits, rather than to check or even to read the same again.
-            with self._lock:
+            with _LOCKS[id(self) // _APART % len(_LOCKS)]:
                 states = self._states or {}
                 state = states.get(place)
                 if state is None:
-                    state = self._load(place)
+                    state = self._kept.load(place)
                     if state is None:
                         states = dict(enumerate(self._read_again()))
                         state = states[place]
@@ -165,7 +184,7 @@ class StoredPoints:
 
         Raises as `state`.
         """
-        summary = self._summarize(place)
+        summary = self._kept.summary(place)
         if summary is None and self.table.counts[place]:
             state = self.state(place)
             summary = summary_of(state.steps, state.wall_times, state.values)

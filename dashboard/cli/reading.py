@@ -122,7 +122,7 @@ def _look_at_folder(given: str, waiting: Console | None) -> None:
 def _look_at_file(given: str, path: Path) -> None:
     # It takes long to import, and folders need it not.
     from stepscope.dashboard.traces.folders import is_trace_file
-    from stepscope.summary.logdir import is_event_file
+    from stepscope.summary.companions import is_event_file
 
     if is_event_file(path.name) or is_trace_file(path):
         return

@@ -22,6 +22,7 @@ from stepscope.dashboard.server.warm_up import compile_beside, hold_back
 from stepscope.dashboard.server.web_server import DashboardServer
 from stepscope.dashboard.traces.sources import has_traces, trace_sources
 from stepscope.profiler.client import Address
+from stepscope.summary import scan
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.follow import Follower
 from stepscope.summary.kernels import Group
@@ -116,6 +117,7 @@ def show_first_pass(live: Live, console: Console) -> None:
                 read = sum(file.bytes_read for file in snapshot.health)
                 progress.update(task, total=total, completed=read, description=counted(len(snapshot.runs), "run"))
             stopped.wait(0.1)
+    scan.KERNELS.spare(scan.READ_PLAINLY)
     if not live.closed:
         console.print(f"  {found(live.snapshot())}")
 

@@ -86,6 +86,14 @@ def test_a_group_is_ready_unless_another_process_is_about_to_compile_it() -> Non
     assert (group.ready, group.wait(0)) == (True, True)
 
 
+def test_little_may_be_done_without_a_group_that_nobody_has_called() -> None:
+    group = Group("loops", [__name__])
+    group.spare(10)
+    assert [group.take(amount) for amount in (4, 5, 4)] == [False, False, True]
+    group.spare(10)
+    assert (group.spared, group.take(1)) == (False, True)
+
+
 def test_whoever_first_asks_for_a_group_has_it_looked_at() -> None:
     group = Group("loops", [__name__])
     done = threading.Event()

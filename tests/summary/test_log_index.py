@@ -457,7 +457,7 @@ def test_packed_points_are_the_points_to_the_bit(
     assert packed.table.is_sound
     assert isinstance(packed.block, BlockInMemory)
     assert len(packed.block.content) == packed.table.length
-    loaded = PackedPoints(packed.table, packed.block, packed.texts)
+    loaded = PackedPoints(packed.table, packed.block)
     for place, state in enumerate(states):
         found = loaded.load(place)
         assert found is not None

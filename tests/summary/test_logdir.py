@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.companions import run_of_companion
 from stepscope.summary.debugger.listing import dump_sources
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.kinds.base import PayloadError
-from stepscope.summary.logdir import Logdir, open_logdir, run_of_companion
+from stepscope.summary.logdir import Logdir, open_logdir
 from stepscope.summary.proto.event_pb2 import Event, SessionLog
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.proto.tensor_pb2 import TensorProto

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -11,8 +12,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.summary import scan
+from stepscope.summary import SummaryWriter, scan, scan_kernel
 from stepscope.summary.kernels import Group
+from stepscope.summary.logdir import open_logdir
 from stepscope.summary.proto.event_pb2 import Event
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.proto.tensor_pb2 import TensorProto
@@ -29,6 +31,18 @@ def compiling() -> Iterator[threading.Event]:
     group.compiled_elsewhere(done)
     with patch.object(scan, "KERNELS", group):
         yield done
+
+
+def test_the_little_that_comes_after_the_first_pass_is_read_without_the_loops(tmp_path: Path) -> None:
+    with patch.object(scan, "KERNELS", Group("event files", ())) as group:
+        group.spare(1 << 16)
+        with patch.object(scan_kernel, "scan", side_effect=AssertionError), SummaryWriter(tmp_path) as writer:
+            writer.add_scalar("loss", 0.5, 3)
+            writer.flush()
+            assert open_logdir(tmp_path).runs["."].series["loss"].values.tolist() == [0.5]
+        group.spare(1)
+        assert open_logdir(tmp_path).runs["."].series["loss"].values.tolist() == [0.5]
+        assert not group.spared
 
 
 def found(scanner: Scanner, content: bytes, pieces: list[int]) -> list[Any]:
