@@ -1,26 +1,27 @@
 """A dashboard on a free port over a temporary log directory, and a headless Chromium page that tolerates no error."""
 
-import os
 import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import (
     Browser,
-    BrowserContext,
+    ConsoleMessage,
     Locator,
     Page,
     Playwright,
+    Request,
     Response,
     Route,
+    WebSocket,
     expect,
-    sync_playwright,
 )
 
 from stepscope.dashboard.cli.serving import make_live, make_server
@@ -30,23 +31,12 @@ from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import LOCAL
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.logdir_source import source_of
-from tools.browser import FLAGS, browser_path
+from tests.browser.chromium import CHROMIUM, PATIENCE_MS
 
-# Long enough for the compilation of the scan, which the first start on a new machine waits for.
-PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
 CALLBACKS = "**/_dash-update-component*"
-
-# How many times slower the scripts of pages run, to find what only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
-SLOWNESS = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
-
-
-def slowed(page: Page) -> Page:
-    """Have the scripts of a page run ``SLOWNESS`` times slower, while its server is as fast as ever."""
-    if SLOWNESS > 1:
-        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWNESS})
-    return page
+FAILED = pytest.StashKey[bool]()
 
 
 @dataclass(frozen=True)
@@ -84,6 +74,10 @@ def usual_port() -> int:
     return port
 
 
+def origin_of(port: int) -> str:
+    return f"http://localhost:{port}"
+
+
 def listening(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
@@ -117,82 +111,88 @@ def serve(usual_port: int) -> Iterator[Callable[..., Dashboard]]:
         stop()
 
 
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    # For a module, not the session: Playwright keeps an event loop running, and other tests start their own.
-    with sync_playwright() as started:
-        yield started
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Remember that a test failed: its page may be anywhere."""
+    if call.excinfo is not None:
+        item.stash[FAILED] = True
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+    """End Chromium after the last test that drives it."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.get_closest_marker("browser") is None:
+            CHROMIUM.end()
 
 
 @pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
+def playwright() -> Playwright:
+    """What drives Chromium; tests are known by it."""
+    return CHROMIUM.playwright
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Browser:
     """A browser for tests that make their own contexts."""
-    started = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
-    yield started
-    started.close()
-
-
-@pytest.fixture(scope="session")
-def profile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser_profile")
-
-
-@pytest.fixture(scope="module")
-def context(playwright: Playwright, profile_folder: Path) -> Iterator[BrowserContext]:
-    """A browser whose profile keeps the compiled scripts of the page, which takes longer than all else of a load."""
-    opened = playwright.chromium.launch_persistent_context(
-        profile_folder,
-        executable_path=browser_path(),
-        args=FLAGS,
-        viewport={"width": 1280, "height": 900},
-        color_scheme="light",
-    )
-    yield opened
-    opened.close()
+    return CHROMIUM.browser
 
 
 @pytest.fixture
-def page(context: BrowserContext, serve: Callable[..., Dashboard], usual_port: int) -> Iterator[Page]:
+def page(
+    request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard], usual_port: int
+) -> Iterator[Page]:
     """A page that fails the test on a console error, an uncaught exception, or a request to another host.
 
-    It is closed before its servers are stopped: it would ask them in vain. Nothing of it stays for the next test but
+    It is left before its servers are stopped: it would ask them in vain. Nothing of it stays for the next test but
     scripts.
     """
-    opened = slowed(context.new_page())
-    opened.set_default_timeout(PATIENCE_MS)
     errors: list[str] = []
     strangers: list[str] = []
     kept: list[str] = []
 
-    def check(url: str) -> None:
-        parts = urlsplit(url)
+    def hear(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            errors.append(message.text)
+
+    def check(asked: Request | WebSocket) -> None:
+        parts = urlsplit(asked.url)
         if parts.scheme not in ("data", "blob") and parts.hostname not in ("localhost", "127.0.0.1"):
-            strangers.append(url)
+            strangers.append(asked.url)
 
     def note(response: Response) -> None:
         if "/api/" in response.url and "immutable" in response.headers.get("cache-control", ""):
             kept.append(response.url)
 
-    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.on("request", lambda request: check(request.url))
-    opened.on("response", note)
-    opened.on("websocket", lambda websocket: check(websocket.url))
-    yield opened
-    clean = context.new_page()
-    for other in context.pages:
-        if other is not clean:
-            other.close()
-    session = context.new_cdp_session(clean)
-    origin = f"http://localhost:{usual_port}"
-    session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage,indexeddb"})
+    listeners = {
+        "console": hear,
+        "pageerror": lambda error: errors.append(str(error)),
+        "request": check,
+        "response": note,
+        "websocket": check,
+    }
+    yield CHROMIUM.desktop.lend(listeners)
+    CHROMIUM.desktop.take_back(listeners, origin_of(usual_port), failed=request.node.stash.get(FAILED, False))
     if kept:
-        session.send("Network.clearBrowserCache")
-    context.unroute_all()
-    context.clear_cookies()
-    context.clear_permissions()
+        CHROMIUM.desktop.forget_answers()
     assert errors == []
     assert strangers == []
+
+
+@pytest.fixture
+def phone(
+    request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard], usual_port: int
+) -> Iterator[Page]:
+    """A page as wide as a phone, under a finger; left before its servers are stopped."""
+    errors: list[str] = []
+    listeners = {"pageerror": lambda error: errors.append(str(error))}
+    yield CHROMIUM.phone.lend(listeners)
+    CHROMIUM.phone.take_back(listeners, origin_of(usual_port), failed=request.node.stash.get(FAILED, False))
+    CHROMIUM.phone.forget_answers()
+    assert errors == []
 
 
 def wait_until(page: Page, condition: Callable[[], bool], missed: str) -> None:
@@ -252,16 +252,3 @@ def hold_back(page: Page, address: str) -> Held:
 def hold_callbacks(page: Page, words: str) -> Held:
     """Keep back what the page asks Dash's callbacks for with these words in it, until it is released."""
     return Held(page, CALLBACKS, lambda route: words in (route.request.post_data or ""))
-
-
-@pytest.fixture
-def phone(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
-    """A page as wide as a phone, under a finger; closed before its servers are stopped."""
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
-    page = slowed(context.new_page())
-    page.set_default_timeout(PATIENCE_MS)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import PATIENCE_MS, slowed
+from tests.browser.chromium import PATIENCE_MS, slowed
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from stepscope.dashboard.notebook.magic import iframe
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import PATIENCE_MS, Dashboard
+from tests.browser.chromium import PATIENCE_MS
+from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser
 

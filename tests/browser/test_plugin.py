@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.chromium import PATIENCE_MS
 from tests.extending_chapters import files_of
 from tests.plugin_distributions import points_of, write_distribution
 

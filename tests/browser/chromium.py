@@ -1,0 +1,178 @@
+"""The Chromium of a worker: one for all tests that follow each other, and the pages that it lends them.
+
+To compile the scripts takes half the time of a load. What is compiled stays where the page does, so that a page is lent
+to one test after another: what a test leaves in it is undone, and where that is not possible it is closed.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Any, Final
+
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, ViewportSize, sync_playwright
+
+from tools.browser import FLAGS, browser_path
+
+# Long enough for the compilation of the scan, which the first start on a new machine waits for.
+PATIENCE_MS: Final = 60_000
+# How many times slower the scripts of pages run, to find what only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
+SLOWNESS: Final = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
+EMPTY: Final = "about:blank"
+MODIFIERS: Final = ("Alt", "Control", "Meta", "Shift")
+STAYS: Final = (
+    "add_init_script",
+    "add_locator_handler",
+    "expose_binding",
+    "expose_function",
+    "on",
+    "once",
+    "route_web_socket",
+    "set_extra_http_headers",
+)
+"""What is done to a page for good."""
+
+Listeners = Mapping[str, Callable[..., None]]
+
+
+def slowed(page: Page) -> Page:
+    """Have the scripts of a page run ``SLOWNESS`` times slower, while its server is as fast as ever."""
+    if SLOWNESS > 1:
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWNESS})
+    return page
+
+
+class Pages:
+    """A browser with a profile, which keeps compiled scripts, and a page that tests have one after another."""
+
+    def __init__(self, playwright: Playwright, folder: str, viewport: ViewportSize, *, has_touch: bool = False) -> None:
+        self._viewport: Final = viewport
+        self._context: Final = playwright.chromium.launch_persistent_context(
+            folder,
+            executable_path=browser_path(),
+            args=FLAGS,
+            viewport=viewport,
+            has_touch=has_touch,
+            color_scheme="light",
+        )
+        self._page = self._opened()
+
+    def _opened(self) -> Page:
+        page = slowed(self._context.new_page())
+        page.set_default_timeout(PATIENCE_MS)
+        self._session = self._context.new_cdp_session(page)
+        self._is_spoiled = False
+        for name in STAYS:
+            self._notice(page, name)
+        return page
+
+    def _notice(self, owner: Page | BrowserContext, name: str) -> None:
+        """Know from now on when a method is called whose effect stays."""
+        method = getattr(type(owner), name)
+
+        def noticed(*arguments: Any, **options: Any) -> Any:
+            self._is_spoiled = True
+            return method(owner, *arguments, **options)
+
+        setattr(owner, name, noticed)
+
+    def lend(self, listeners: Listeners) -> Page:
+        """Return the page as if it were new; ``listeners`` hear of its events, by their names, until it is back."""
+        for event, listener in listeners.items():
+            Page.on(self._page, event, listener)  # type: ignore[call-overload]
+        self._notice(self._context, "new_cdp_session")
+        return self._page
+
+    def take_back(self, listeners: Listeners, origin: str, *, failed: bool) -> None:
+        """Undo what a test did, in its page, in others that it opened, and in the browser.
+
+        Args:
+            listeners: with which the page was lent.
+            origin: where the test's server was.
+            failed: whether the test failed, and may have ended in the midst of anything.
+        """
+        vars(self._context).pop("new_cdp_session")
+        if failed or self._is_spoiled or not self._is_left(listeners):
+            self._page = self._opened()
+        for page in self._context.pages:
+            if page is not self._page:
+                page.close()
+        self._session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage,indexeddb"})
+        self._context.unroute_all()
+        self._context.clear_cookies()
+        self._context.clear_permissions()
+
+    def _is_left(self, listeners: Listeners) -> bool:
+        """Undo what a test did in the page; return whether that was possible."""
+        page = self._page
+        try:
+            # What was said until now is heard.
+            page.evaluate("try { localStorage.clear(); sessionStorage.clear(); } catch {}")
+            for event, listener in listeners.items():
+                page.remove_listener(event, listener)
+            page.goto(EMPTY)
+            page.unroute_all()
+            page.emulate_media(media="null", color_scheme="light", reduced_motion="null", forced_colors="null")
+            if page.viewport_size != self._viewport:
+                page.set_viewport_size(self._viewport)
+            page.mouse.up()
+            page.mouse.move(-1, -1)
+            for key in MODIFIERS:
+                page.keyboard.up(key)
+        except Error:
+            # It was closed, or has crashed.
+            return False
+        return True
+
+    def forget_answers(self) -> None:
+        """Drop what the browser keeps of servers, in its cache and in the memory of the page."""
+        self._session.send("Network.clearBrowserCache")
+        for disabled in (True, False):
+            self._session.send("Network.setCacheDisabled", {"cacheDisabled": disabled})
+
+    def close(self) -> None:
+        self._context.close()
+
+
+class Chromium:
+    """Playwright and what it has started, each when it is first asked for, and again after the end."""
+
+    @cached_property
+    def _ends(self) -> ExitStack:
+        return ExitStack()
+
+    @cached_property
+    def playwright(self) -> Playwright:
+        return self._ends.enter_context(sync_playwright())
+
+    @cached_property
+    def browser(self) -> Browser:
+        """A browser for tests that make their own contexts."""
+        browser = self.playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
+        self._ends.callback(browser.close)
+        return browser
+
+    @cached_property
+    def desktop(self) -> Pages:
+        return self._pages({"width": 1280, "height": 900})
+
+    @cached_property
+    def phone(self) -> Pages:
+        return self._pages({"width": 390, "height": 844}, has_touch=True)
+
+    def _pages(self, viewport: ViewportSize, *, has_touch: bool = False) -> Pages:
+        playwright = self.playwright
+        folder = self._ends.enter_context(tempfile.TemporaryDirectory(prefix="stepscope-browser-"))
+        pages = Pages(playwright, folder, viewport, has_touch=has_touch)
+        self._ends.callback(pages.close)
+        return pages
+
+    def end(self) -> None:
+        """End all of them."""
+        self._ends.close()
+        vars(self).clear()
+
+
+CHROMIUM: Final = Chromium()
+"""Playwright keeps an event loop running, while other tests start their own: it ends before these."""
