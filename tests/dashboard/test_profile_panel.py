@@ -653,7 +653,7 @@ def test_what_the_overview_leaves_out_is_counted() -> None:
     )
     analyzed = analyzed_of(many)
     assert dict(run_facts(analyzed))["Hosts"].endswith("host6, host7, and 2 more")
-    page = page_content(requested("overview"), analyzed, [], "light")
+    page = page_lead(requested("overview"), analyzed, [], "light")
     links = [link.children for link in find(page, html.A) if link.children and str(link.children).startswith("All")]
     assert links == ["All 12", "All 12"]
     facts = [entry.children for entry in find(page, html.Dl)[0].children]
@@ -665,7 +665,7 @@ def test_streams_that_the_queue_leaves_out_are_counted() -> None:
     streams = range(device_figures.MOST_STREAMS + 2)
     launched = [launch(10 * stream, 2, stream + 1) for stream in streams]
     ran = [activity(f"k{stream}", 200 + stream, 5, stream + 1, stream=stream + 7) for stream in streams]
-    page = page_content(requested("idle"), analyzed_of(trace(*launched, *ran)), [], "light")
+    page = page_lead(requested("idle"), analyzed_of(trace(*launched, *ran)), [], "light")
     assert "the 8 of 10 streams with most: launches that are pending" in words(page)
 
 
