@@ -248,6 +248,12 @@ class _IndexedSeries(LazySeries):
     def tags_of_kind(self, kind: str) -> list[str]:
         return super().tags_of_kind(kind) if len(self._files) > 1 else self._files[0].table.tags.tags_of_kind(kind)
 
+    def furthest_step(self, kind: str) -> int | None:
+        table = self._files[0].table.tags
+        if len(self._files) > 1 or table.going_back:
+            return super().furthest_step(kind)
+        return table.furthest_step(kind)
+
 
 def _files(indexed: IndexedFiles) -> Iterator[_File]:
     """Yield the files that have an event."""

@@ -1,7 +1,7 @@
 """Runs and the series in them, as readers of a log directory get them: immutable."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -205,6 +205,10 @@ class LazySeries(Mapping[str, Series]):
         """Return the tags of one kind, in order of first appearance; no series is made where that can be."""
         return [series.tag for series in self.of_kind(kind)]
 
+    def furthest_step(self, kind: str) -> int | None:
+        """Return the greatest step of those of a kind, None without any; no series is made where that can be."""
+        return _furthest_step(self.of_kind(kind))
+
 
 @dataclass(frozen=True)
 class Run:
@@ -250,6 +254,19 @@ class Run:
             return self.series.tags_of_kind(kind)
         return [tag for tag, series in self.series.items() if series.kind == kind]
 
+    def kind_of(self, tag: str) -> str | None:
+        """Return the kind of the series of a tag; None where there is none."""
+        if isinstance(self.series, LazySeries):
+            return self.series.kind_of(tag)
+        series = self.series.get(tag)
+        return None if series is None else series.kind
+
+    def furthest_step(self, kind: str) -> int | None:
+        """Return the greatest step of the series of one kind; None where they have no point."""
+        if isinstance(self.series, LazySeries):
+            return self.series.furthest_step(kind)
+        return _furthest_step(self.of_kind(kind))
+
     def summary(self, tag: str) -> ScalarSummary | None:
         """Return what sums up the points of a scalar tag; None where there are none.
 
@@ -267,3 +284,7 @@ class Run:
             return self.series.plugin_content(tag, kind)
         series = self.series.get(tag)
         return series.plugin_content if series is not None and series.kind == kind else None
+
+
+def _furthest_step(series: Iterable[Series]) -> int | None:
+    return max((int(each.steps.max()) for each in series if len(each)), default=None)

@@ -80,6 +80,11 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
         """Return the tags of one kind, in order."""
         return [tag for tag, own in zip(self.tags, self.kinds, strict=True) if own == kind]
 
+    def furthest_step(self, kind: str) -> int | None:
+        """Return the last step of the tags of a kind, None where they have no point; of no tag may steps go back."""
+        columns = zip(self.kinds, self.counts, self.last_steps, strict=True)
+        return max((last for own, count, last in columns if own == kind and count), default=None)
+
     def plugin_content(self, texts: Texts, place: int | None, kind: str) -> bytes | None:
         """Return that of the tag at a place, of what first values say; None where the tag is of another kind."""
         if place is None or self.kinds[place] != kind:

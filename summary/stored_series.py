@@ -113,6 +113,12 @@ class StoredSeries(LazySeries):
     def tags_of_kind(self, kind: str) -> list[str]:
         return super().tags_of_kind(kind) if len(self.files) > 1 else self.files[0].points.table.tags_of_kind(kind)
 
+    def furthest_step(self, kind: str) -> int | None:
+        table = self.files[0].points.table
+        if len(self.files) > 1 or table.going_back:
+            return super().furthest_step(kind)
+        return table.furthest_step(kind)
+
     def _make(self, tag: str) -> Series:
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         points = holding[0].points

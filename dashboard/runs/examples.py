@@ -6,7 +6,7 @@ from typing import Final, TypedDict
 
 import numpy as np
 
-from stepscope.dashboard.runs.expression import parse, runs_where
+from stepscope.dashboard.runs.expression import holds_for_some, parse
 from stepscope.dashboard.runs.facts import Facts, FactValue, HParamField, MetricField
 from stepscope.summary.errors import UserError
 
@@ -45,7 +45,7 @@ def examples(facts: Facts) -> list[Example]:
     found: list[Example] = []
     for text, meaning in _candidates(facts):
         try:
-            if runs_where(parse(text), facts, lambda run: run):
+            if holds_for_some(parse(text), facts, lambda run: run):
                 found.append({"text": text, "meaning": meaning})
         except UserError:
             # A name that is like another's, or that cannot be written.

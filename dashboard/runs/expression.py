@@ -28,6 +28,7 @@ Operator = Literal["<", "<=", ">", ">=", "==", "!=", "~", "!~"]
 BuiltIn = Literal["name", "group", "step"]
 MOST_PATTERNS: Final = 20
 """Each may take as long as a search may."""
+_RUNS_AT_ONCE: Final = 1_000
 
 _TOKEN: Final = re.compile(
     rf"""\s*(?:
@@ -168,6 +169,13 @@ def runs_where(condition: Condition, facts: Facts, group_of: Callable[[str], str
     return [run for run, holds in zip(runs, held, strict=True) if holds]
 
 
+def holds_for_some(condition: Condition, facts: Facts, group_of: Callable[[str], str]) -> bool:
+    """Return whether a condition holds for any run, looked for among some at a time; raises as `runs_where`."""
+    runs = list(facts.runs)
+    parts = (runs[at : at + _RUNS_AT_ONCE] for at in range(0, len(runs), _RUNS_AT_ONCE))
+    return any(any(_holds(condition, facts, part, group_of)) for part in parts)
+
+
 def _holds(condition: Condition, facts: Facts, runs: Sequence[str], group_of: Callable[[str], str]) -> list[bool]:
     match condition:
         case Comparison(left, operator, right):
@@ -232,7 +240,7 @@ def _values(operand: Operand, facts: Facts, runs: Sequence[str], group_of: Calla
         case "group":
             return [group_of(run) for run in runs]
         case "step":
-            return [facts.last_step(run) for run in runs]
+            return list(facts.last_steps(runs))
         case _:
             return facts.values(runs, field)
 

@@ -5,7 +5,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_args
@@ -122,6 +122,25 @@ class RunFact(ABC):
     @abstractmethod
     def of_run(self, run: Run) -> object:
         """Return it of a run."""
+
+
+@dataclass(frozen=True)
+class _LastStep(RunFact):
+    def of_run(self, run: Run) -> int | None:
+        return run.furthest_step(SCALARS)
+
+
+_LAST_STEP: Final = _LastStep()
+
+
+def each_description(runs: Mapping[str, Run]) -> Iterator[Run]:
+    """Yield the runs, of those that are alike in tags and kinds, as a sweep's are, the first alone."""
+    seen: set[object] = set()
+    for run in runs.values():
+        alike = run.series.described_by if isinstance(run.series, LazySeries) else None
+        if alike is None or id(alike) not in seen:
+            seen.add(id(alike))
+            yield run
 
 
 class Facts:
@@ -307,14 +326,7 @@ class Facts:
     @cached_property
     def metric_tags(self) -> tuple[str, ...]:
         """All scalar tags, in order of first appearance."""
-        tags: dict[str, None] = {}
-        seen: set[object] = set()
-        for run in self.runs.values():
-            alike = run.series.described_by if isinstance(run.series, LazySeries) else None
-            if alike is None or id(alike) not in seen:
-                tags |= dict.fromkeys(run.tags_of_kind(SCALARS))
-                seen.add(id(alike))
-        return tuple(tags)
+        return tuple(dict.fromkeys(tag for run in each_description(self.runs) for tag in run.tags_of_kind(SCALARS)))
 
     def value(self, run: str, field: Field) -> FactValue:
         """Return the value of a field for a run."""
@@ -328,13 +340,22 @@ class Facts:
 
     def last_step(self, run: str) -> int | None:
         """Return the furthest step of the run's scalars."""
-        ends = [int(series.steps.max()) for series in self.runs[run].of_kind(SCALARS) if len(series)]
-        return max(ends, default=None)
+        return self.runs[run].furthest_step(SCALARS)
+
+    def last_steps(self, runs: Sequence[str]) -> list[int | None]:
+        """Return the furthest step of the scalars of several runs; of a few, not worked out for all."""
+        if self._are_few(runs) and _LAST_STEP not in self._known:
+            return list(map(self.last_step, runs))
+        known = self.by_run(_LAST_STEP)
+        return [known[run] for run in runs]
+
+    def _are_few(self, runs: Sequence[str]) -> bool:
+        return len(runs) < len(self.runs) / 2
 
     def values(self, runs: Iterable[str], field: Field) -> list[FactValue]:
         """Return the values of a field for several runs; of a few, not worked out for all."""
         names = list(runs)
-        if len(names) < len(self.runs) / 2 and field not in self._known:
+        if self._are_few(names) and field not in self._known:
             return [self.value(run, field) for run in names]
         column = self.column(field)
         return [column[run] for run in names]

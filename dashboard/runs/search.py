@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from stepscope.dashboard.runs.facts import each_description
 from stepscope.summary.kinds.custom_scalars import TAG as LAYOUT_TAG
 from stepscope.summary.snapshot import Snapshot
 
@@ -81,9 +82,9 @@ def tags_of(snapshot: Snapshot) -> list[tuple[str, str]]:
     What plugins keep for themselves is left out.
     """
     found = {
-        (series.tag, series.kind): None
-        for run in snapshot.runs.values()
-        for series in run.series.values()
-        if not series.tag.startswith("_hparams_/") and series.tag != LAYOUT_TAG
+        (tag, kind): None
+        for run in each_description(snapshot.runs)
+        for tag in run.series
+        if not tag.startswith("_hparams_/") and tag != LAYOUT_TAG and (kind := run.kind_of(tag)) is not None
     }
     return list(found)

@@ -248,4 +248,26 @@ def test_tags_and_contents_of_metadata_are_told_before_any_series_is_made(logs: 
                 assert run.plugin_content(tag, found.kind) == found.plugin_content
                 assert run.plugin_content(tag, "images") is None
             assert run.plugin_content("absent", "scalars") is None
+            assert {tag: run.kind_of(tag) for tag in (*series, "absent")} == {
+                **{tag: found.kind for tag, found in series.items()},
+                "absent": None,
+            }
         assert snapshot.runs["tuned"].plugin_content(start.tag, "hparams") == start.metadata.plugin_data.content
+
+
+@pytest.mark.parametrize("keep_superseded", [False, True])
+def test_the_furthest_step_is_told_before_any_series_is_made(
+    logs: Path, tmp_path: Path, *, keep_superseded: bool
+) -> None:
+    write(logs, "back", {5: 1.0, 9: 2.0, 6: 3.0})
+    write(logs, "twice", {0: 1.0})
+    with SummaryWriter(str(logs / "twice"), filename_suffix=".again") as writer:
+        writer.add_scalar("other", 0.5, 7)
+    with SummaryWriter(str(logs / "none")) as writer:
+        writer.add_text("note", "no scalar", 3)
+    make_index(logs, tmp_path / "index")
+    logdir = Logdir(logs, index=LogIndex(str(tmp_path / "index")), keep_superseded=keep_superseded)
+    expected = {"late/b": 1, "a": 2, "back": 9 if keep_superseded else 6, "twice": 7, "none": None}
+    for snapshot in (logdir.indexed(), logdir.update()):
+        told = {name: run.furthest_step("scalars") for name, run in snapshot.runs.items()}
+        assert told == {name: expected[name] for name in snapshot.runs}

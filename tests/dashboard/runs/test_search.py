@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from stepscope.dashboard.runs.search import match, search
 from stepscope.summary import SummaryWriter
+from stepscope.summary.stored_series import StoredSeries
 from tests.dashboard.media import client_of
 from tests.dashboard.runs.tiny import snapshot
 
@@ -72,3 +73,24 @@ def test_routes_answer_with_hits_and_with_what_runs_are_described_by(tmp_path: P
         "statistics": ["last", "min", "max"],
         "depth": 2,
     }
+
+
+def test_what_runs_are_described_by_is_told_without_a_series_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in "abc":
+        with SummaryWriter(str(tmp_path / run)) as writer:
+            writer.add_scalar("loss", 1.0, 4)
+            writer.add_text("note", "x", 0)
+    made: list[str] = []
+    make = StoredSeries._make
+    monkeypatch.setattr(StoredSeries, "_make", lambda series, tag: made.append(tag) or make(series, tag))
+    client = client_of(tmp_path)
+    fields = client.get("/api/runs/fields").json()
+    assert (fields["metrics"], fields["examples"][-1]) == (
+        [{"tag": "loss", "spec": "metric:loss.last"}],
+        {"text": "step >= 4", "meaning": "the furthest step"},
+    )
+    hits = client.get("/api/search", params={"q": "note"}).json()
+    assert [(hit["name"], hit["data"]) for hit in hits] == [("note/text_summary", "text")]
+    assert made == []
