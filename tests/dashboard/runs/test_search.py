@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from stepscope.dashboard.runs.search import match, search
 from stepscope.summary import SummaryWriter
+from stepscope.summary.series import Series
 from stepscope.summary.stored_series import StoredSeries
 from tests.dashboard.media import client_of
 from tests.dashboard.runs.tiny import snapshot
@@ -84,7 +85,12 @@ def test_what_runs_are_described_by_is_told_without_a_series_of_each(
             writer.add_text("note", "x", 0)
     made: list[str] = []
     make = StoredSeries._make
-    monkeypatch.setattr(StoredSeries, "_make", lambda series, tag: made.append(tag) or make(series, tag))
+
+    def counted(series: StoredSeries, tag: str) -> Series:
+        made.append(tag)
+        return make(series, tag)
+
+    monkeypatch.setattr(StoredSeries, "_make", counted)
     client = client_of(tmp_path)
     fields = client.get("/api/runs/fields").json()
     assert (fields["metrics"], fields["examples"][-1]) == (
