@@ -39,9 +39,7 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
     ) -> NamesAnswer:
         """Return scalar tags of the shown runs, whatever the tag filter: at most 5,000."""
         snapshot = live.snapshot()
-        shown = RunTable(snapshot, decode(view)).shown
-        tags = dict.fromkeys(s.tag for run in shown for s in snapshot.runs[run].of_kind(SCALARS))
-        return {"tags": list(tags)[:MOST_NAMES]}
+        return {"tags": RunTable(snapshot, decode(view)).shown_tags(SCALARS)[:MOST_NAMES]}
 
     @routes.get("/table")
     @heavy
@@ -59,7 +57,7 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
             tags = (
                 tag for line in spec_of(key, snapshot, seen).lines for tag in (line.tag, line.low_tag, line.high_tag)
             )
-        known = {s.tag for run in runs.shown for s in snapshot.runs[run].of_kind(SCALARS)}
+        known = set(runs.shown_tags(SCALARS))
         wanted = list(dict.fromkeys(tag for tag in tags if tag in known))
         if not wanted:
             raise HTTPException(

@@ -10,8 +10,8 @@ from stepscope.dashboard.curves.settings import CurveParameters
 from stepscope.dashboard.page.controls import segmented, setting_id, switch
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import View
+from stepscope.dashboard.runs.facts import Facts
 from stepscope.dashboard.traces.sources import has_traces
-from stepscope.summary.series import SCALARS
 from stepscope.summary.snapshot import Snapshot
 
 MOST_AXIS_TAGS: Final = 2_000
@@ -49,7 +49,7 @@ def labeled(label: str, *controls: Any) -> html.Div:
 def horizontal_axis(parameters: CurveParameters, snapshot: Snapshot, view: View, panel: str) -> html.Div:
     """Return what the horizontal axis is, and its scale."""
     axes = {"step": "Step", "relative": "Relative", "wall": "Wall", "metric": "Metric"}
-    tags = scalar_tags(snapshot)
+    tags = Facts.of(snapshot).metric_tags[:MOST_AXIS_TAGS]
     metric = dmc.Select(
         id=setting_id(parameters.x_tag.name),
         value=parameters.x_tag.of(view) or None,
@@ -74,12 +74,6 @@ def example_metric(tags: Sequence[str]) -> str:
     """Return the tag that a user most likely wants as a horizontal axis."""
     likely = (tag for word in LIKELY_AXES for tag in tags if word in tag.lower())
     return next(likely, tags[0])
-
-
-def scalar_tags(snapshot: Snapshot) -> list[str]:
-    """Return every scalar tag, in order of first appearance."""
-    tags = dict.fromkeys(series.tag for run in snapshot.runs.values() for series in run.of_kind(SCALARS))
-    return list(tags)[:MOST_AXIS_TAGS]
 
 
 def smoothing_slider(parameters: CurveParameters, view: View) -> html.Div:

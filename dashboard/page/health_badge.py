@@ -185,7 +185,7 @@ def health_badge(snapshot: Snapshot) -> Any:
                 [
                     html.Li(f"{run.name}: {counted(hidden, 'point')}")
                     for run in snapshot.runs.values()
-                    if (hidden := sum(series.superseded for series in run.series.values()))
+                    if (hidden := run.superseded)
                 ][:MOST_FILES]
             ),
         ]

@@ -11,7 +11,7 @@ from stepscope.dashboard.page.state import View
 from stepscope.dashboard.runs import settings
 from stepscope.dashboard.runs.coloring import ColorScale, colors_by_value, colors_of_groups
 from stepscope.dashboard.runs.expression import looks_like_expression, parse, runs_where
-from stepscope.dashboard.runs.facts import Facts, Field, HParamField, parse_field
+from stepscope.dashboard.runs.facts import Facts, Field, HParamField, each_description, parse_field
 from stepscope.dashboard.runs.grouping import RunGroup, group_runs, least_members
 from stepscope.summary.errors import UserError
 from stepscope.summary.safe_regex import Pattern, PatternError
@@ -75,6 +75,11 @@ class RunTable:
     def shown(self) -> list[str]:
         """Runs that are switched on and pass the filter; panels draw these."""
         return [run for run in self.listed if run in self.checked]
+
+    def shown_tags(self, kind: str) -> list[str]:
+        """Return the tags of one kind that runs have which are shown, in order of first appearance."""
+        shown = {run: self.snapshot.runs[run] for run in self.shown}
+        return list(dict.fromkeys(tag for run in each_description(shown) for tag in run.tags_of_kind(kind)))
 
     @property
     def groups(self) -> tuple[RunGroup, ...]:

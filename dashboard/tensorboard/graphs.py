@@ -38,6 +38,8 @@ def is_known(series: Series) -> bool:
 
 def graphs_of(run: Run) -> dict[str, Any] | None:
     """Return what graphs and profiles a run has, by tag; None where it has none."""
+    if run.kinds.isdisjoint({*_FIELDS, PLUGIN_NAME}):
+        return None
     tags: dict[str, dict[str, Any]] = {}
     for series in run.series.values():
         if series.kind in _FIELDS and is_known(series):

@@ -37,7 +37,7 @@ def router(live: Live) -> APIRouter:
     def tags() -> dict[str, list[str]]:
         """Run -> tags."""
         runs = live.snapshot().runs
-        return {name: [s.tag for s in found] for name, run in runs.items() if (found := run.of_kind(PLUGIN_NAME))}
+        return {name: found for name, run in runs.items() if (found := run.tags_of_kind(PLUGIN_NAME))}
 
     @routes.get("/data/plugin/text/text")
     def text(

@@ -179,7 +179,7 @@ def curve_runs(snapshot: Snapshot, run: str) -> tuple[str, ...]:
 
 
 def _has_scalars(snapshot: Snapshot, run: str) -> bool:
-    return run in snapshot.runs and any(True for _ in snapshot.runs[run].of_kind(SCALARS))
+    return run in snapshot.runs and SCALARS in snapshot.runs[run].kinds
 
 
 def telling_series(snapshot: Snapshot, run: str) -> list[Series]:

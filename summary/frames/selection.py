@@ -25,16 +25,16 @@ def selected_series(contents: Contents, kinds: Collection[str] | None, runs: Nam
         TypeError: ``runs`` or ``tags`` are neither a string nor a collection of strings.
         SelectionError: an expression is invalid or takes too long, or a name given as such does not exist.
     """
-    candidates = [
-        series
-        for run in selected_runs(contents, runs)
-        for series in run.series.values()
-        if kinds is None or series.kind in kinds
-    ]
+    chosen = selected_runs(contents, runs)
     # A tag that exists, but not in the chosen runs, is no mistake.
-    existing = {series.tag for run in contents.runs.values() for series in run.series.values()}
+    existing = {tag for run in contents.runs.values() for tag in run.series}
     wanted = _selected_names(existing, tags, "tag")
-    return [series for series in candidates if series.tag in wanted]
+    return [
+        run.series[tag]
+        for run in chosen
+        for tag in run.series
+        if tag in wanted and (kinds is None or run.kind_of(tag) in kinds)
+    ]
 
 
 def selected_runs(contents: Contents, runs: Names) -> list[Run]:

@@ -66,8 +66,7 @@ def spec_of(key: str, snapshot: Snapshot, view: View) -> ChartSpec:
     card = next((card for card in cards(merged_layout(snapshot)) if card.key == key), None)
     if card is None:
         return ChartSpec((), ("This chart was removed from the layout",))
-    shown = RunTable(snapshot, view).shown
-    tags = list(dict.fromkeys(s.tag for run in shown for s in snapshot.runs[run].of_kind(SCALARS)))
+    tags = RunTable(snapshot, view).shown_tags(SCALARS)
     match card.chart.WhichOneof("content"):
         case "multiline":
             return _multiline(list(card.chart.multiline.tag), tags)

@@ -93,8 +93,7 @@ def layout_routes(live: Live) -> APIRouter:
     ) -> Matches:
         """Return scalar tags of the shown runs that an expression matches."""
         snapshot = live.snapshot()
-        shown = RunTable(snapshot, decode(view)).shown
-        tags = list(dict.fromkeys(s.tag for run in shown for s in snapshot.runs[run].of_kind(SCALARS)))
+        tags = RunTable(snapshot, decode(view)).shown_tags(SCALARS)
         try:
             found = matched_tags(pattern, tags) if pattern else []
         except PatternError as error:
