@@ -18,7 +18,7 @@ from benchmarks._report import Figure
 
 REPOSITORY: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = REPOSITORY / "benchmarks" / "results.json"
-MADE_OF_RESULTS: Final = ("benchmarks/results.json", "docs/benchmarks.md", "README.md")
+MADE_OF_RESULTS: Final = ("benchmarks/results.json", "docs/benchmarks.md", "docs/growth", "README.md")
 PEERS: Final = ("tensorboard", "tensorboardX", "torch", "viztracer", "scikit-learn", "umap-learn")
 """Packages that benchmarks compare with, whose versions belong to the figures."""
 

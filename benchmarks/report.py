@@ -28,6 +28,7 @@ benchmark: what it measures, its figures beside the same measurement of another 
 that was. A ratio above 1 is in favor of Stepscope, whichever way the unit counts. *The mark* is a limit of our own,
 where no other tool has such a figure. A commit with `+` had changes that were not committed. The load is how many
 programs wanted a core in the minute before: above 0.5, the figures are worse than they should be.
+[A million runs, ten thousand ranks](scale.md) reckons from them what larger logs need.
 
 ```sh
 make benchmarks                      # all of them, which takes long and wants a quiet machine
