@@ -18,9 +18,9 @@ demo: $(VENV)/.installed
 
 test: lint types units tests
 
-# What can be known in a few minutes: all but the tests that drive a browser or read what other tools wrote.
+# What can be known in a few minutes: all but the tests that drive a browser, read what other tools wrote, or take long.
 check: lint types units
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not browser and not peers"
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not browser and not peers and not long"
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

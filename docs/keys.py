@@ -7,7 +7,7 @@ from typing import Final
 
 from playwright.sync_api import Page, sync_playwright
 
-from docs.screenshots.make import READY, SAMPLE_LOGS, serving
+from docs.screenshots.make import READY, SAMPLE_LOGS, open_tab, serving
 from stepscope.dashboard.panels.registry import PANELS
 from tools.browser import FLAGS, browser_path
 
@@ -42,8 +42,10 @@ def collect(page: Page, url: str) -> Mapping[str, Sections]:
     """
     everywhere: Sections = {}
     found: dict[str, Sections] = {}
+    page.goto(url)
+    page.wait_for_selector("#panel .panel")
     for panel in PANELS:
-        page.goto(f"{url}?tab={panel.name}")
+        open_tab(page, panel.name)
         # What no sample log is damaged enough for is not waited for.
         drawn = "#panel .panel" if panel.name == "health" else READY[panel.name]
         page.wait_for_selector(drawn, state="attached", timeout=_LONGEST_WAIT_MS)

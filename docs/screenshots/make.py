@@ -104,6 +104,14 @@ DRAWN: Final[Mapping[str, str]] = {
 """What holds of the handles of panels once they have drawn, where a selector cannot tell."""
 
 
+def open_tab(page: Page, panel: str) -> None:
+    """Turn an open page to a tab, and wait until its panel is there, which may still have to draw."""
+    if page.locator(f"[role=tab][id$='-tab-{panel}'][aria-selected=true]").count() == 0:
+        page.evaluate("document.querySelector('#panel .panel').dataset.seen = ''")
+        page.evaluate("name => stepscope.view.open(name)", panel)
+    page.wait_for_selector("#panel .panel:not([data-seen])")
+
+
 def wait_until_drawn(page: Page, panel: str) -> None:
     """Wait until the open panel has drawn."""
     page.wait_for_selector(READY[panel], state="attached", timeout=60_000)

@@ -57,6 +57,7 @@ class Pages:
             color_scheme="light",
         )
         self._page = self._opened()
+        self._is_lent = False
 
     def _opened(self) -> Page:
         page = slowed(self._context.new_page())
@@ -79,6 +80,8 @@ class Pages:
 
     def lend(self, listeners: Listeners) -> Page:
         """Return the page as if it were new; ``listeners`` hear of its events, by their names, until it is back."""
+        assert not self._is_lent, "a test has one page: others are opened in its context"
+        self._is_lent = True
         for event, listener in listeners.items():
             Page.on(self._page, event, listener)  # type: ignore[call-overload]
         self._notice(self._context, "new_cdp_session")
@@ -92,6 +95,7 @@ class Pages:
             origin: where the test's server was.
             failed: whether the test failed, and may have ended in the midst of anything.
         """
+        self._is_lent = False
         vars(self._context).pop("new_cdp_session")
         if failed or self._is_spoiled or not self._is_left(listeners):
             self._page = self._opened()

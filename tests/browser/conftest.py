@@ -31,7 +31,7 @@ from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import LOCAL
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.logdir_source import source_of
-from tests.browser.chromium import CHROMIUM, PATIENCE_MS
+from tests.browser.chromium import CHROMIUM, PATIENCE_MS, Listeners
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -167,7 +167,7 @@ def page(
         if "/api/" in response.url and "immutable" in response.headers.get("cache-control", ""):
             kept.append(response.url)
 
-    listeners = {
+    listeners: Listeners = {
         "console": hear,
         "pageerror": lambda error: errors.append(str(error)),
         "request": check,
@@ -183,12 +183,23 @@ def page(
 
 
 @pytest.fixture
+def refused_page(
+    request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard], usual_port: int
+) -> Iterator[Page]:
+    """The page for tests in which requests fail, which the browser writes to its console."""
+    listeners: Listeners = {}
+    yield CHROMIUM.desktop.lend(listeners)
+    CHROMIUM.desktop.take_back(listeners, origin_of(usual_port), failed=request.node.stash.get(FAILED, False))
+    CHROMIUM.desktop.forget_answers()
+
+
+@pytest.fixture
 def phone(
     request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard], usual_port: int
 ) -> Iterator[Page]:
     """A page as wide as a phone, under a finger; left before its servers are stopped."""
     errors: list[str] = []
-    listeners = {"pageerror": lambda error: errors.append(str(error))}
+    listeners: Listeners = {"pageerror": lambda error: errors.append(str(error))}
     yield CHROMIUM.phone.lend(listeners)
     CHROMIUM.phone.take_back(listeners, origin_of(usual_port), failed=request.node.stash.get(FAILED, False))
     CHROMIUM.phone.forget_answers()

@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from docs.screenshots import make
 from docs.screenshots.make import READY, SAMPLE_LOGS, SCHEMES, serving, wait_until_drawn
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
@@ -37,10 +38,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def open_tab(page: Page, panel: str) -> None:
     """Turns to a tab, and waits until it has drawn."""
-    if page.locator(f"[role=tab][id$='-tab-{panel}'][aria-selected=true]").count() == 0:
-        page.evaluate("document.querySelector('#panel .panel').dataset.seen = ''")
-        page.evaluate("name => stepscope.view.open(name)", panel)
-        page.wait_for_selector("#panel .panel:not([data-seen])")
+    make.open_tab(page, panel)
     if panel == "health":
         # What no sample log is damaged enough for is not waited for.
         page.wait_for_selector("#panel .health-grid .ag-row")

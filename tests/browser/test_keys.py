@@ -1,16 +1,14 @@
 """The documentation's page of keys is what the page itself says."""
 
-from playwright.sync_api import Browser
+from collections.abc import Callable
+
+from playwright.sync_api import Page
 
 from docs.keys import PAGE, collect, written
-from docs.screenshots.make import SAMPLE_LOGS, serving
+from docs.screenshots.make import SAMPLE_LOGS
+from tests.browser.conftest import Dashboard
 
 
-def test_the_page_of_keys_is_made_of_the_panels_commands(browser: Browser) -> None:
-    with serving(SAMPLE_LOGS) as url:
-        page = browser.new_page()
-        try:
-            found = written(collect(page, url))
-        finally:
-            page.close()
+def test_the_page_of_keys_is_made_of_the_panels_commands(page: Page, serve: Callable[..., Dashboard]) -> None:
+    found = written(collect(page, serve(SAMPLE_LOGS).url))
     assert found == PAGE.read_text("utf-8"), "run `python -m docs.keys`"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from docs.screenshots.make import READY
+from docs.screenshots.make import READY, open_tab
 from sample_logs.make import FOLDER
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
@@ -28,9 +28,9 @@ def is_inside(page: Page, selector: str) -> bool:
 
 
 def test_no_panel_is_wider_than_a_phone(phone: Page, serve: Callable[..., Dashboard]) -> None:
-    url = serve(FOLDER).url
+    open_samples(phone, serve)
     for panel in PANELS:
-        phone.goto(f"{url}?tab={panel.name}")
+        open_tab(phone, panel.name)
         drawn = ".health-table .ag-row" if panel.name == "health" else READY[panel.name]
         phone.locator(drawn).first.wait_for(state="attached")
         for scroller in ("document.documentElement", "document.getElementById('panel')"):

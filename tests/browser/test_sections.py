@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from stepscope.dashboard.page.state import decode
 from stepscope.summary.writer import SummaryWriter
@@ -284,13 +284,11 @@ def test_a_mesh_is_on_its_way_until_its_points_are_here(serve: Serve, page: Page
     ],
 )
 def test_a_card_that_did_not_come_says_why_and_is_asked_for_again(
-    serve: Serve, browser: Browser, logdir: Path, panel: str, address: str, drawn: str
+    serve: Serve, refused_page: Page, logdir: Path, panel: str, address: str, drawn: str
 ) -> None:
     write_media(logdir)
     write_scalars(logdir, ["loss"])
-    # A page of its own: requests that fail are written to the console.
-    context = browser.new_context()
-    page = context.new_page()
+    page = refused_page
     is_draw = draws_of(panel)
     own = panel != "histograms"
     requested: list[str] = []
@@ -316,4 +314,3 @@ def test_a_card_that_did_not_come_says_why_and_is_asked_for_again(
     expect(card.locator(drawn).first).to_be_visible()
     expect(card.get_by_role("alert")).to_have_count(0)
     expect(card).to_have_attribute("aria-busy", "false")
-    context.close()

@@ -98,6 +98,7 @@ def routes(client: TestClient) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.long
 def test_every_route_answers_or_refuses_whatever_it_is_asked(app: FastAPI, client: TestClient) -> None:
     requested = routes(client)
     assert "/data/runs" in requested

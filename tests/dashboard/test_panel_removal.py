@@ -57,6 +57,7 @@ def test_the_others_are_served_without_a_panel(removed: str, tmp_path: Path) -> 
     assert [panel.name for panel in PANELS if f'"name":"{panel.name}"' in layout] == [panel.name for panel in others]
 
 
+@pytest.mark.long
 def test_the_rest_works_without_the_folders_of_panels(tmp_path: Path) -> None:
     removed = ("audio", "timeline")
     package = tmp_path / "stepscope"

@@ -125,6 +125,7 @@ class Logarithm(nn.Module):  # type: ignore[misc]
         return torch.log(x)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
 def test_what_inductor_compiled_is_seen_from_outside_and_within_when_caught(tmp_path: Path) -> None:
     own = torch.compile(nn.Sequential(nn.Linear(3, 3, bias=False), Logarithm()), backend="inductor")

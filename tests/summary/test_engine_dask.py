@@ -82,7 +82,8 @@ def test_a_part_that_fails_there_is_named_and_the_others_go_on(cluster: Any) -> 
     ]
 
 
-def test_a_cluster_that_does_not_answer_is_named() -> None:
+def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stepscope.summary.engine._WAIT_SECONDS", 0.5)
     with (
         Engine("dask://127.0.0.1:1") as engine,
         pytest.raises(UserError, match=r"--engine dask://127\.0\.0\.1:1 cannot be"),
