@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stepscope.profiler.analysis import path_graph
 from stepscope.profiler.analysis.critical_path import BOUNDS, MEANINGS, critical_path, critical_path_summary, path_of
+from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.handovers import handovers
+from stepscope.profiler.analysis.idle import idle_gaps
 from stepscope.profiler.analysis.metrics import metrics
 from stepscope.profiler.trace import Trace
 from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
@@ -379,3 +382,21 @@ def test_slices_that_overlap_in_part_leave_no_idle_time() -> None:
         ("idle", "c", 40, 50),
         ("host", "c", 50, 60),
     ]
+
+
+def test_nothing_is_summed_up_while_others_have_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy holds the interpreter's lock while it sums booleans up: half a second of ten million slices."""
+    cumsum, held = np.cumsum, []
+
+    def counted(values: Any, *arguments: Any, **named: Any) -> Any:
+        result = cumsum(values, *arguments, **named)
+        if isinstance(values, np.ndarray) and values.dtype != result.dtype:
+            held.append(values.dtype)
+        return result
+
+    monkeypatch.setattr(np, "cumsum", counted)
+    launched = [launch(30, 2, 1), activity("k", 50, 9, 1), launch(34, 2, 2), activity("k", 70, 9, 2)]
+    facts = Facts(trace(step(1, 0, 100), *backward_pass(), *launched))
+    assert len(path_of(facts).bound)
+    assert len(idle_gaps(facts).slice)
+    assert held == []
