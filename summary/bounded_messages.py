@@ -170,8 +170,8 @@ class _Table(NamedTuple):
 
 
 @cache
-def _table(kind: type[Message]) -> _Table:
-    types: list[Any] = [kind.DESCRIPTOR]
+def _table(root: Any) -> _Table:
+    types = [root]
     by_number: list[dict[int, int]] = []
     for descriptor in types:
         kinds: dict[int, int] = {}
@@ -194,7 +194,8 @@ def _table(kind: type[Message]) -> _Table:
 
 def count_parts(kind: type[Message], encoded: bytes, most: int) -> int:
     """Return how many parts the bytes of a message have, or some number above ``most``; as far as they are one."""
-    table = _table(kind)
+    descriptor: Any = kind.DESCRIPTOR
+    table = _table(descriptor)
     if not KERNELS.ready:
         return _count_plainly(table, encoded, most)
     from stepscope.summary import part_kernel
