@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -233,15 +233,17 @@ def _one_input(value: ArgumentValue) -> str:
 
 
 def _binary_readings(content: bytes, refusals: list[TooManyPartsError]) -> Iterator[StepStats]:
-    for kind in (RunMetadata, StepStats):
+    readings: tuple[Callable[[], StepStats], ...] = (
+        lambda: parse(RunMetadata, content).step_stats,
+        lambda: parse(StepStats, content),
+    )
+    for reading in readings:
         try:
-            message = parse(kind, content)
+            yield reading()
         except TooManyPartsError as error:
             refusals.append(error)
         except DecodeError:
             pass
-        else:
-            yield message.step_stats if isinstance(message, RunMetadata) else message
 
 
 def _text_readings(content: bytes) -> Iterator[StepStats]:

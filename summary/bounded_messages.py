@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from numpy.typing import NDArray
 
@@ -62,7 +62,7 @@ def parse(kind: type[Kind], encoded: bytes) -> Kind:
     """
     most = min(MOST_PARTS, max(SMALL_PARTS, len(encoded) // _LEAST_BYTES))
     # A part has two bytes at least.
-    if len(encoded) // 2 > most and count_parts(kind.DESCRIPTOR, encoded, most) > most:
+    if len(encoded) // 2 > most and count_parts(kind, encoded, most) > most:
         raise TooManyPartsError(f"it has more than {most:,} parts, which is too many to be read")
     message = kind()
     _merge(message, encoded, 0, len(encoded))
@@ -170,7 +170,7 @@ class _Table(NamedTuple):
 
 
 @cache
-def _table(root: Descriptor) -> _Table:
+def _table(root: Any) -> _Table:
     types = [root]
     by_number: list[dict[int, int]] = []
     for descriptor in types:
@@ -192,8 +192,9 @@ def _table(root: Descriptor) -> _Table:
     )
 
 
-def count_parts(descriptor: Descriptor, encoded: bytes, most: int) -> int:
+def count_parts(kind: type[Message], encoded: bytes, most: int) -> int:
     """Return how many parts the bytes of a message have, or some number above ``most``; as far as they are one."""
+    descriptor: Any = kind.DESCRIPTOR
     table = _table(descriptor)
     if not KERNELS.ready:
         return _count_plainly(table, encoded, most)

@@ -207,7 +207,7 @@ def fold_crowds(groups: Groups, classes: list[int], most: int = CROWD, part: int
     for group in range(len(groups.paths)):
         scope = f"{groups.paths[group]}/" if group else ""
         while len(children := groups.children[group]) > most:
-            parts = [children[begin : begin + part] for begin in range(0, len(children), part)]
+            parts = [list(children[begin : begin + part]) for begin in range(0, len(children), part)]
             groups.children[group] = ()
             for members in parts:
                 label = f"{groups.labels[members[0]]} … {groups.labels[members[-1]]}"

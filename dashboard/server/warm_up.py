@@ -65,7 +65,7 @@ def warm_small_event_files() -> None:
 
 def warm_messages() -> None:
     """Count the parts of a message of none."""
-    bounded_messages.count_parts(Event.DESCRIPTOR, b"", 0)
+    bounded_messages.count_parts(Event, b"", 0)
 
 
 def warm_charts() -> None:

@@ -87,8 +87,8 @@ def _plane(data: bytes, buffer: NDArray[np.uint8], at: Fields, tally: LossTally)
             # The rest of a plane is small: as a message of one field.
             message = parse(XPlane, part)
         except DecodeError as error:
-            said = f": {error}" if isinstance(error, TooManyPartsError) else ""
-            tally.add("unreadable part", 1, f"a field of a plane at byte {found.start}{said}")
+            reason = f": {error}" if isinstance(error, TooManyPartsError) else ""
+            tally.add("unreadable part", 1, f"a field of a plane at byte {found.start}{reason}")
             continue
         plane.name = message.name or plane.name
         plane.number = message.id or plane.number

@@ -120,19 +120,19 @@ _FIELDS = st.recursive(
 
 @given(st.lists(_FIELDS).map(b"".join), st.sampled_from([GraphDef, Event, RunMetadata, TensorProto]))
 def test_parts_are_counted_alike_while_the_loop_is_not_compiled(content: bytes, kind: type[Message]) -> None:
-    compiled = count_parts(kind.DESCRIPTOR, content, 1_000)
+    compiled = count_parts(kind, content, 1_000)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(bounded_messages.KERNELS), "ready", False)
-        assert count_parts(kind.DESCRIPTOR, content, 1_000) == compiled
+        assert count_parts(kind, content, 1_000) == compiled
 
 
 def test_what_is_counted() -> None:
-    of_graph = count_parts(GraphDef.DESCRIPTOR, graph().SerializeToString(), 10_000)
+    of_graph = count_parts(GraphDef, graph().SerializeToString(), 10_000)
     # Of 20 nodes: each, two inputs, an attribute and its value; the library, two functions with their signatures and
     # five nodes each; and the versions.
     assert of_graph == 20 * 5 + 1 + 2 * (1 + 1 + 5) + 1
-    assert count_parts(TensorProto.DESCRIPTOR, TensorProto(float_val=[1.0] * 100).SerializeToString(), 100) == 1
-    assert count_parts(TensorProto.DESCRIPTOR, TensorProto(int_val=[1] * 100).SerializeToString(), 100) == 1 + 100 // 16
+    assert count_parts(TensorProto, TensorProto(float_val=[1.0] * 100).SerializeToString(), 100) == 1
+    assert count_parts(TensorProto, TensorProto(int_val=[1] * 100).SerializeToString(), 100) == 1 + 100 // 16
 
 
 def test_a_graph_of_very_many_empty_nodes_is_refused() -> None:
