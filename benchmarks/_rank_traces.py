@@ -5,6 +5,7 @@ time is the template's, stretched between collectives by its speed and within th
 """
 
 import gzip
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -71,14 +72,14 @@ class RankMaker:
             text + start + (b',"dur":' + duration if has else b"") + b"}"
             for text, start, duration, has in zip(self._texts, starts, durations, timed, strict=True)
         ]
-        # With spaces, as Kineto writes it: HolisticTraceAnalysis looks for these letters.
         about = {"distributedInfo": self._place(rank), "host_name": f"node-{rank // _RANKS_A_HOST:04d}"}
         body = b",".join([*parts, self._others] if self._others else parts)
         # Names of processes and modules differ between ranks of real jobs too.
         body = body.replace(b'"python"', f'"python {rank}"'.encode())
         packer = zlib_ng.compressobj(1, wbits=31)
         begun = orjson.dumps(self._head)[:-1] + (b"," if self._head else b"")
-        whole = begun + orjson.dumps(about)[1:-1] + b',"traceEvents":[' + body + b"]}"
+        # With spaces, as Kineto writes it: HolisticTraceAnalysis looks for these letters.
+        whole = begun + json.dumps(about)[1:-1].encode() + b',"traceEvents":[' + body + b"]}"
         return packer.compress(whole) + packer.flush()
 
     def _place(self, rank: int) -> dict[str, Any]:
