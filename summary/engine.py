@@ -202,6 +202,7 @@ class Engine:
     def _connect_dask(self) -> dict[str, Any]:
         try:
             from distributed import Client, LocalCluster
+            from joblib._dask import DaskDistributedBackend
         except ImportError as error:
             raise UserError(
                 f"--engine {self.spec} needs Dask: {error}. Install it by pip install 'stepscope[dask]'."
@@ -231,7 +232,11 @@ class Engine:
                 f"--engine {self.spec} cannot be used: {error or type(error).__name__}. Expected the address of a Dask "
                 "scheduler that has workers; dask scheduler and dask worker start them."
             ) from error
-        return {"backend": "dask", "client": client}
+        backend = DaskDistributedBackend(client=client)
+        known = backend.effective_n_jobs
+        # Of one worker joblib would do its work itself, and where none may be: a cluster may have one yet, or one left.
+        backend.effective_n_jobs = lambda n_jobs: max(2, known(n_jobs))
+        return {"backend": backend}
 
     def _connect_ray(self) -> dict[str, Any]:
         try:

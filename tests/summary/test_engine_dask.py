@@ -53,6 +53,14 @@ def test_a_worker_that_is_killed_half_way_costs_nothing_but_time(cluster: Any, t
     assert sorted(found, key=lambda each: parts.index(each.part)) == [Outcome(path, path.name) for path in parts]
 
 
+def test_one_worker_does_the_work_too() -> None:
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
+    with LocalCluster(n_workers=1, silence_logs=50, **options) as alone, Engine(address(alone)) as engine:
+        found = {each.result for each in engine.map(engine_work.process, range(4))}
+    assert len(found) == 1
+    assert os.getpid() not in found
+
+
 def test_an_index_is_whole_though_a_worker_that_filled_it_was_killed(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
