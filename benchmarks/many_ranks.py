@@ -37,7 +37,7 @@ PEER_RANKS: Final = (8,)
 """Of more, HolisticTraceAnalysis takes minutes, and memory for all of them at once."""
 SLICES: Final = 27_000
 STRAGGLER: Final = 5
-DASK_RANKS: Final = 64
+DASK_RANKS: Final = 512
 FIRST_ANSWER_MARK: Final = 5.0
 SECONDS_A_RANK_MARK: Final = 0.12
 MEGABYTES_MARK: Final = 1000.0
