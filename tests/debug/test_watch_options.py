@@ -258,7 +258,8 @@ def test_a_model_that_is_refused_leaves_nothing_open_and_no_recording(tmp_path: 
     before = set(threading.enumerate())
     with pytest.raises(TypeError, match="a name must be a string or a compiled regular expression, got int"):
         debug.watch(model, tmp_path, include=[1], also_tfdbg=True)  # type: ignore[list-item]
-    assert set(threading.enumerate()) == before
+    # Threads that earlier tests left may end meanwhile.
+    assert set(threading.enumerate()) <= before
     assert not [run for run in open_logdir(tmp_path).runs.values() if has_recording(run)]
     with SummaryWriter(str(tmp_path / "own")) as writer:
         with pytest.raises(TypeError, match="a name must be"):
