@@ -202,5 +202,5 @@ def test_what_cannot_be_watched_is_refused(tmp_path: Path) -> None:
         debug.watch(own, tmp_path)
     with pytest.raises(ValueError, match="must be built and compiled"):
         debug.watch(keras.Sequential([keras.layers.Dense(1)]), tmp_path)
-    assert set(threading.enumerate()) == before
+    assert set(threading.enumerate()) <= before
     assert own.train_step.__func__ is type(own).train_step
