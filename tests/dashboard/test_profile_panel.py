@@ -872,3 +872,11 @@ def test_no_two_columns_of_a_table_have_one_heading() -> None:
         "change_percent": "Change %",
         "percent": "Percent",
     }
+
+
+def test_places_on_the_timeline_are_worked_out_for_the_rows_that_the_page_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = tables(tiny(), "path")["critical_path_parts"]
+    assert len(whole.at) == len(whole.frame) > 2
+    monkeypatch.setattr("stepscope.dashboard.panels.profile.analysis_tables.MOST_ROWS", 2)
+    some = tables(tiny(), "path")["critical_path_parts"]
+    assert (len(some.frame), some.at) == (len(whole.frame), whole.at[:2])

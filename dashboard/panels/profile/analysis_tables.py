@@ -178,7 +178,8 @@ def _explained(summary: "pl.DataFrame") -> str:
 
 
 def _places(analyzed: AnalyzedTrace, name: str, frame: "pl.DataFrame") -> Places:
-    """Return where rows are on the Timeline; nothing for tables whose rows are nowhere in particular."""
+    """Return where the rows that the page gets are on the Timeline; nothing where rows are nowhere in particular."""
+    frame = frame.head(MOST_ROWS)
     match name:
         case "steps":
             return places_of(frame, "start_ns", "total_ns", analyzed.start_ns)
