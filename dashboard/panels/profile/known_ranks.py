@@ -111,6 +111,8 @@ def known_ranks(
     """
     if jobs is not None and len(sources) > 1 and are_files(sources):
         job = jobs.get(sources)
+        # Of few ranks all are there in that time.
+        job.join(FIRST_SECONDS)
         job.now(wait=FIRST_SECONDS)
         # In this order: of what has ended by now, all is known.
         running = job.running
