@@ -258,6 +258,8 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         changed = {part: value if keys[part] != known.get(part) else no_update for part, value in parts.items()}
         tabs = changed["tabs"]
         requested = changed["panel"] is not no_update or "view.data" in dash.ctx.triggered_prop_ids
+        # A page hears of the revision a moment later: to a panel that was made of it, it is no news.
+        made_of = snapshot.revision if revision is None else revision
         return (
             no_update if news is None else news,
             changed["count"],
@@ -266,7 +268,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
             name if requested and name in by_name and name != chosen else no_update,
             changed["panel"],
             health_badge(snapshot) if changed["health"] is not no_update else no_update,
-            panel_content(name, query, revision, scheme) if changed["panel"] is not no_update else no_update,
+            panel_content(name, query, made_of, scheme) if changed["panel"] is not no_update else no_update,
             keys,
         )
 

@@ -19,6 +19,8 @@ MOST_JOBS: Final = 3
 """Jobs whose facts are kept; those of a thousand ranks are read again from the user's cache in a second."""
 FIRST_SECONDS: Final = 2.0
 """How long a page waits for a first answer before it shows that there is none yet."""
+NOTICEABLY_MORE: Final = 1.25
+"""By how much ranks grow until the page, whose tables have a row for each, is made again."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -52,7 +54,7 @@ class GatheredRanks:
 
     @property
     def version(self) -> str:
-        """Another whenever more is known."""
+        """Another whenever noticeably more is known, and at the end."""
         return f"{self.id} {self._version}"
 
     @property
@@ -76,11 +78,14 @@ class GatheredRanks:
     def _gather(self) -> None:
         try:
             with cancellable(self._wanted):
+                told = 0
                 for ranks in gather(_addresses(self.sources), self._store, progress=self.progress):
                     self._ranks = ranks
                     if ranks.ranks:
                         self._first.set()
-                    self._version += 1
+                    if len(ranks.ranks) > told * NOTICEABLY_MORE:
+                        told = len(ranks.ranks)
+                        self._version += 1
                     self._wanted.check()
         except Cancelled:
             self.problem = "It was ended before all ranks were read."
@@ -122,8 +127,10 @@ class JobsOfRanks:
         return job
 
     def known(self, job_id: str) -> GatheredRanks | None:
-        """Return a job by its id; None where it is not kept any more."""
+        """Return a job by its id, which counts as a look at it; None where it is not kept any more."""
         with self._lock:
+            if job_id in self._jobs:
+                self._jobs.move_to_end(job_id)
             return self._jobs.get(job_id)
 
 

@@ -70,6 +70,17 @@ def test_the_overview_has_the_figures_of_the_analyses(
     expect(page.locator("#profile-facts")).to_contain_text("14 slices · 2 steps")
 
 
+def test_a_page_that_opens_asks_once_for_its_panel(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write(logdir, "run", *EVENTS)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.post_data or ""))
+    # The page hears of the revision while the panel is on its way, and the frame asks again.
+    with page.expect_response(lambda response: '["revision.data"]' in (response.request.post_data or "")):
+        open_page(page, serve(logdir))
+    expect(page.locator(".profile-tile").first).to_be_visible()
+    assert sum("profile-tables" in json.loads(each)["output"] for each in asked if each) == 1
+
+
 def test_a_finding_leads_to_its_table_and_a_row_to_its_slices(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:

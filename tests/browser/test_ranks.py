@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from stepscope.dashboard.panels.profile import known_ranks, rank_page
+from stepscope.dashboard.traces import gathered_ranks
 from stepscope.profiler.ranks import store
 from tests.browser.conftest import Dashboard
 from tests.profiler.ranks.jobs import STRAGGLER, write_job
@@ -47,10 +48,11 @@ def click_row(page: Page, row: int, rows: int) -> None:
     page.mouse.click(box["x"] + 6, box["y"] + box["height"] * (row + 0.5) / rows)
 
 
-def test_a_page_that_has_nothing_yet_gets_it_when_it_comes(
-    serve: Serve, page: Page, logdir: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("wait", [0, gathered_ranks.FIRST_SECONDS], ids=["nothing", "a_sample"])
+def test_a_page_that_begins_with_less_gets_all_ranks(
+    serve: Serve, page: Page, logdir: Path, monkeypatch: pytest.MonkeyPatch, wait: float
 ) -> None:
-    monkeypatch.setattr(known_ranks, "FIRST_SECONDS", 0)
+    monkeypatch.setattr(known_ranks, "FIRST_SECONDS", wait)
     write_job(logdir / "job", RANKS)
     page.goto(f"{serve(logdir).url}/?tab=profile&profile.view=ranks")
     expect(page.locator("[data-table=ranks] header .count")).to_have_text(f"{RANKS} rows")

@@ -1,9 +1,11 @@
 """Ranks that are read in the background while the page shows what is known."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from stepscope.dashboard.traces import gathered_ranks
 from stepscope.dashboard.traces.folders import TRACE_PATTERNS
 from stepscope.dashboard.traces.gathered_ranks import MOST_JOBS, JobsOfRanks
 from stepscope.dashboard.traces.rank_words import progress_words
@@ -42,6 +44,16 @@ def test_more_is_known_each_time_until_all_is(jobs: JobsOfRanks, logs: Path) -> 
     whole = job.now()
     assert whole is not None
     assert (whole.words, whole.complete, job.running, job.problem) == (f"{RANKS} ranks", True, False, "")
+
+
+def test_the_page_is_made_again_when_ranks_have_grown_by_a_quarter_and_at_the_end(
+    jobs: JobsOfRanks, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = [SimpleNamespace(ranks=range(ranks)) for ranks in (0, 16, 18, 20, 21, 26, 27, 28)]
+    monkeypatch.setattr(gathered_ranks, "gather", lambda *_args, **_kwargs: iter(known))
+    job = jobs.get(sources_of(logs))
+    assert job.join(PATIENCE)
+    assert job.version == f"{job.id} 4"
 
 
 def test_one_job_is_read_once(jobs: JobsOfRanks, logs: Path) -> None:

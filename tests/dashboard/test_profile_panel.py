@@ -816,6 +816,7 @@ def test_tables_are_served_whole(tmp_path: Path) -> None:
     )
     assert [row["stack"] for row in found.json()] == ["a.py(1): f", "a.py(2): g", ""]
     assert client.get("/api/profile/progress").json() == []
+    assert client.get("/api/profile/ranks", params={"job": "unknown"}).json() is None
 
 
 def test_what_a_caller_got_wrong_is_said(tmp_path: Path) -> None:

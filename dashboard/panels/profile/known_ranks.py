@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from stepscope.dashboard.panels.profile.messages import FollowedRanks
 from stepscope.dashboard.panels.profile.table import Place
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces
@@ -98,8 +99,8 @@ class KnownRanks:
 
 def known_ranks(
     sources: Sequence[TraceSource], analyzed_traces: AnalyzedTraces, jobs: JobsOfRanks | None
-) -> tuple[KnownRanks, GatheredRanks | None]:
-    """Return what is known of ranks by now, and what goes on reading them: nothing for traces that are no files.
+) -> tuple[KnownRanks, FollowedRanks | None]:
+    """Return what is known of ranks by now, and the reading that it is of: none for traces that are no files.
 
     Args:
         sources: the traces of one job, in order.
@@ -111,13 +112,12 @@ def known_ranks(
     """
     if jobs is not None and len(sources) > 1 and are_files(sources):
         job = jobs.get(sources)
-        # Of few ranks all are there in that time.
-        job.join(FIRST_SECONDS)
         job.now(wait=FIRST_SECONDS)
-        # In this order: of what has ended by now, all is known.
-        running = job.running
+        # In this order: what comes meanwhile has another version, and of what has ended by now all is known.
+        followed: FollowedRanks = {"job": job.id, "version": job.version, "running": job.running}
         found = job.now()
-        return (_collected(job, found, running) if found is not None else _unknown(job, running)), job
+        running = followed["running"]
+        return (_collected(job, found, running) if found is not None else _unknown(job, running)), followed
     opened = [analyzed_traces.get(source) for source in sources[:MOST_IN_MEMORY]]
     by_rank = report.by_rank(opened, lambda each: each.facts)
     content = fingerprint([(rank, each.source.id, each.source.version) for rank, each in by_rank.items()])

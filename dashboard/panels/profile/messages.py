@@ -40,4 +40,21 @@ class Progress(TypedDict):
     seconds: float
 
 
-MESSAGES: Final = (RowMarks, NameParams, Progress)
+class FollowedRanks(TypedDict):
+    """The reading of ranks that the page follows, as far as the page shows it."""
+
+    job: str
+    version: str
+    """Another whenever noticeably more is known."""
+    running: bool
+
+
+class RanksRead(TypedDict):
+    """How far the reading of ranks is."""
+
+    version: str
+    words: str
+    """Such as "16 of 1,024 ranks read"; empty once all are."""
+
+
+MESSAGES: Final = (RowMarks, NameParams, Progress, FollowedRanks, RanksRead)

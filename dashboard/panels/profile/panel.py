@@ -20,6 +20,7 @@ from stepscope.dashboard.page.controls import (
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.base import Panel
 from stepscope.dashboard.panels.profile.known_ranks import KnownRanks, known_ranks
+from stepscope.dashboard.panels.profile.messages import FollowedRanks
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.rank_page import rank_options
 from stepscope.dashboard.panels.profile.request import answer_of, beside, rank_sources
@@ -29,18 +30,16 @@ from stepscope.dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, T
 from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_lead, page_tables, trace_line
 from stepscope.dashboard.server.fingerprint import fingerprint
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.work import heavy, light
+from stepscope.dashboard.server.work import heavy
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces, analyzed_traces_of
 from stepscope.dashboard.traces.choices import choices, newest, open_button, trace_select
 from stepscope.dashboard.traces.drop_route import UPLOADS
 from stepscope.dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
-from stepscope.dashboard.traces.gathered_ranks import GatheredRanks, jobs_of_ranks
-from stepscope.dashboard.traces.rank_words import progress_words
+from stepscope.dashboard.traces.gathered_ranks import jobs_of_ranks
 from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from stepscope.summary.snapshot import Snapshot
 
-PARTS: Final = ("choices", "pages", "absent", "options", "facts", "lead", "tables", "chosen", "job", "idle")
-RANKS_POLL_MS: Final = 700
+PARTS: Final = ("choices", "pages", "absent", "options", "facts", "lead", "tables", "chosen", "followed")
 
 
 class ProfilePanel(Panel):
@@ -82,7 +81,7 @@ class ProfilePanel(Panel):
                     className="toolbar profile-toolbar",
                 ),
                 html.Div(id="profile-progress", role="status"),
-                # While ranks are read, the page asks how far that is, and shows more when there is more.
+                # While ranks are read, the page asks how far that is, and for more of them when there is more.
                 html.Div(id="profile-ranks-line", role="status"),
                 html.Div(
                     html.Div([html.Div(id="profile-lead"), html.Div(id="profile-tables")], className="profile-page"),
@@ -92,9 +91,9 @@ class ProfilePanel(Panel):
                 dcc.Store(id="profile-running", data=False),
                 dcc.Store(id="profile-chosen"),
                 dcc.Store(id="profile-selected"),
-                dcc.Store(id="profile-job", data=""),
-                dcc.Store(id="profile-ranks-version", data=""),
-                dcc.Interval(id="profile-ranks-tick", interval=RANKS_POLL_MS, disabled=True),
+                dcc.Store(id="profile-ranks-followed"),
+                # Written by the page's own code alone: were it a callback's output, callbacks would go in a circle.
+                dcc.Store(id="profile-ranks-wanted"),
             ],
             className="panel profile-panel",
         )
@@ -105,6 +104,7 @@ class ProfilePanel(Panel):
         for function, output, given in (
             ("profileProgress", Output("profile-progress", "title"), Input("profile-running", "data")),
             ("profileSelect", Output("profile-selected", "data"), Input("profile-chosen", "data")),
+            ("profileFollow", Output("profile-ranks-line", "title"), Input("profile-ranks-followed", "data")),
         ):
             app.clientside_callback(ClientsideFunction("stepscope", function), output, given, prevent_initial_call=True)
 
@@ -117,13 +117,12 @@ class ProfilePanel(Panel):
             Output("profile-lead", "children"),
             Output("profile-tables", "children"),
             Output("profile-chosen", "data"),
-            Output("profile-job", "data"),
-            Output("profile-ranks-tick", "disabled"),
+            Output("profile-ranks-followed", "data"),
             Output("profile-keys", "data"),
             view_input(self.name),
             revision_input(self.name),
             scheme_input(self.name),
-            Input("profile-ranks-version", "data"),
+            Input("profile-ranks-wanted", "data"),
             State(setting_id(TRACE.name), "value"),
             State("profile-keys", "data"),
             running=[(Output("profile-running", "data"), True, False)],
@@ -133,7 +132,7 @@ class ProfilePanel(Panel):
             query: str | None,
             _revision: int | None,
             scheme: str | None,
-            _ranks_version: str | None,
+            _ranks_wanted: float | None,
             trace: str | None,
             known: dict[str, str],
         ) -> Any:
@@ -145,35 +144,17 @@ class ProfilePanel(Panel):
             sources = trace_sources(live.snapshot())
             chosen = TRACE.of(view) or trace or newest(sources)
             requested = PageRequest.of(view)
-            ranks, job = None, None
+            ranks, followed = None, None
             if requested.page == "ranks":
                 with suppress(TraceUnavailableError):
-                    ranks, job = known_ranks(rank_sources(requested, chosen, sources), analyzed_traces, jobs)
-            keys = _keys(requested, chosen, sources, colors, ranks, job)
+                    ranks, followed = known_ranks(rank_sources(requested, chosen, sources), analyzed_traces, jobs)
+            keys = _keys(requested, chosen, sources, colors, ranks, followed)
             if keys == known:
                 raise dash.exceptions.PreventUpdate
             changed = {part for part in PARTS if keys[part] != known.get(part)}
             made = _parts(analyzed_traces, view, requested, chosen, sources, colors, ranks, changed)
-            made |= {"job": job.id if job is not None else "", "idle": ranks is None or not ranks.running}
+            made |= {"followed": followed}
             return *(made[part] if part in changed else no_update for part in PARTS), keys
-
-        @app.callback(
-            Output("profile-ranks-version", "data"),
-            Output("profile-ranks-line", "children"),
-            Input("profile-ranks-tick", "n_intervals"),
-            Input("profile-job", "data"),
-            State("profile-ranks-version", "data"),
-            prevent_initial_call=True,
-        )
-        @light
-        def follow_ranks(_times: int | None, job_id: str, known: str) -> Any:
-            """Tell how far the reading of the page's ranks is; a version that grows has the page made again."""
-            job = jobs.known(job_id)
-            if job is None:
-                return no_update, ""
-            version = job.version
-            line = progress_words(job.progress) if job.running else ""
-            return version if version != known else no_update, line
 
     def router(self, live: Live) -> APIRouter | None:
         return make_router(live)
@@ -185,7 +166,7 @@ def _keys(
     sources: Sequence[TraceSource],
     scheme: Scheme,
     ranks: KnownRanks | None,
-    job: GatheredRanks | None,
+    followed: FollowedRanks | None,
 ) -> dict[str, str]:
     """Return what each part depends on; figures have the colors of the scheme in them."""
     versions = {source.id: source.version for source in sources}
@@ -210,8 +191,7 @@ def _keys(
         "lead": lead,
         "tables": tables,
         "chosen": tables,
-        "job": job.id if job is not None else "",
-        "idle": str(ranks is None or not ranks.running),
+        "followed": fingerprint(followed),
     }
 
 

@@ -7,13 +7,15 @@ from fastapi.responses import Response
 
 from stepscope.dashboard.export.tables import csv_pieces, json_pieces
 from stepscope.dashboard.page.state import MAX_QUERY, decode
-from stepscope.dashboard.panels.profile.messages import Progress
+from stepscope.dashboard.panels.profile.messages import Progress, RanksRead
 from stepscope.dashboard.panels.profile.request import answer_of
 from stepscope.dashboard.panels.profile.settings import PageRequest
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import HeavyRoute, Pieces
 from stepscope.dashboard.traces.analyzed_traces import analyzed_traces_of
+from stepscope.dashboard.traces.gathered_ranks import jobs_of_ranks
+from stepscope.dashboard.traces.rank_words import progress_words
 from stepscope.dashboard.traces.sources import TraceUnavailableError, trace_sources
 
 
@@ -51,5 +53,17 @@ def make_router(live: Live) -> APIRouter:
         """Return what is being read or worked out, the latest first, and for how many seconds it has been."""
         now = analyzed_traces_of(live).progress.now()
         return [{"what": what, "seconds": round(seconds, 1)} for what, seconds in now]
+
+    @routes.get("/ranks")
+    async def ranks(
+        job: Annotated[str, Query(max_length=100, description="Id of a reading of ranks, as the page has it.")],
+    ) -> RanksRead | None:
+        """Return how far the reading of a page's ranks is; null where it is not kept any more."""
+        found = jobs_of_ranks(live).known(job)
+        if found is None:
+            return None
+        # In this order: once there are no words, the version is the last.
+        words = progress_words(found.progress) if found.running else ""
+        return {"version": found.version, "words": words}
 
     return routes

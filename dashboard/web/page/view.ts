@@ -308,7 +308,9 @@ callbacks("stepscope", {
     schemes: unknown[],
   ) {
     const news = (value: unknown, known: unknown[]) => known.map((old) => (old === value ? noUpdate() : value));
-    return [news(view, views), news(revision ?? null, revisions), news(scheme ?? null, schemes)];
+    // Until the server's first word the panel has the revision that it was made of.
+    const heard = (revision ?? null) === null ? revisions.map(noUpdate) : news(revision, revisions);
+    return [news(view, views), heard, news(scheme ?? null, schemes)];
   },
   /** The frame is there: from now on news are worth a look. */
   startLive() {

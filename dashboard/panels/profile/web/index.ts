@@ -9,9 +9,10 @@ import { view } from "../../../web/page/view.ts";
 import { ProfileFrame, ProfileName, ProfileSpread } from "./cells.ts";
 import { type Grid, gridOfTable, type RowNode } from "./grid.ts";
 import { isShown, isTreeKey, order, search, searchText, setAllOpen, takeKey } from "./groups.ts";
-import type { Progress } from "./messages.generated.ts";
+import type { FollowedRanks, Progress } from "./messages.generated.ts";
 import { type Place, settingsOf } from "./places.ts";
 import type { Closer } from "./rank_map.ts";
+import { ReadRanks } from "./read_ranks.ts";
 import { showRow } from "./selection.ts";
 import { followNames } from "./point_names.ts";
 import { followPoints } from "./points.ts";
@@ -20,6 +21,7 @@ import { formats } from "./texts.ts";
 
 const POLL_MS = 500;
 const api = new Api("api/profile");
+const readRanks = new ReadRanks(api);
 
 Object.assign(gridComponents, { ProfileName, ProfileFrame, ProfileSpread });
 for (const [name, format] of Object.entries(formats)) gridFunctions[`stepscopeProfile${name}`] = format;
@@ -176,11 +178,16 @@ async function poll(): Promise<void> {
 
 callbacks("stepscope", {
   profileProgress(running: boolean) {
+    readRanks.asks(running);
     const place = document.getElementById("profile-progress");
     clearTimeout(polling);
     polling = running ? window.setTimeout(poll, POLL_MS) : 0;
     if (place && !running) place.textContent = "";
     place?.classList.toggle("busy", Boolean(running));
+    return noUpdate();
+  },
+  profileFollow(followed: FollowedRanks | null) {
+    readRanks.shows(followed);
     return noUpdate();
   },
   /** The row that the page is to open with. */

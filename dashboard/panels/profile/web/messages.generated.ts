@@ -25,3 +25,16 @@ export interface Progress {
   what: string;
   seconds: number;
 }
+
+/** The reading of ranks that the page follows, as far as the page shows it. */
+export interface FollowedRanks {
+  job: string;
+  version: string;
+  running: boolean;
+}
+
+/** How far the reading of ranks is. */
+export interface RanksRead {
+  version: string;
+  words: string;
+}
