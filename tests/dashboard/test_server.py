@@ -2,6 +2,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +159,17 @@ def test_no_two_callbacks_have_the_same_output(client: TestClient) -> None:
     ]
     assert len(outputs) > 50
     assert sorted(output for output in set(outputs) if outputs.count(output) > 1) == []
+
+
+def test_no_callbacks_go_in_a_circle(client: TestClient) -> None:
+    """What one of them gives may be lost while another of the circle is on its way."""
+    made_of: dict[str, set[str]] = {}
+    for callback in client.get("/_dash-dependencies").json():
+        outputs = {output.split("@")[0] for output in callback["output"].strip(".").split("...")}
+        inputs = {f"{given['id']}.{given['property']}" for given in callback["inputs"]}
+        for output in outputs:
+            made_of.setdefault(output, set()).update(inputs - outputs)
+    assert list(TopologicalSorter(made_of).static_order())
 
 
 def test_the_page_is_called_by_each_panel_whose_cards_the_server_draws(client: TestClient) -> None:
