@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from stepscope.dashboard.panels.profile import known_ranks, rank_page
+from stepscope.dashboard.panels.profile import cards, chosen_rows, known_ranks, rank_page, rows, table
 from stepscope.dashboard.traces import gathered_ranks
 from stepscope.profiler.ranks import store
 from tests.browser.conftest import Dashboard
@@ -103,3 +103,33 @@ def test_tables_are_sent_again_only_when_their_ranks_change(opened: Page) -> Non
     assert [
         ("profile-lead" in answer, "profile-tables" in answer) for answer in answered if "profile-keys" in answer
     ] == [(True, False)]
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page gets five rows of tables with more than ten."""
+    monkeypatch.setattr(table, "MOST_ROWS", 10)
+    monkeypatch.setattr(cards, "SHORT", 4)
+    for module in (rows, chosen_rows):
+        monkeypatch.setattr(module, "FIRST_ROWS", 5)
+
+
+@pytest.mark.usefixtures("cut")
+def test_a_table_that_is_too_long_for_the_page_is_sorted_searched_and_filtered_whole(
+    serve: Serve, page: Page, logdir: Path
+) -> None:
+    write_job(logdir / "job", RANKS)
+    page.goto(f"{serve(logdir).url}/?tab=profile&profile.view=ranks")
+    card = page.locator("[data-table=ranks]")
+    expect(card.locator("header .count")).to_have_text(f"{RANKS} rows")
+    named = card.locator(".ag-center-cols-container .ag-row .ag-cell[col-id=rank]")
+    expect(named).to_have_text(["0", "1", "2", "3", "4"])
+    expect(card.locator(".cut")).to_contain_text(f"The first 5 of {RANKS} rows")
+    heading = card.locator(".ag-header-cell[col-id=rank]")
+    heading.click()
+    expect(named).to_have_text(["19", "18", "17", "16", "15"])
+    card.get_by_role("searchbox").fill("2")
+    expect(named).to_have_text(["12", "2"])
+    expect(card.locator(".cut")).to_contain_text(f"2 rows found among {RANKS}; ")
+    named.first.locator("a.profile-at").click()
+    expect(page).to_have_url(re.compile("tab=timeline.*rank00012"))

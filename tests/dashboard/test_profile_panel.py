@@ -24,10 +24,10 @@ from stepscope.dashboard.panels.profile.links import timeline_link
 from stepscope.dashboard.panels.profile.overview import MOST_FACTS
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
-from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
+from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, found_note, rows, total_row
 from stepscope.dashboard.panels.profile.run_facts import run_facts, versions
 from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Page, PageRequest, without_comma
-from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
+from stepscope.dashboard.panels.profile.table import FIRST_ROWS, MOST_LETTERS, MOST_ROWS, Place, Places, Table
 from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_lead, page_tables, trace_line
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
@@ -419,7 +419,7 @@ def test_the_row_that_is_asked_for_is_selected_and_its_absence_said() -> None:
 
 def test_a_row_beyond_those_of_the_page_is_sent_if_it_is_asked_for() -> None:
     many = Table("t", "T", pl.DataFrame({"name": [f"n{each}" for each in range(MOST_ROWS + 9)]}), "")
-    assert len(rows(many)) == MOST_ROWS
+    assert len(rows(many)) == FIRST_ROWS
     last = rows(replace(many, chosen=MOST_ROWS + 7))[-1]
     assert last == {"name": f"n{MOST_ROWS + 7}", "@row": str(MOST_ROWS + 7)}
 
@@ -435,15 +435,18 @@ def test_a_file_has_what_the_page_has_not() -> None:
     long = "x" * (MOST_LETTERS + 5)
     many = Table("t", "T", pl.DataFrame({"name": [long] * (MOST_ROWS + 1), "total_ns": 2}), "", totals=("total_ns",))
     shown = rows(many)
-    assert len(shown) == MOST_ROWS
+    assert len(shown) == FIRST_ROWS
     assert shown[0]["name"] == long[:MOST_LETTERS] + "…"
-    assert cut_note(many) == "The first 5,000 of 5,001 rows; the file has all of them."
+    looked = "sorting, searching and filtering look at all, and the file has all of them."
+    assert cut_note(many) == f"The first 1,000 of 5,001 rows; {looked}"
+    assert cut_note(replace(many, tree=True)) == "The first 5,000 of 5,001 rows; the file has all of them."
+    assert found_note(many, 7) == f"7 rows found among 5,001; {looked}"
     assert total_row(many) == [{"name": "Total of 5,001 rows", "@row": "total", "total_ns": 10_002}]
 
 
 def test_columns_are_of_what_they_hold() -> None:
     table = tables(tiny(), "kernels")["kernels"]
-    found = {column["field"]: column for column in columns(table)}
+    found = {column["field"]: column for column in columns(table, rows(table))}
     assert list(found)[:4] == ["name", "count", "@spread", "total_ns"]
     assert set(found) == {*table.frame.columns, "@spread"}
     assert found["total_ns"]["headerName"] == "Total"
@@ -494,11 +497,13 @@ def test_names_of_cpp_are_short_where_they_stay_apart() -> None:
 
 
 def test_columns_of_zeros_are_hidden_and_names_take_what_they_need() -> None:
-    found = {column["colId"]: column for column in columns(tables(tiny(), "operators")["operators"])}
+    operators = tables(tiny(), "operators")["operators"]
+    found = {column["colId"]: column for column in columns(operators, rows(operators))}
     assert found["tensor_core_self_percent"]["hide"]
     assert "hide" not in found["host_self_ns"]
     assert found["name"]["maxWidth"] < 200
-    steps = {column["colId"]: column for column in columns(tables(tiny(), "input")["steps"])}
+    table = tables(tiny(), "input")["steps"]
+    steps = {column["colId"]: column for column in columns(table, rows(table))}
     assert "type" not in steps["step"]
     assert steps["total_ns"]["type"] == "rightAligned"
 
@@ -819,6 +824,22 @@ def test_tables_are_served_whole(tmp_path: Path) -> None:
     assert client.get("/api/profile/ranks", params={"job": "unknown"}).json() is None
 
 
+def test_rows_of_a_long_table_are_served_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stepscope.dashboard.panels.profile.table.MOST_ROWS", 1)
+    write(tmp_path, "a.trace.json", {"schemaVersion": 1, "traceEvents": EVENTS})
+    client = client_of(tmp_path)
+    where = {"name": "kernels", "view": "profile.view=kernels"}
+    whole = rows(tables(tiny(), "kernels")["kernels"])
+    asked = {"order": [{"colId": "total_ns", "sort": "asc"}]}
+    answer = client.post("/api/profile/rows", params=where, json=asked).json()
+    assert answer["rows"] == sorted(whole, key=lambda row: row["total_ns"])
+    assert answer["note"].startswith("2 rows; ")
+    answer = client.post("/api/profile/rows", params=where, json={"search": "nothing is called so"}).json()
+    assert (answer["rows"], answer["note"][:24]) == ([], "0 rows found among 2; so")
+    wrong = {"filters": {"name": {"filterType": "text", "type": "resembles", "filter": ""}}}
+    assert client.post("/api/profile/rows", params=where, json=wrong).status_code == 422
+
+
 def test_what_a_caller_got_wrong_is_said(tmp_path: Path) -> None:
     write(tmp_path, "a.trace.json", {"schemaVersion": 1, "traceEvents": EVENTS})
     write(tmp_path, "broken.trace.json", 7)
@@ -876,8 +897,16 @@ def test_no_two_columns_of_a_table_have_one_heading() -> None:
 
 
 def test_places_on_the_timeline_are_worked_out_for_the_rows_that_the_page_gets(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = tables(tiny(), "path")["critical_path_parts"]
-    assert len(whole.at) == len(whole.frame) > 2
-    monkeypatch.setattr("stepscope.dashboard.panels.profile.analysis_tables.MOST_ROWS", 2)
-    some = tables(tiny(), "path")["critical_path_parts"]
-    assert (len(some.frame), some.at) == (len(whole.frame), whole.at[:2])
+    whole = rows(tables(tiny(), "path")["critical_path_parts"])
+    assert len(whole) > 2
+    asked: list[int] = []
+
+    def places(frame: pl.DataFrame, *_: object) -> Places:
+        asked.append(len(frame))
+        return (None,) * len(frame)
+
+    monkeypatch.setattr("stepscope.dashboard.panels.profile.analysis_tables.places_of", places)
+    monkeypatch.setattr("stepscope.dashboard.panels.profile.table.MOST_ROWS", 2)
+    monkeypatch.setattr("stepscope.dashboard.panels.profile.rows.FIRST_ROWS", 2)
+    assert len(rows(tables(tiny(), "path")["critical_path_parts"])) == 2
+    assert asked == [2]

@@ -21,7 +21,7 @@ from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.profile.request import Answer, answer_of
 from stepscope.dashboard.panels.profile.rows import rows, total_row
 from stepscope.dashboard.panels.profile.settings import PAGES, Page, PageRequest
-from stepscope.dashboard.panels.profile.table import MOST_ROWS, Table
+from stepscope.dashboard.panels.profile.table import FIRST_ROWS, MOST_ROWS, Table
 from stepscope.dashboard.panels.profile.views import options_of, page_lead, page_tables, trace_line
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTraces
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
@@ -113,7 +113,8 @@ def shown(analyzed_traces: AnalyzedTraces, question: PageRequest, *sources: Trac
 def check_rows(table: Table) -> None:
     """The rows that the grid gets, number for number."""
     listed = {row["@row"]: row for row in rows(table)}
-    whole = table.frame.head(MOST_ROWS)
+    whole = table.frame.head(FIRST_ROWS if table.is_cut else MOST_ROWS)
+    spread = None if table.spread is None else table.spread(range(len(whole)))
     for number, row in enumerate(report.plain(whole)):
         found = listed[str(number)]
         for name, value in row.items():
@@ -123,9 +124,9 @@ def check_rows(table: Table) -> None:
                 assert found[name] == value - table.start_ns
             else:
                 assert found[name] == value
-        if table.spread is not None:
+        if spread is not None:
             counted = row["calls" if "calls" in row else "count"]
-            assert table.spread.counts[number].sum() == counted
+            assert spread.counts[number].sum() == counted
             assert ("@spread" in found) == (counted > 1)
             if counted > 1:
                 assert len(found["@spread"]) == 2 + BUCKETS
@@ -195,7 +196,8 @@ def test_every_row_leads_to_a_slice_of_its_own(analyzed_traces: AnalyzedTraces, 
     for page, column in cases:
         table = shown(analyzed_traces, requested(page), source).tables[0]
         trace = analyzed_traces.get(source).facts.trace
-        for row, place in zip(table.frame.head(MOST_ROWS).to_dicts(), table.at, strict=True):
+        places = table.at(range(min(len(table.frame), MOST_ROWS)))
+        for row, place in zip(table.frame.head(MOST_ROWS).to_dicts(), places, strict=True):
             assert place is not None
             assert int(trace.duration_ns[place.slice]) == row["max_ns"]
             start = int(trace.start_ns[place.slice]) - table.start_ns

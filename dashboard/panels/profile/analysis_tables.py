@@ -1,5 +1,6 @@
 """Which tables each page of the panel has, and why one may be empty."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
@@ -9,7 +10,7 @@ from stepscope.dashboard.panels.profile.known_ranks import KnownRanks
 from stepscope.dashboard.panels.profile.losses import losses_table
 from stepscope.dashboard.panels.profile.settings import PageRequest
 from stepscope.dashboard.panels.profile.slice_tables import kernel_table, operator_table, slice_table
-from stepscope.dashboard.panels.profile.table import MOST_ROWS, Places, Table, places_of, row_named
+from stepscope.dashboard.panels.profile.table import Places, RowNumbers, Table, nowhere, places_of, row_named
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.sources import TraceUnavailableError
 from stepscope.profiler.analysis.compare import CHANGES, basis_of
@@ -20,7 +21,9 @@ from stepscope.profiler.analysis.roofline import roofline
 from stepscope.summary.cancellation import Cancelled
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 OUTPUT_TENSORS: Final = (
     "Output tensors are counted from producer to last consumer; the Timeline shows what the allocators report."
@@ -127,7 +130,7 @@ def _plain(analyzed: AnalyzedTrace, name: str, *, step_stats_only: bool = False)
         frame=frame,
         empty=analysis.empty,
         totals=analysis.totals,
-        at=_places(analyzed, name, frame),
+        at=lambda numbers: _places(analyzed, name, frame[numbers]),
         trace=analyzed.source.id,
         start_ns=analyzed.start_ns,
         columns=analysis.by_name,
@@ -178,8 +181,7 @@ def _explained(summary: "pl.DataFrame") -> str:
 
 
 def _places(analyzed: AnalyzedTrace, name: str, frame: "pl.DataFrame") -> Places:
-    """Return where the rows that the page gets are on the Timeline; nothing where rows are nowhere in particular."""
-    frame = frame.head(MOST_ROWS)
+    """Return where rows are on the Timeline; nothing where rows are nowhere in particular."""
     match name:
         case "steps":
             return places_of(frame, "start_ns", "total_ns", analyzed.start_ns)
@@ -190,7 +192,14 @@ def _places(analyzed: AnalyzedTrace, name: str, frame: "pl.DataFrame") -> Places
         case "memory_by_operator":
             return slices.named_places(analyzed, analyzed.facts.operator_slices, frame, "operator")
         case _:
-            return ()
+            return (None,) * len(frame)
+
+
+def _named_places(
+    analyzed: AnalyzedTrace, of: "NDArray[np.int64]", frame: "pl.DataFrame"
+) -> Callable[[RowNumbers], Places]:
+    """Return what gives where rows are whose names some slices have."""
+    return lambda numbers: slices.named_places(analyzed, of, frame[numbers])
 
 
 def copy_table(analyzed: AnalyzedTrace) -> Table:
@@ -199,7 +208,7 @@ def copy_table(analyzed: AnalyzedTrace) -> Table:
 
     def work_out() -> slices.Evidence:
         members = slices.copy_members(analyzed, table.frame)
-        return slices.evidence_of(analyzed, members, len(table.frame), [""] * len(table.frame))
+        return slices.evidence_of(analyzed, members, len(table.frame), named=False)
 
     found = analyzed.kept("copy evidence", "the copies", work_out)
     return replace(table, at=found.at, spread=found.spread)
@@ -210,7 +219,6 @@ def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     frame = analyzed.table(f"tfprof_{requested.tfprof}")
     analysis = analyses("trace")[f"tfprof_{requested.tfprof}"]
     frame = frame if is_step_stats(analyzed) else frame.clear()
-    at = slices.named_places(analyzed, analyzed.facts.operator_slices, frame)
     return Table(
         analysis.name,
         analysis.title,
@@ -218,7 +226,7 @@ def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
         analysis.empty,
         analysis.description,
         analysis.totals,
-        at,
+        _named_places(analyzed, analyzed.facts.operator_slices, frame),
         analyzed.source.id,
         analyzed.start_ns,
         columns=analysis.by_name,
@@ -236,7 +244,6 @@ def roofline_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     )
     if frame["bound_by"].is_null().all():
         frame = frame.drop("efficiency_percent", "bound_by")
-    at = slices.named_places(analyzed, analyzed.facts.operator_slices, frame)
     analysis = analyses("trace")["roofline"]
     return Table(
         name="roofline",
@@ -245,7 +252,7 @@ def roofline_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
         empty=analysis.empty,
         about=analysis.description,
         totals=analysis.totals,
-        at=at,
+        at=_named_places(analyzed, analyzed.facts.operator_slices, frame),
         trace=analyzed.source.id,
         start_ns=analyzed.start_ns,
         columns=analysis.by_name,
@@ -280,18 +287,19 @@ def rank_tables(requested: PageRequest, analyzed: AnalyzedTrace, known: KnownRan
 
 def _with_places(table: Table, known: KnownRanks) -> Table:
     """Return a table of ranks with the way to each rank's Timeline: to its step, where a row is of one."""
-    frame = table.frame.head(MOST_ROWS)
-    rank = "rank" if "rank" in frame.columns else "slowest_rank"
-    if rank not in frame.columns:
+    columns = table.frame.columns
+    rank = "rank" if "rank" in columns else "slowest_rank"
+    if rank not in columns:
         return table
-    ranks = frame[rank].to_list()
-    at: Places
-    if "step" in frame.columns:
-        steps = list(zip(ranks, frame["step"].to_list(), strict=True))
-        at = tuple(map(known.steps(steps).get, steps))
-    else:
-        at = tuple(map(known.whole.get, ranks))
-    return replace(table, at=at, named_by="rank" if table.frame.columns[0] == "rank" else "")
+
+    def at(numbers: RowNumbers) -> Places:
+        ranks = table.frame[rank][numbers].to_list()
+        if "step" not in columns:
+            return tuple(map(known.whole.get, ranks))
+        steps = list(zip(ranks, table.frame["step"][numbers].to_list(), strict=True))
+        return tuple(map(known.steps(steps).get, steps))
+
+    return replace(table, at=at, named_by="rank" if columns[0] == "rank" else "")
 
 
 def _other_changes(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageRequest) -> list[Table]:
@@ -309,12 +317,12 @@ def change_table(before: AnalyzedTrace, after: AnalyzedTrace, requested: PageReq
     key = ("changed", requested.changed, requested.per, before.source.id, before.source.version)
     analysis = CHANGES[requested.changed]
     frame = after.kept(key, "what changed", lambda: analysis.table(before.facts, after.facts, requested.per))
-    at: Places = ()
+    at: Callable[[RowNumbers], Places] = nowhere
     match requested.changed:
         case "operators":
-            at = slices.named_places(after, after.facts.operator_slices, frame)
+            at = _named_places(after, after.facts.operator_slices, frame)
         case "kernels":
-            at = slices.named_places(after, slices.kernels_of(after.facts).slice, frame)
+            at = _named_places(after, slices.kernels_of(after.facts).slice, frame)
         case "steps":
             pass
         case _:

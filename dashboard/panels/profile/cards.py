@@ -1,5 +1,6 @@
 """Cards of the panel's pages, those with a table among them."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -95,7 +96,7 @@ def table_card(table: Table, *, alone: bool, folds: bool = False) -> html.Sectio
             *([html.Details([html.Summary("Table"), body], open=True, className="profile-fold")] if folds else [body]),
         ],
         className="profile-card table" + (" high" if high else "") + (" alone" if alone and high else ""),
-        **{"data-table": table.name, "data-chosen": chosen_id(table)},
+        **{"data-table": table.name, "data-chosen": chosen_id(table), **({"data-cut": ""} if table.is_cut else {})},
     )
 
 
@@ -144,15 +145,19 @@ def grid(table: Table, listed: list[dict[str, Any]], *, high: bool) -> dag.AgGri
         options |= {"domLayout": "autoHeight"}
     if table.groups is not None:
         options |= TREE_OPTIONS
+    listeners = {"cellKeyDown": ["stepscopeProfileKey(params)"]}
+    if table.is_cut:
+        choose = f"stepscopeProfileChoose({json.dumps(table.name)})"
+        listeners |= {"sortChanged": [choose], "filterChanged": [choose]}
     return dag.AgGrid(
         id={"type": "profile-grid", "table": table.name},
         rowData=listed,
-        columnDefs=columns(table),
+        columnDefs=columns(table, listed),
         defaultColDef=DEFAULT_COLUMN,
         selectedRows={"ids": [chosen_id(table)] if table.chosen is not None else []},
         getRowId="params.data['@row']",
         dashGridOptions=options,
-        eventListeners={"cellKeyDown": ["stepscopeProfileKey(params)"]},
+        eventListeners=listeners,
         className="profile-grid",
         style={"height": "100%" if high else None, "width": "100%"},
     )

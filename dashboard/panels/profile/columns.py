@@ -1,6 +1,6 @@
 """Tables of analyses as a grid's columns and rows; ``profile/web/index.ts`` has the functions that the columns name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from stepscope.dashboard.panels.profile.messages import NameParams
@@ -63,8 +63,9 @@ def usual_format(column: str, dtype: "pl.DataType") -> Format:
     return "count" if dtype.is_integer() else "number"
 
 
-def columns(table: Table) -> list[dict[str, Any]]:
-    """Return the grid's columns."""
+def columns(table: Table, listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the grid's columns; ``listed`` are the rows that it begins with."""
+    linked = any("@at" in row for row in listed)
     sums = totals(table) if table.bars else {}
     known = [name for name in table.columns if name in table.frame.columns]
     order = list(dict.fromkeys([table.first, *known, *table.frame.columns]))
@@ -72,12 +73,12 @@ def columns(table: Table) -> list[dict[str, Any]]:
     hidden = {*table.hidden, *(name for name in known if table.columns[name].hidden)}
     empty = _empty(table)
     found = [
-        _column(table, name, titles[name], first=name == table.first, whole=sums.get(name))
+        _column(table, name, titles[name], first=name == table.first, whole=sums.get(name), linked=linked)
         | ({"hide": True} if name in empty else {})
         for name in order
         if name not in hidden
     ]
-    if table.spread is not None and (table.spread.counts.sum(axis=1) > 1).any():
+    if any("@spread" in row for row in listed):
         # Beside the number of what is distributed.
         shown = [column["colId"] for column in found]
         found.insert(1 + next((shown.index(name) for name in _NUMBERED if name in shown), 0), _SPREAD)
@@ -122,7 +123,7 @@ _SPREAD: Final[dict[str, Any]] = {
 }
 
 
-def _column(table: Table, name: str, title: str, *, first: bool, whole: float | None) -> dict[str, Any]:
+def _column(table: Table, name: str, title: str, *, first: bool, whole: float | None, linked: bool) -> dict[str, Any]:
     kind = format_of(table, name)
     about = table.columns[name].about if name in table.columns else ""
     column: dict[str, Any] = {
@@ -159,7 +160,7 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
             column["cellClassRules"] = column.get("cellClassRules", {}) | {"zero": "params.value === 0"}
     if first:
         column["cellRenderer"] = "ProfileFrame" if table.tree else "ProfileName"
-        reported: NameParams = {"linked": any(table.at), "trace": table.trace, "tree": table.groups is not None}
+        reported: NameParams = {"linked": linked, "trace": table.trace, "tree": table.groups is not None}
         column["cellRendererParams"] = reported
         if table.groups is not None:
             column["suppressKeyboardEvent"] = {"function": "stepscopeProfileTreeKey(params)"}

@@ -1,6 +1,6 @@
 """What the page is told of a profile besides its figures, as JSON; its types of it are made from these."""
 
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 RowMarks = TypedDict(
     "RowMarks",
@@ -57,4 +57,12 @@ class RanksRead(TypedDict):
     """Such as "16 of 1,024 ranks read"; empty once all are."""
 
 
-MESSAGES: Final = (RowMarks, NameParams, Progress, FollowedRanks, RanksRead)
+class ChosenRows(TypedDict):
+    """Rows of a table that is too long for the page, as somebody asks for them."""
+
+    rows: list[dict[str, Any]]
+    note: str
+    """How many there are."""
+
+
+MESSAGES: Final = (RowMarks, NameParams, Progress, FollowedRanks, RanksRead, ChosenRows)

@@ -7,9 +7,12 @@ from fastapi.responses import Response
 
 from stepscope.dashboard.export.tables import csv_pieces, json_pieces
 from stepscope.dashboard.page.state import MAX_QUERY, decode
-from stepscope.dashboard.panels.profile.messages import Progress, RanksRead
-from stepscope.dashboard.panels.profile.request import answer_of
+from stepscope.dashboard.panels.profile.chosen_rows import Chosen, chosen_rows
+from stepscope.dashboard.panels.profile.messages import ChosenRows, Progress, RanksRead
+from stepscope.dashboard.panels.profile.request import Answer, answer_of
+from stepscope.dashboard.panels.profile.rows import found_note, numbered_rows
 from stepscope.dashboard.panels.profile.settings import PageRequest
+from stepscope.dashboard.panels.profile.table import Table
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import HeavyRoute, Pieces
@@ -17,6 +20,10 @@ from stepscope.dashboard.traces.analyzed_traces import analyzed_traces_of
 from stepscope.dashboard.traces.gathered_ranks import jobs_of_ranks
 from stepscope.dashboard.traces.rank_words import progress_words
 from stepscope.dashboard.traces.sources import TraceUnavailableError, trace_sources
+
+Name = Annotated[str, Query(max_length=100, description="A table of the page.")]
+ViewQuery = Annotated[str, Query(max_length=MAX_QUERY, description="The page's query string.")]
+TraceId = Annotated[str, Query(max_length=4_096, description="Id of the trace; the newest without.")]
 
 
 def make_router(live: Live) -> APIRouter:
@@ -26,27 +33,25 @@ def make_router(live: Live) -> APIRouter:
     @routes.get("/table.{extension}")
     def table(
         extension: Literal["csv", "json"],
-        name: Annotated[str, Query(max_length=100, description="A table of the page.")],
-        view: Annotated[str, Query(max_length=MAX_QUERY, description="The page's query string.")] = "",
-        trace: Annotated[str, Query(max_length=4_096, description="Id of the trace; the newest without.")] = "",
+        name: Name,
+        view: ViewQuery = "",
+        trace: TraceId = "",
     ) -> Response:
         """Return a table of the page that ``view`` shows: all its rows, with times in nanoseconds of the trace's
         clock.
         """
-        requested = PageRequest.of(decode(view))
-        sources = trace_sources(live.snapshot())
-        try:
-            answer = answer_of(analyzed_traces_of(live), requested, requested.trace or trace or None, sources)
-        except TraceUnavailableError as error:
-            raise HTTPException(404, str(error)) from error
-        found = {each.name: each for each in answer.tables}
-        if name not in found:
-            known = ", ".join(found) or "none"
-            raise HTTPException(404, f"Page {requested.page!r} has no table {name!r}. It has: {known}.")
+        answer, found = _table(live, name, view, trace)
         pieces = csv_pieces if extension == "csv" else json_pieces
         media = "text/csv" if extension == "csv" else "application/json"
         headers = attachment(f"{answer.analyzed.source.run}_{name}", extension)
-        return Pieces(pieces(found[name].frame), media_type=media, headers=headers)
+        return Pieces(pieces(found.frame), media_type=media, headers=headers)
+
+    @routes.post("/rows")
+    def rows(name: Name, chosen: Chosen, view: ViewQuery = "", trace: TraceId = "") -> ChosenRows:
+        """Return rows of a table that is too long for the page that ``view`` shows, and how many are found."""
+        _, found = _table(live, name, view, trace)
+        numbers, count = chosen_rows(found, chosen)
+        return {"rows": numbered_rows(found, numbers) if numbers else [], "note": found_note(found, count)}
 
     @routes.get("/progress")
     async def progress() -> list[Progress]:
@@ -67,3 +72,22 @@ def make_router(live: Live) -> APIRouter:
         return {"version": found.version, "words": words}
 
     return routes
+
+
+def _table(live: Live, name: str, view: str, trace: str) -> tuple[Answer, Table]:
+    """Return a table of a page, and what the page is of.
+
+    Raises:
+        HTTPException: there is none of that name, or its trace cannot be shown.
+    """
+    requested = PageRequest.of(decode(view))
+    sources = trace_sources(live.snapshot())
+    try:
+        answer = answer_of(analyzed_traces_of(live), requested, requested.trace or trace or None, sources)
+    except TraceUnavailableError as error:
+        raise HTTPException(404, str(error)) from error
+    found = {each.name: each for each in answer.tables}
+    if name not in found:
+        known = ", ".join(found) or "none"
+        raise HTTPException(404, f"Page {requested.page!r} has no table {name!r}. It has: {known}.")
+    return answer, found[name]

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stepscope.dashboard.panels.profile.messages import RowMarks
-from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Groups, Places, Table
+from stepscope.dashboard.panels.profile.table import (
+    FIRST_ROWS,
+    MOST_LETTERS,
+    MOST_ROWS,
+    Groups,
+    Places,
+    RowNumbers,
+    Table,
+)
 from stepscope.dashboard.panels.profile.texts import short_names
 from stepscope.dashboard.server.numbers import counted
 from stepscope.profiler.analysis.members import Histograms
@@ -25,17 +33,25 @@ def totals(table: Table) -> dict[str, float]:
 
 
 def rows(table: Table) -> list[dict[str, Any]]:
-    """Return the grid's rows, groups before what is in them.
+    """Return the rows that the grid begins with, groups before what is in them.
 
-    Moments are since the trace's beginning, long texts are cut, and end in "…" where they are. The row that is to be
-    selected is among them wherever it is in the table.
+    The row that is to be selected is among them wherever it is in the table.
     """
-    numbers = list(range(min(len(table.frame), MOST_ROWS)))
-    if table.chosen is not None and table.chosen >= MOST_ROWS:
+    numbers = list(range(min(len(table.frame), FIRST_ROWS if table.is_cut else MOST_ROWS)))
+    if table.chosen is not None and table.chosen >= len(numbers):
         numbers.append(table.chosen)
-    found = _written(table, table.frame[numbers], table.at, table.spread)
-    found = [_marked(row, {"@row": str(number)}) for number, row in zip(numbers, found, strict=True)]
+    found = numbered_rows(table, numbers)
     return found if table.groups is None else list(_grouped(table, table.groups, found))
+
+
+def numbered_rows(table: Table, numbers: RowNumbers) -> list[dict[str, Any]]:
+    """Return some rows as the grid gets them.
+
+    Moments are since the trace's beginning, long texts are cut, and end in "…" where they are.
+    """
+    spread = None if table.spread is None else table.spread(numbers)
+    found = _written(table, table.frame[numbers], table.at(numbers), spread)
+    return [_marked(row, {"@row": str(number)}) for number, row in zip(numbers, found, strict=True)]
 
 
 def _written(table: Table, frame: "pl.DataFrame", at: Places, spread: Histograms | None) -> list[dict[str, Any]]:
@@ -125,6 +141,15 @@ def size_note(table: Table) -> str:
 
 def cut_note(table: Table) -> str:
     """Return what the page does not get, and where it is; empty if it gets all."""
+    if table.is_cut:
+        return found_note(table, len(table.frame))
     if len(table.frame) <= MOST_ROWS:
         return ""
     return f"The first {MOST_ROWS:,} of {len(table.frame):,} rows; the file has all of them."
+
+
+def found_note(table: Table, found: int) -> str:
+    """Return how many of a cut table's rows are found, and which of these the page gets."""
+    which = f"The first {FIRST_ROWS:,} of " if found > FIRST_ROWS else ""
+    of = f"{counted(found, 'row')} found among {len(table.frame):,}" if found < len(table.frame) else f"{found:,} rows"
+    return f"{which}{of}; sorting, searching and filtering look at all, and the file has all of them."

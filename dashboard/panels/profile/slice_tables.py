@@ -27,8 +27,7 @@ def operator_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
 
     def work_out() -> GroupedEvidence:
         members = slices.operator_members(analyzed, frame, requested.by)
-        names = None if "name" in requested.by else [""] * len(frame)
-        found = slices.evidence_of(analyzed, members, len(frame), names)
+        found = slices.evidence_of(analyzed, members, len(frame), named="name" in requested.by)
         if len(requested.by) == 1:
             return found, None
         first = requested.by[0]

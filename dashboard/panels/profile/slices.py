@@ -1,12 +1,13 @@
 """The slices that rows of tables stand for: where the longest of each is, and how long all of them took."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.dashboard.panels.profile.table import MOST_ROWS, Groups, Place, Places, around
+from stepscope.dashboard.panels.profile.table import MOST_ROWS, Groups, Place, Places, RowNumbers, around
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.profiler.analysis.facts import Device, Facts
 from stepscope.profiler.analysis.kernels import KernelKey, kernel_key
@@ -19,31 +20,44 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Evidence(NamedTuple):
-    """What is behind the rows of a table: for each of those that the page gets, and for the groups of all."""
+@dataclass(frozen=True)
+class Evidence:
+    """What is behind the rows of a table, and behind groups of them."""
 
-    at: Places
-    spread: Histograms
+    analyzed: AnalyzedTrace
     members: Members
+    longest: NDArray[np.int64]
+    """Of each row the longest slice, -1 for none."""
+    named: bool
+    """Whether each row's slices have one name."""
+    first: Histograms
+    """Of the rows that the page gets of most tables."""
+
+    def at(self, numbers: RowNumbers) -> Places:
+        """Return where some rows are."""
+        return places(self.analyzed, self.longest[list(numbers)].tolist(), named=self.named)
+
+    def spread(self, numbers: RowNumbers) -> Histograms:
+        """Return the distributions of some rows."""
+        if max(numbers, default=0) < len(self.first.counts):
+            low, high, counts = self.first
+            at = list(numbers)
+            return Histograms(low[at], high[at], counts[at])
+        position = np.full(len(self.longest), -1, np.int64)
+        position[list(numbers)] = np.arange(len(numbers))
+        return histograms(self.members.grouped(position), len(numbers))
 
 
-def evidence_of(analyzed: AnalyzedTrace, members: Members, rows: int, names: Sequence[str] | None = None) -> Evidence:
-    """Return where the first ``rows`` rows are, and their distributions.
+def evidence_of(analyzed: AnalyzedTrace, members: Members, rows: int, *, named: bool = True) -> Evidence:
+    """Return where rows are, and their distributions.
 
     Args:
         analyzed: the trace.
         members: the slices with their rows.
-        rows: how many rows there are; those that the page does not get are left out.
-        names: what a row's slices are all called, "" where they have no name in common; by default, each row's slices
-            have one name.
+        rows: how many rows there are.
+        named: whether each row's slices have one name.
     """
-    shown = min(rows, MOST_ROWS)
-    at = places(analyzed, longest(members, shown).tolist(), named=names is None)
-    if names is not None:
-        at = tuple(
-            None if place is None else place._replace(search=name) for place, name in zip(at, names, strict=False)
-        )
-    return Evidence(at, histograms(members, shown), members)
+    return Evidence(analyzed, members, longest(members, rows), named, histograms(members, min(rows, MOST_ROWS)))
 
 
 def groups_of(
@@ -60,8 +74,9 @@ def groups_of(
         alone: as `Groups.alone`.
     """
     grouped = members.grouped(np.array(of, np.int64))
-    found = evidence_of(analyzed, grouped, len(frame), None if same else [""] * len(frame))
-    return Groups(frame, tuple(of), found.at, found.spread, alone)
+    found = evidence_of(analyzed, grouped, len(frame), named=same)
+    shown = range(min(len(frame), MOST_ROWS))
+    return Groups(frame, tuple(of), found.at(shown), found.spread(shown), alone)
 
 
 def operator_members(analyzed: AnalyzedTrace, frame: "pl.DataFrame", by: Sequence[Key]) -> Members:
@@ -110,8 +125,7 @@ def named_places(
     analyzed: AnalyzedTrace, slices: NDArray[np.int64], frame: "pl.DataFrame", column: str = "name"
 ) -> Places:
     """Return where the longest of some slices is whose name each row has in a column."""
-    shown = frame.head(MOST_ROWS)
-    return places(analyzed, longest(named_members(analyzed.facts, slices, shown, column), len(shown)).tolist())
+    return places(analyzed, longest(named_members(analyzed.facts, slices, frame, column), len(frame)).tolist())
 
 
 def kernels_of(facts: Facts) -> Device:

@@ -1,6 +1,6 @@
 """What a table of the panel is: an analysis' rows, where each is on the Timeline, and how they are grouped."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_ROWS: Final = 5_000
-"""Rows that the page gets; a file has them all."""
+"""Rows up to which the page gets all; a file has them in any case."""
+FIRST_ROWS: Final = 1_000
+"""Rows that it gets of a longer table at once, the first in the order and of the search that somebody asks for."""
 MOST_LETTERS: Final = 2_000
 """Of one text; a file has it whole."""
 NAMES: Final = ("name", "operator", "frame", "module")
@@ -38,6 +40,12 @@ class Place(NamedTuple):
 
 
 Places = tuple[Place | None, ...]
+RowNumbers = Sequence[int]
+
+
+def nowhere(numbers: RowNumbers) -> Places:
+    """Return no place for any row."""
+    return (None,) * len(numbers)
 
 
 @dataclass(frozen=True)
@@ -66,8 +74,8 @@ class Table:
     about: str = ""
     totals: tuple[str, ...] = ()
     """Columns whose rows add up to something."""
-    at: Places = ()
-    """For each row what shows it on the Timeline; rows beyond those that the page gets have none."""
+    at: Callable[[RowNumbers], Places] = nowhere
+    """Gives what shows some rows on the Timeline, by their numbers."""
     trace: str = ""
     """Id of the trace that ``at`` is of."""
     start_ns: int = 0
@@ -80,8 +88,8 @@ class Table:
     """Columns that only files have, besides those that are always hidden."""
     tree: bool = False
     """Whether the rows are a tree in order, by their "depth"."""
-    spread: Histograms | None = None
-    """How the durations behind each row are distributed."""
+    spread: Callable[[RowNumbers], Histograms] | None = None
+    """Gives how the durations behind each of some rows are distributed, by their numbers."""
     groups: Groups | None = None
     named_by: str = ""
     """The column that says what a row is of, where it is not as `first` finds."""
@@ -97,6 +105,14 @@ class Table:
             for name, dtype in self.frame.schema.items()
             if dtype.is_numeric() and (self.columns[name].format == "moment" if name in known else name in MOMENTS)
         )
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the page gets some of its rows, in the order and of the search that somebody asks for.
+
+        Of groups and trees it gets the first alone, as sorting keeps what belongs together.
+        """
+        return len(self.frame) > MOST_ROWS and self.groups is None and not self.tree
 
     @property
     def first(self) -> str:

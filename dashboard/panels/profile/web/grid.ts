@@ -21,6 +21,11 @@ export interface Column {
   getColDef(): { field?: string; headerName?: string };
   isVisible(): boolean;
 }
+/** A column that a table is sorted by. */
+export interface Order {
+  colId: string;
+  sort: "asc" | "desc";
+}
 export interface Grid {
   isDestroyed(): boolean;
   getColumns(): Column[] | null;
@@ -31,6 +36,9 @@ export interface Grid {
   onFilterChanged(): void;
   refreshCells(how: { force: boolean; columns: Column[] }): void;
   setGridOption(name: "quickFilterText", value: string): void;
+  setGridOption(name: "loading", value: boolean): void;
+  getColumnState(): { colId: string; sort?: "asc" | "desc" | null; sortIndex?: number | null }[];
+  getFilterModel(): Record<string, unknown>;
   setFocusedCell(index: number, column: Column): void;
   ensureNodeVisible(node: RowNode, place: "middle"): void;
 }
@@ -44,6 +52,8 @@ export interface CellParams {
   column: Column;
 }
 
+export const gridId = (table: string): Record<string, string> => ({ type: "profile-grid", table });
+
 /** The grid of a table, where it is on the page. */
 export function gridOfTable(table: string): Grid | null {
   const grids: { getApi(id: { table: string; type: string }): Grid | undefined } | undefined = Reflect.get(
@@ -52,4 +62,12 @@ export function gridOfTable(table: string): Grid | null {
   );
   const found = grids?.getApi({ table, type: "profile-grid" });
   return found && !found.isDestroyed() ? found : null;
+}
+
+/** The columns that a table is sorted by, the most important first. */
+export function orderOf(grid: Pick<Grid, "getColumnState">): Order[] {
+  return grid.getColumnState()
+    .flatMap(({ colId, sort, sortIndex }) => sort ? [{ colId, sort, index: sortIndex ?? 0 }] : [])
+    .sort((one, other) => one.index - other.index)
+    .map(({ colId, sort }) => ({ colId, sort }));
 }

@@ -6,6 +6,7 @@ import { save } from "../../../web/core/download.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { Api } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
+import { CutTables, isCut } from "./chosen_rows.ts";
 import { ProfileFrame, ProfileName, ProfileSpread } from "./cells.ts";
 import { type Grid, gridOfTable, type RowNode } from "./grid.ts";
 import { isShown, isTreeKey, order, search, searchText, setAllOpen, takeKey } from "./groups.ts";
@@ -22,6 +23,9 @@ import { formats } from "./texts.ts";
 const POLL_MS = 500;
 const api = new Api("api/profile");
 const readRanks = new ReadRanks(api);
+/** What tells the open page and its trace to the server. */
+const openPageOf = () => ({ view: view.query(), trace: openTrace() });
+const cutTables = new CutTables(api, openPageOf);
 
 Object.assign(gridComponents, { ProfileName, ProfileFrame, ProfileSpread });
 for (const [name, format] of Object.entries(formats)) gridFunctions[`stepscopeProfile${name}`] = format;
@@ -31,6 +35,7 @@ Object.assign(gridFunctions, {
   stepscopeProfileTreeText: searchText,
   stepscopeProfileTreeKey: isTreeKey,
   stepscopeProfileKey: takeKey,
+  stepscopeProfileChoose: (table: string) => void cutTables.choose(table),
 });
 
 // --- tables ------------------------------------------------------------------------------------------------
@@ -56,7 +61,7 @@ function chooseColumns(button: HTMLElement): void {
 
 /** Downloads a table whole, as the server has it. */
 const saveTable = (button: HTMLElement) =>
-  save(api.address("table.csv", { name: tableOf(button), view: view.query(), trace: openTrace() }), "");
+  save(api.address("table.csv", { name: tableOf(button), ...openPageOf() }), "");
 
 /** Opens or closes all groups. */
 function toggleAll(button: HTMLElement): void {
@@ -72,8 +77,9 @@ function toggleAll(button: HTMLElement): void {
 document.addEventListener("input", (event) => {
   const { target } = event;
   if (!(target instanceof HTMLInputElement) || !target.closest(".profile-search")) return;
-  const grid = gridAround(target);
-  if (grid) search(grid, target.value);
+  const [grid, table] = [gridAround(target), tableOf(target)];
+  if (table !== undefined && isCut(table)) cutTables.search(table);
+  else if (grid) search(grid, target.value);
 });
 
 // What is cut on the screen is whole in the clipboard.

@@ -38,3 +38,9 @@ export interface RanksRead {
   version: string;
   words: string;
 }
+
+/** Rows of a table that is too long for the page, as somebody asks for them. */
+export interface ChosenRows {
+  rows: Record<string, unknown>[];
+  note: string;
+}

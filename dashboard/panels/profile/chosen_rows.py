@@ -1,0 +1,193 @@
+"""Rows of a table that is too long for the page, in the order and of the search and filters that somebody asks for.
+
+Order, search and filters mean what they mean in AG Grid, which looks at shorter tables in the browser: a column without
+a value sorts as the least, each word of a search is somewhere among a row's texts, and texts are compared as if all
+letters were small.
+"""
+
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, Annotated, Final, Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from stepscope.dashboard.panels.profile.table import FIRST_ROWS, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_LETTERS_ASKED: Final = 1_000
+_MOST_COLUMNS: Final = 100
+_NUMBER: Final = "@number"
+
+Asked = Annotated[str, Field(max_length=MOST_LETTERS_ASKED)]
+
+
+class _Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class TextCondition(_Camel):
+    """What texts of a column pass."""
+
+    filter_type: Literal["text"]
+    type: Literal["contains", "notContains", "equals", "notEqual", "startsWith", "endsWith", "blank", "notBlank"]
+    filter: Asked = ""
+
+
+class NumberCondition(_Camel):
+    """What numbers of a column pass."""
+
+    filter_type: Literal["number"]
+    type: Literal[
+        "equals",
+        "notEqual",
+        "lessThan",
+        "lessThanOrEqual",
+        "greaterThan",
+        "greaterThanOrEqual",
+        "inRange",
+        "blank",
+        "notBlank",
+    ]
+    filter: float | None = None
+    filter_to: float | None = None
+
+
+Condition = Annotated[TextCondition | NumberCondition, Field(discriminator="filter_type")]
+
+
+class Conditions(BaseModel):
+    """Several conditions of a column."""
+
+    operator: Literal["AND", "OR"]
+    conditions: Annotated[list[Condition], Field(min_length=1, max_length=10)]
+
+
+class Order(_Camel):
+    """A column that rows are ordered by."""
+
+    col_id: Asked
+    sort: Literal["asc", "desc"]
+
+
+class Chosen(BaseModel):
+    """What somebody asks of a table, as AG Grid has it."""
+
+    order: Annotated[list[Order], Field(max_length=_MOST_COLUMNS)] = []
+    """The most important column first."""
+    search: Asked = ""
+    filters: Annotated[dict[Asked, Conditions | Condition], Field(max_length=_MOST_COLUMNS)] = {}
+
+
+def chosen_rows(table: Table, chosen: Chosen) -> tuple[list[int], int]:
+    """Return the numbers of the first rows that are asked for, in order, and how many rows are found.
+
+    Columns that the table does not have, and filters that a column of its type cannot have, are left out.
+    """
+    import polars as pl
+
+    schema = table.frame.schema
+    keep = [_holds(table, word) for word in chosen.search.lower().split()]
+    for name, condition in chosen.filters.items():
+        if name in schema:
+            parts = condition.conditions if isinstance(condition, Conditions) else [condition]
+            joined = and_ if isinstance(condition, Conditions) and condition.operator == "AND" else or_
+            passing = [_passes(table, name, part) for part in parts if _fits(schema[name], part)]
+            keep += [reduce(joined, passing)] if passing else []
+    order = [each for each in chosen.order if each.col_id in schema]
+    rows = table.frame.lazy().with_row_index(_NUMBER)
+    if keep:
+        rows = rows.filter(keep)
+    descending = [each.sort == "desc" for each in order]
+    first = rows
+    if order:
+        keys = [pl.col(each.col_id) for each in order]
+        first = rows.sort(keys, descending=descending, nulls_last=descending, maintain_order=True)
+    numbers, count = pl.collect_all([first.select(_NUMBER).head(FIRST_ROWS), rows.select(pl.len())])
+    return numbers[_NUMBER].to_list(), int(count.item())
+
+
+def _holds(table: Table, word: str) -> "pl.Expr":
+    """Return whether a row's texts hold a word, which is in small letters."""
+    import polars as pl
+
+    texts = [name for name, dtype in table.frame.schema.items() if dtype == pl.String]
+    # Where a row is of a number, that is what one searches for.
+    searched = [pl.col(name).cast(pl.String) for name in dict.fromkeys([table.first, *texts])]
+    return pl.any_horizontal(
+        [text.fill_null("").str.to_lowercase().str.contains(word, literal=True) for text in searched]
+    )
+
+
+def _fits(dtype: "pl.DataType", condition: TextCondition | NumberCondition) -> bool:
+    import polars as pl
+
+    return dtype == pl.String if isinstance(condition, TextCondition) else dtype.is_numeric()
+
+
+def _passes(table: Table, name: str, condition: TextCondition | NumberCondition) -> "pl.Expr":
+    import polars as pl
+
+    column = pl.col(name)
+    if isinstance(condition, TextCondition):
+        return _text_passes(column, condition)
+    # The page has moments since the trace's beginning.
+    since = table.start_ns if name in table.moments else 0
+    return _number_passes(column, condition, since)
+
+
+def _text_passes(column: "pl.Expr", condition: TextCondition) -> "pl.Expr":
+    text = column.fill_null("").str.to_lowercase()
+    asked = condition.filter.lower()
+    match condition.type:
+        case "contains":
+            return text.str.contains(asked, literal=True)
+        case "notContains":
+            return ~text.str.contains(asked, literal=True)
+        case "equals":
+            return text == asked
+        case "notEqual":
+            return text != asked
+        case "startsWith":
+            return text.str.starts_with(asked)
+        case "endsWith":
+            return text.str.ends_with(asked)
+        case "blank":
+            return text == ""
+        case "notBlank":
+            return text != ""
+        case _:
+            assert_never(condition.type)
+
+
+def _number_passes(column: "pl.Expr", condition: NumberCondition, since: int) -> "pl.Expr":
+    import polars as pl
+
+    low, high = (
+        pl.lit(None if end is None else end + since, pl.Float64) for end in (condition.filter, condition.filter_to)
+    )
+    found: pl.Expr
+    match condition.type:
+        case "equals":
+            found = column == low
+        case "notEqual":
+            return (column != low).fill_null(value=True)
+        case "lessThan":
+            found = column < low
+        case "lessThanOrEqual":
+            found = column <= low
+        case "greaterThan":
+            found = column > low
+        case "greaterThanOrEqual":
+            found = column >= low
+        case "inRange":
+            found = (column > low) & (column < high)
+        case "blank":
+            return column.is_null()
+        case "notBlank":
+            return column.is_not_null()
+        case _:
+            assert_never(condition.type)
+    return found.fill_null(value=False)
