@@ -162,6 +162,8 @@ def _unit(column: str, form: "Format | None") -> str:
             return "percent"
         case "bytes":
             return "bytes"
+        case "identity":
+            return "identity"
         case None:
             pass
         case _:
@@ -173,12 +175,12 @@ def _unit(column: str, form: "Format | None") -> str:
 
 
 def shown(value: Any, unit: str) -> str:
-    """Return a cell for people: times, bytes and shares with units that fit their size."""
+    """Return a cell for people: times, bytes and shares with units that fit their size; what is counted has commas."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, (int, float)) or unit == "identity":
         return str(value)
     if unit == "percent":
         return f"{value:.2f}%"

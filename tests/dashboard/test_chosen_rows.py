@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from stepscope.dashboard.panels.profile import chosen_rows as module
 from stepscope.dashboard.panels.profile.chosen_rows import Chosen, chosen_rows
 from stepscope.dashboard.panels.profile.table import Table
+from stepscope.profiler.analysis.records import Column
 
 KERNELS = Table(
     "kernels",
@@ -95,6 +96,15 @@ def test_filters_of_columns_all_hold_and_those_of_one_hold_as_it_is_said() -> No
     assert numbers(filters={"name": {"filterType": "text", "operator": "AND", "conditions": ends}}) == [0]
     assert numbers(filters={"kind": ends[0] | {"filter": "mem"}, "mean_ns": above}) == [3]
     assert numbers(filters={"name": above, "unknown": above}) == [0, 1, 2, 3, 4]
+
+
+def test_changes_are_ordered_by_their_size_and_flags_are_filtered_as_texts() -> None:
+    frame = pl.DataFrame({"name": ["a", "b", "c"], "change_ns": [-5, 3, 4], "new": [True, False, True]})
+    changes = Table("t", "T", frame, "", columns={"change_ns": Column("change_ns", "what it changed", "change")})
+        "t", "T", pl.DataFrame({"name": ["a", "b", "c"], "change_ns": [-5, 3, 4], "new": [True, False, True]}), ""
+    )
+    assert numbers(changes, order=[{"colId": "change_ns", "sort": "desc"}]) == [0, 2, 1]
+    assert numbers(changes, filters={"new": {"filterType": "text", "type": "equals", "filter": "True"}}) == [0, 2]
 
 
 def test_moments_are_filtered_as_the_page_has_them() -> None:

@@ -16,7 +16,7 @@ from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
 from stepscope.dashboard.page.state import View, decode
-from stepscope.dashboard.panels.profile import device_figures, figures, texts
+from stepscope.dashboard.panels.profile import device_figures, figures, known_ranks, texts
 from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.figures import _label_places
 from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
@@ -33,6 +33,7 @@ from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.traces.analyzed_traces import MOST_RESULTS, AnalyzedTrace, AnalyzedTraces, Progress
+from stepscope.dashboard.traces.gathered_ranks import GatheredRanks
 from stepscope.dashboard.traces.headings import heading, headings
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
 from stepscope.profiler.analysis import report
@@ -44,6 +45,7 @@ from stepscope.profiler.analysis.queue import launch_delays
 from stepscope.profiler.analysis.roofline import roofline
 from stepscope.profiler.analysis.steps import CATEGORIES
 from stepscope.profiler.lod import LevelOfDetail, span_ns
+from stepscope.profiler.ranks import store
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import load_trace
 from stepscope.summary.contents import Companion
@@ -52,6 +54,7 @@ from tests.dashboard.media import NoFollower
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
 from tests.profiler.analysis.test_device import events
 from tests.profiler.analysis.test_every_table import ODD
+from tests.profiler.ranks.jobs import write_job
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EVENTS = [
@@ -838,6 +841,24 @@ def test_rows_of_a_long_table_are_served_in_any_order(tmp_path: Path, monkeypatc
     assert (answer["rows"], answer["note"][:24]) == ([], "0 rows found among 2; so")
     wrong = {"filters": {"name": {"filterType": "text", "type": "resembles", "filter": ""}}}
     assert client.post("/api/profile/rows", params=where, json=wrong).status_code == 422
+
+
+def test_files_have_all_ranks_and_those_of_ranks_that_are_being_read_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "default_store", lambda: str(tmp_path / "facts"))
+    # As many as could be open at once are not all.
+    monkeypatch.setattr(known_ranks, "MOST_IN_MEMORY", 2)
+    monkeypatch.setattr(known_ranks, "FIRST_SECONDS", 60.0)
+    write_job(tmp_path / "logs" / "job", 20)
+    client = client_of(tmp_path / "logs")
+    where = {"name": "ranks", "view": "profile.view=ranks"}
+    answer = client.get("/api/profile/table.json", params=where)
+    assert [row["rank"] for row in answer.json()] == list(range(20))
+    assert answer.headers["content-disposition"] == 'attachment; filename="job_ranks.json"'
+    monkeypatch.setattr(GatheredRanks, "running", property(lambda _: True))
+    answer = client.get("/api/profile/table.csv", params=where)
+    assert answer.headers["content-disposition"] == 'attachment; filename="job_ranks_so_far.csv"'
 
 
 def test_what_a_caller_got_wrong_is_said(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, assert_never
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from stepscope.dashboard.panels.profile.columns import format_of
 from stepscope.dashboard.panels.profile.table import FIRST_ROWS, Table
 
 if TYPE_CHECKING:
@@ -103,10 +104,17 @@ def chosen_rows(table: Table, chosen: Chosen) -> tuple[list[int], int]:
     descending = [each.sort == "desc" for each in order]
     first = rows
     if order:
-        keys = [pl.col(each.col_id) for each in order]
+        keys = [_key(table, each.col_id) for each in order]
         first = rows.sort(keys, descending=descending, nulls_last=descending, maintain_order=True)
     numbers, count = pl.collect_all([first.select(_NUMBER).head(FIRST_ROWS), rows.select(pl.len())])
     return numbers[_NUMBER].to_list(), int(count.item())
+
+
+def _key(table: Table, name: str) -> "pl.Expr":
+    """Return what a column is sorted by; changes are by their size, whatever their sign."""
+    import polars as pl
+
+    return pl.col(name).abs() if format_of(table, name) == "change" else pl.col(name)
 
 
 def _holds(table: Table, word: str) -> "pl.Expr":
@@ -124,7 +132,7 @@ def _holds(table: Table, word: str) -> "pl.Expr":
 def _fits(dtype: "pl.DataType", condition: TextCondition | NumberCondition) -> bool:
     import polars as pl
 
-    return dtype == pl.String if isinstance(condition, TextCondition) else dtype.is_numeric()
+    return dtype in (pl.String, pl.Boolean) if isinstance(condition, TextCondition) else dtype.is_numeric()
 
 
 def _passes(table: Table, name: str, condition: TextCondition | NumberCondition) -> "pl.Expr":
@@ -139,7 +147,9 @@ def _passes(table: Table, name: str, condition: TextCondition | NumberCondition)
 
 
 def _text_passes(column: "pl.Expr", condition: TextCondition) -> "pl.Expr":
-    text = column.fill_null("").str.to_lowercase()
+    import polars as pl
+
+    text = column.cast(pl.String).fill_null("").str.to_lowercase()
     asked = condition.filter.lower()
     match condition.type:
         case "contains":

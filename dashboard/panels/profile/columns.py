@@ -147,6 +147,10 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
             column["cellClassRules"] = {each: f"params.value === '{each}'" for each in _STATES}
     else:
         width = max(_WIDTHS[kind], 26 + round(6.3 * max(map(len, title.split()))))
+        if first:
+            most = table.frame[name].abs().max()
+            letters = max(len(str(most)), len(title))
+            width = max(width, round(letters * _LETTER) + _ROOM[True])
         right = {"type": "rightAligned", "cellClass": f"number ag-right-aligned-cell {kind}"}
         column |= {
             # What a row is of stands at its left.
@@ -225,8 +229,10 @@ def _formats(kind: Format, whole: float | None) -> dict[str, Any]:
                 "tooltipValueGetter": call("stepscopeProfileExact"),
                 "cellClassRules": {"more": "params.value > 0", "less": "params.value < 0"},
             }
-        case "count" | "identity":
+        case "count":
             return {"valueFormatter": call("stepscopeProfileCount")}
+        case "identity":
+            return {"valueFormatter": call("stepscopeProfileIdentity")}
         case "number":
             return {
                 "valueFormatter": call("stepscopeProfileNumber"),

@@ -98,7 +98,11 @@ class KnownRanks:
 
 
 def known_ranks(
-    sources: Sequence[TraceSource], analyzed_traces: AnalyzedTraces, jobs: JobsOfRanks | None
+    sources: Sequence[TraceSource],
+    analyzed_traces: AnalyzedTraces,
+    jobs: JobsOfRanks | None,
+    *,
+    wait_for_all: bool = False,
 ) -> tuple[KnownRanks, FollowedRanks | None]:
     """Return what is known of ranks by now, and the reading that it is of: none for traces that are no files.
 
@@ -106,12 +110,15 @@ def known_ranks(
         sources: the traces of one job, in order.
         analyzed_traces: opens those that are no files.
         jobs: reads those that are files in the background; None to open these too.
+        wait_for_all: whether to wait a moment for all of these, and not for a first answer.
 
     Raises:
         TraceUnavailableError: one that is opened cannot be shown.
     """
     if jobs is not None and len(sources) > 1 and are_files(sources):
         job = jobs.get(sources)
+        if wait_for_all:
+            job.join(FIRST_SECONDS)
         job.now(wait=FIRST_SECONDS)
         # In this order: what comes meanwhile has another version, and of what has ended by now all is known.
         followed: FollowedRanks = {"job": job.id, "version": job.version, "running": job.running}

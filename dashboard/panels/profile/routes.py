@@ -8,8 +8,9 @@ from fastapi.responses import Response
 from stepscope.dashboard.export.tables import csv_pieces, json_pieces
 from stepscope.dashboard.page.state import MAX_QUERY, decode
 from stepscope.dashboard.panels.profile.chosen_rows import Chosen, chosen_rows
+from stepscope.dashboard.panels.profile.known_ranks import known_ranks
 from stepscope.dashboard.panels.profile.messages import ChosenRows, Progress, RanksRead
-from stepscope.dashboard.panels.profile.request import Answer, answer_of
+from stepscope.dashboard.panels.profile.request import Answer, answer_of, rank_sources
 from stepscope.dashboard.panels.profile.rows import found_note, numbered_rows
 from stepscope.dashboard.panels.profile.settings import PageRequest
 from stepscope.dashboard.panels.profile.table import Table
@@ -17,6 +18,7 @@ from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import HeavyRoute, Pieces
 from stepscope.dashboard.traces.analyzed_traces import analyzed_traces_of
+from stepscope.dashboard.traces.choices import newest
 from stepscope.dashboard.traces.gathered_ranks import jobs_of_ranks
 from stepscope.dashboard.traces.rank_words import progress_words
 from stepscope.dashboard.traces.sources import TraceUnavailableError, trace_sources
@@ -38,12 +40,13 @@ def make_router(live: Live) -> APIRouter:
         trace: TraceId = "",
     ) -> Response:
         """Return a table of the page that ``view`` shows: all its rows, with times in nanoseconds of the trace's
-        clock.
+        clock; of ranks that are being read, those that are known.
         """
         answer, found = _table(live, name, view, trace)
         pieces = csv_pieces if extension == "csv" else json_pieces
         media = "text/csv" if extension == "csv" else "application/json"
-        headers = attachment(f"{answer.analyzed.source.run}_{name}", extension)
+        so_far = "_so_far" if answer.ranks is not None and answer.ranks.running else ""
+        headers = attachment(f"{answer.analyzed.source.run}_{name}{so_far}", extension)
         return Pieces(pieces(found.frame), media_type=media, headers=headers)
 
     @routes.post("/rows")
@@ -82,8 +85,13 @@ def _table(live: Live, name: str, view: str, trace: str) -> tuple[Answer, Table]
     """
     requested = PageRequest.of(decode(view))
     sources = trace_sources(live.snapshot())
+    chosen = requested.trace or trace or newest(sources)
+    analyzed_traces, ranks = analyzed_traces_of(live), None
     try:
-        answer = answer_of(analyzed_traces_of(live), requested, requested.trace or trace or None, sources)
+        if requested.page == "ranks":
+            job = rank_sources(requested, chosen, sources)
+            ranks, _ = known_ranks(job, analyzed_traces, jobs_of_ranks(live), wait_for_all=True)
+        answer = answer_of(analyzed_traces, requested, chosen, sources, ranks)
     except TraceUnavailableError as error:
         raise HTTPException(404, str(error)) from error
     found = {each.name: each for each in answer.tables}

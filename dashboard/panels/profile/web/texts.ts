@@ -20,6 +20,7 @@ export const formats = {
   Percent: (value: unknown, signed?: boolean) =>
     written(value, (share) => `${plus(share, signed)}${share.toFixed(1)}%`),
   Count: (value: unknown) => written(value, (number) => number.toLocaleString("en-US")),
+  Identity: (value: unknown) => written(value, String),
   Number: (value: unknown) => written(value, digits),
   Exact: (value: unknown) => exactly(value, String),
   Flag: (value: unknown) => (value === true ? "yes" : value === false ? "no" : value || ""),
