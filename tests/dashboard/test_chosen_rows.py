@@ -101,8 +101,6 @@ def test_filters_of_columns_all_hold_and_those_of_one_hold_as_it_is_said() -> No
 def test_changes_are_ordered_by_their_size_and_flags_are_filtered_as_texts() -> None:
     frame = pl.DataFrame({"name": ["a", "b", "c"], "change_ns": [-5, 3, 4], "new": [True, False, True]})
     changes = Table("t", "T", frame, "", columns={"change_ns": Column("change_ns", "what it changed", "change")})
-        "t", "T", pl.DataFrame({"name": ["a", "b", "c"], "change_ns": [-5, 3, 4], "new": [True, False, True]}), ""
-    )
     assert numbers(changes, order=[{"colId": "change_ns", "sort": "desc"}]) == [0, 2, 1]
     assert numbers(changes, filters={"new": {"filterType": "text", "type": "equals", "filter": "True"}}) == [0, 2]
 
