@@ -1,7 +1,7 @@
 """Ids and small parts that the page and every panel share."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import dash_mantine_components as dmc
 from dash import Input, dcc, html
@@ -93,6 +93,10 @@ def short_select(setting: Setting[str], view: View, options: Mapping[str, str], 
     )
 
 
+_MOST_OPTIONS: Final = 1_000
+"""Of a list that are there at once; a search looks through all."""
+
+
 def long_select(
     setting: Setting[str],
     value: str | None,
@@ -112,6 +116,7 @@ def long_select(
         allowDeselect=False,
         nothingFoundMessage=nothing,
         maxDropdownHeight=420,
+        limit=_MOST_OPTIONS,
         comboboxProps={"width": "max-content", "position": "bottom-start"},
         size="xs",
         className=f"long-choice {class_name}",

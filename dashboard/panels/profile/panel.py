@@ -23,7 +23,7 @@ from stepscope.dashboard.panels.profile.known_ranks import KnownRanks, known_ran
 from stepscope.dashboard.panels.profile.messages import FollowedRanks
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.rank_page import rank_options
-from stepscope.dashboard.panels.profile.request import answer_of, beside, rank_sources
+from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.routes import make_router
 from stepscope.dashboard.panels.profile.rows import chosen_id
 from stepscope.dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Page, PageRequest
@@ -58,6 +58,8 @@ class ProfilePanel(Panel):
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
         first: tuple[Page, ...] = ("overview", PageRequest.of(view).page)
+        sources = trace_sources(snapshot)
+        listed = choices(sources, TRACE.of(view) or newest(sources))
         return html.Div(
             [
                 html.Div(
@@ -87,7 +89,8 @@ class ProfilePanel(Panel):
                     html.Div([html.Div(id="profile-lead"), html.Div(id="profile-tables")], className="profile-page"),
                     id="profile-body",
                 ),
-                dcc.Store(id="profile-keys", data={}),
+                # Thousands of traces are not listed twice.
+                dcc.Store(id="profile-keys", data={"choices": fingerprint(listed)}),
                 dcc.Store(id="profile-running", data=False),
                 dcc.Store(id="profile-chosen"),
                 dcc.Store(id="profile-selected"),
@@ -224,9 +227,8 @@ def _parts(
             tables = page_tables(requested, answer.tables)
     options = options_of(requested.page, view, answer.analyzed, listing)
     if answer.ranks is not None:
-        ids = [source.id for source in rank_sources(requested, chosen, sources)]
-        options = rank_options(view, answer.ranks, listing, ids)
-    absent = absent_pages(answer.analyzed, len(beside(answer.analyzed.source, sources)), len(sources))
+        options = rank_options(view, answer.ranks, listing, [source.id for source in answer.job])
+    absent = absent_pages(answer.analyzed, answer.workers, len(sources))
     return {
         "choices": listing,
         "pages": shown_pages(absent, requested.page),

@@ -29,6 +29,8 @@ class Answer:
     """Traces in the folder of the open one."""
     ranks: KnownRanks | None = None
     """On the page of ranks, what is known of them."""
+    job: Sequence[TraceSource] = ()
+    """On the page of ranks, their traces."""
 
 
 def answer_of(
@@ -59,7 +61,7 @@ def answer_of(
         job = rank_sources(requested, chosen, sources)
         if ranks is None:
             ranks, _ = known_ranks(job, analyzed_traces, None)
-        return Answer(analyzed, rank_tables(requested, analyzed, ranks), _why_not(ranks, len(job)), workers, ranks)
+        return Answer(analyzed, rank_tables(requested, analyzed, ranks), _why_not(ranks, len(job)), workers, ranks, job)
     if requested.page == "diff":
         if not requested.before:
             words = "Choose the earlier trace above: operators and kernels are compared by name."

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from stepscope.dashboard.traces.headings import MOMENTS
@@ -96,7 +97,7 @@ class Table:
     chosen: int | None = None
     """The row that is selected when the page opens."""
 
-    @property
+    @cached_property
     def moments(self) -> tuple[str, ...]:
         """The columns that are points in time; all other times are durations."""
         known = {name for name, column in self.columns.items() if column.format is not None}
@@ -114,7 +115,7 @@ class Table:
         """
         return len(self.frame) > MOST_ROWS and self.groups is None and not self.tree
 
-    @property
+    @cached_property
     def first(self) -> str:
         """The column that says what a row is of."""
         import polars as pl
