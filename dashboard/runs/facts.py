@@ -36,6 +36,10 @@ _STRUCTURE_KEYS: Final = frozenset(
     {"colors", "seeds", "seeds_found", "sorted names", "tags", "placeholder", "sessions", "folders"}
 )
 """The same of what others had worked out here; an example of a search is one, whatever its number."""
+_EXAMPLES: Final = frozenset({"placeholder"})
+"""Searches that found some runs, which find these among more as well."""
+_MOST_ADDED: Final = 1_000
+"""New runs that are looked at by themselves."""
 _SEED: Final = re.compile(r"(^|[^a-z])seed$", re.IGNORECASE)
 
 
@@ -116,6 +120,15 @@ def _own_hparams(run: Run) -> Mapping[str, HParamValue] | None:
     return {name: plain for name, plain in values if plain is not None}
 
 
+def _values_by_name(sets: Iterable[Mapping[str, HParamValue]]) -> dict[str, set[tuple[type, HParamValue]]]:
+    """Return the values that each hyperparameter has, with their types: true is not 1."""
+    values: dict[str, set[tuple[type, HParamValue]]] = {}
+    for hparams in sets:
+        for name, value in hparams.items():
+            values.setdefault(name, set()).add((type(value), value))
+    return values
+
+
 class RunFact(ABC):
     """What the points of a run tell; equal ones tell the same."""
 
@@ -170,28 +183,62 @@ class Facts:
         return cast(Facts, known)
 
     def _take_over(self, before: "Facts") -> None:
-        """Keep what was found out of the snapshot before, as far as it holds of this one."""
-        if len(before.runs) != len(self.runs) or list(before.runs) != list(self.runs):
+        """Keep what was found out of the snapshot before, as far as it holds of this one.
+
+        Of this one are the same runs in the same order, and perhaps some that are new behind them.
+        """
+        names = list(self.runs)
+        added = names[len(before.runs) :]
+        if len(added) > _MOST_ADDED or names[: len(before.runs)] != list(before.runs):
             return
-        changed = changed_runs(before.runs, self.runs)
+        changed = changed_runs(before.runs, {name: self.runs[name] for name in before.runs} if added else self.runs)
         if not all(alike(before.runs[name], self.runs[name]) for name in changed):
             return
-        vars(self).update({name: value for name, value in vars(before).items() if name in _STRUCTURE})
+        if added:
+            same_hparams = self._grow(before, added)
+        else:
+            same_hparams = True
+            vars(self).update({name: value for name, value in vars(before).items() if name in _STRUCTURE})
+        other = (*changed, *added)
         for key, value in list(before._known.items()):
+            kind = key[0] if isinstance(key, tuple) else key
             if isinstance(key, MetricField):
                 column = dict(cast(Mapping[str, FactValue], value))
-                column.update((name, self.value(name, key)) for name in changed)
+                column.update((name, self.value(name, key)) for name in other)
                 self._known[key] = column
             elif isinstance(key, RunFact):
                 told = dict(cast(Mapping[str, object], value))
-                told.update((name, key.of_run(self.runs[name])) for name in changed)
+                told.update((name, key.of_run(self.runs[name])) for name in other)
                 self._known[key] = told
-            elif (
-                not changed
-                or (key[0] if isinstance(key, tuple) else key) in _STRUCTURE_KEYS
-                or isinstance(key, HParamField)
+            elif isinstance(key, HParamField) and same_hparams and added:
+                column = dict(cast(Mapping[str, FactValue], value))
+                column.update((name, self.value(name, key)) for name in added)
+                self._known[key] = column
+            elif (not added and (not changed or kind in _STRUCTURE_KEYS or isinstance(key, HParamField))) or (
+                same_hparams and value and kind in _EXAMPLES
             ):
                 self._known[key] = value
+
+    def _grow(self, before: "Facts", added: Sequence[str]) -> bool:
+        """Find out what new runs tell; return whether all others have the hyperparameters that they had.
+
+        A run tells something of those above it, below it and beside it alone.
+        """
+        if "." in self.runs or "hparams" not in vars(before) or "helpers" not in vars(before):
+            return False
+        tops = {name.partition("/")[0] for name in added}
+        family = Facts({name: run for name, run in self.runs.items() if name.partition("/")[0] in tops})
+        helpers = {name: helper for name, helper in before.helpers.items() if name not in family.runs}
+        helpers |= family.helpers
+        self.helpers = {name: helpers[name] for name in self.runs if name in helpers} if helpers else {}
+        self.hparams = {**before.hparams, **family.hparams}
+        if any(self.hparams[name] != before.hparams[name] for name in family.runs if name in before.runs):
+            return False
+        if "_hparam_values" in vars(before):
+            more = _values_by_name(self.hparams[run] for run in added)
+            known = before._hparam_values
+            self._hparam_values = {**known, **{name: known.get(name, set()) | own for name, own in more.items()}}
+        return True
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return what ``make`` gives, worked out when it is first asked for by this key; who comes second waits for it.
@@ -316,12 +363,7 @@ class Facts:
 
     @cached_property
     def _hparam_values(self) -> Mapping[str, set[tuple[type, HParamValue]]]:
-        values: dict[str, set[tuple[type, HParamValue]]] = {}
-        for hparams in self.hparams.values():
-            for name, value in hparams.items():
-                # With its type: true is not 1.
-                values.setdefault(name, set()).add((type(value), value))
-        return values
+        return _values_by_name(self.hparams.values())
 
     @cached_property
     def metric_tags(self) -> tuple[str, ...]:

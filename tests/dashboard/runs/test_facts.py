@@ -1,20 +1,24 @@
 import gc
 import math
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.dashboard.runs import facts as facts_module
 from stepscope.dashboard.runs.expression import resolve
 from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField, parse_field
+from stepscope.dashboard.runs.helpers import Helper, helper_runs
 from stepscope.dashboard.server.succession import succeed
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, experiment, session_start, start_info
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.proto.hparams_pb2 import Experiment, HParamInfo
 from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.series import Run
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import named, snapshot
 
@@ -189,6 +193,55 @@ def test_what_new_runs_tags_and_hyperparameters_tell_is_found_out_again(
     assert (found.hparams, found.metric_tags) == (again.hparams, again.metric_tags)
     assert (found.differing_hparams, found.trainings) == (again.differing_hparams, again.trainings)
     assert found.column(LOSS) == again.column(LOSS)
+
+
+NAMES = ("a", "b", "a/x_1", "a/1700000000", "a/session", "b/c", "b/c/x_2", "b/c/d", ".")
+told_runs = st.dictionaries(
+    st.sampled_from(NAMES),
+    st.tuples(
+        st.dictionaries(st.sampled_from(("lr", "seed")), st.sampled_from((1, 1.0, True, "one")), max_size=2),
+        st.dictionaries(st.sampled_from(("x", "loss")), st.just([1.0]), max_size=2),
+    ),
+)
+
+
+@given(told_runs, told_runs)
+def test_new_runs_tell_what_they_would_have_told_from_the_beginning(
+    runs: dict[str, tuple[dict[str, object], dict[str, list[float]]]],
+    more: dict[str, tuple[dict[str, object], dict[str, list[float]]]],
+) -> None:
+    before = snapshot(runs)
+    known = Facts.of(before)
+    fields = (MetricField("x", "last"), HParamField("lr"))
+    for field in fields:
+        known.column(field)
+    assert known.hparam_names is not None
+    now = snapshot({**runs, **{name: told for name, told in more.items() if name not in runs}}, revision=2)
+    succeed(before, now)
+    found, again = Facts.of(now), Facts(now.runs)
+    assert list(found.helpers.items()) == list(again.helpers.items())
+    assert list(found.hparams.items()) == list(again.hparams.items())
+    assert (found.hparam_names, found.differing_hparams) == (again.hparam_names, again.differing_hparams)
+    assert (found.trainings, found.metric_tags) == (again.trainings, again.metric_tags)
+    assert [found.column(field) for field in fields] == [again.column(field) for field in fields]
+
+
+def test_of_a_snapshot_with_new_runs_only_these_and_their_family_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = snapshot({f"{top}/{run}": ({"lr": run}, {"loss": [1.0]}) for top in "ab" for run in range(3)})
+    known = Facts.of(before)
+    assert known.hparam_names == ("lr",)
+    looked: list[str] = []
+
+    def helpers_of(runs: Mapping[str, Run]) -> Mapping[str, Helper]:
+        looked.extend(runs)
+        return helper_runs(runs)
+
+    monkeypatch.setattr(facts_module, "helper_runs", helpers_of)
+    now = Snapshot(2, {**before.runs, **snapshot({"b/3": ({"lr": 3}, {"loss": [1.0]})}).runs})
+    succeed(before, now)
+    assert Facts.of(now).hparams["b/3"] == {"lr": 3}
+    assert Facts.of(now).helpers == {}
+    assert looked == ["b/0", "b/1", "b/2", "b/3"]
 
 
 def test_what_was_found_out_reaches_a_snapshot_over_one_that_nobody_asked_about() -> None:
