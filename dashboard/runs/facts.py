@@ -32,9 +32,7 @@ _STRUCTURE: Final = frozenset(
     }
 )  # fmt: skip
 """What the names of runs, their tags and their hyperparameters tell, without any point."""
-_STRUCTURE_KEYS: Final = frozenset(
-    {"colors", "seeds", "seeds_found", "sorted names", "tags", "placeholder", "sessions", "folders"}
-)
+_STRUCTURE_KEYS: Final = frozenset({"colors", "seeds", "seeds_found", "sorted names", "tags", "sessions", "folders"})
 """The same of what others had worked out here; an example of a search is one, whatever its number."""
 _EXAMPLES: Final = frozenset({"placeholder"})
 """Searches that found some runs, which find these among more as well."""
@@ -202,22 +200,18 @@ class Facts:
         other = (*changed, *added)
         for key, value in list(before._known.items()):
             kind = key[0] if isinstance(key, tuple) else key
-            if isinstance(key, MetricField):
-                column = dict(cast(Mapping[str, FactValue], value))
-                column.update((name, self.value(name, key)) for name in other)
+            if isinstance(key, MetricField | RunFact) or (isinstance(key, HParamField) and same_hparams):
+                column = dict(cast(Mapping[str, object], value))
+                column.update((name, self._told(name, key)) for name in other)
                 self._known[key] = column
-            elif isinstance(key, RunFact):
-                told = dict(cast(Mapping[str, object], value))
-                told.update((name, key.of_run(self.runs[name])) for name in other)
-                self._known[key] = told
-            elif isinstance(key, HParamField) and same_hparams and added:
-                column = dict(cast(Mapping[str, FactValue], value))
-                column.update((name, self.value(name, key)) for name in added)
-                self._known[key] = column
-            elif (not added and (not changed or kind in _STRUCTURE_KEYS or isinstance(key, HParamField))) or (
-                same_hparams and value and kind in _EXAMPLES
-            ):
+            elif kind in _EXAMPLES:
+                if same_hparams and value:
+                    self._known[key] = value
+            elif not added and (not changed or kind in _STRUCTURE_KEYS):
                 self._known[key] = value
+
+    def _told(self, run: str, key: "Field | RunFact") -> object:
+        return key.of_run(self.runs[run]) if isinstance(key, RunFact) else self.value(run, key)
 
     def _grow(self, before: "Facts", added: Sequence[str]) -> bool:
         """Find out what new runs tell; return whether all others have the hyperparameters that they had.
