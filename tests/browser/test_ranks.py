@@ -128,6 +128,12 @@ def test_a_table_that_is_too_long_for_the_page_is_sorted_searched_and_filtered_w
     heading = card.locator(".ag-header-cell[col-id=rank]")
     heading.click()
     expect(named).to_have_text(["19", "18", "17", "16", "15"])
+    # The page gets another table, which is asked for as the one before.
+    page.get_by_label("Ranks that are shown").fill("0-17")
+    expect(card.locator("header .count")).to_have_text("18 rows")
+    expect(named).to_have_text(["17", "16", "15", "14", "13"])
+    page.get_by_label("Ranks that are shown").fill("")
+    expect(named).to_have_text(["19", "18", "17", "16", "15"])
     card.get_by_role("searchbox").fill("2")
     expect(named).to_have_text(["12", "2"])
     expect(card.locator(".cut")).to_contain_text(f"2 rows found among {RANKS}; ")

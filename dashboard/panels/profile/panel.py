@@ -107,6 +107,7 @@ class ProfilePanel(Panel):
         for function, output, given in (
             ("profileProgress", Output("profile-progress", "title"), Input("profile-running", "data")),
             ("profileSelect", Output("profile-selected", "data"), Input("profile-chosen", "data")),
+            ("profileTables", Output("profile-tables", "title"), Input("profile-tables", "children")),
             ("profileFollow", Output("profile-ranks-line", "title"), Input("profile-ranks-followed", "data")),
         ):
             app.clientside_callback(ClientsideFunction("stepscope", function), output, given, prevent_initial_call=True)

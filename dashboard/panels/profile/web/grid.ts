@@ -38,6 +38,7 @@ export interface Grid {
   setGridOption(name: "quickFilterText", value: string): void;
   setGridOption(name: "loading", value: boolean): void;
   getColumnState(): { colId: string; sort?: "asc" | "desc" | null; sortIndex?: number | null }[];
+  applyColumnState(how: { state: (Order & { sortIndex: number })[] }): void;
   getFilterModel(): Record<string, unknown>;
   setFocusedCell(index: number, column: Column): void;
   ensureNodeVisible(node: RowNode, place: "middle"): void;

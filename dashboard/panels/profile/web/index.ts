@@ -196,6 +196,11 @@ callbacks("stepscope", {
     readRanks.shows(followed);
     return noUpdate();
   },
+  /** The page has got its tables, perhaps again. */
+  profileTables() {
+    cutTables.begin();
+    return noUpdate();
+  },
   /** The row that the page is to open with. */
   profileSelect(chosen: [string, string] | null) {
     showRow(chosen);
