@@ -148,7 +148,7 @@ def grid(table: Table, listed: list[dict[str, Any]], *, high: bool) -> dag.AgGri
     listeners = {"cellKeyDown": ["stepscopeProfileKey(params)"]}
     if table.is_cut:
         choose = f"stepscopeProfileChoose({json.dumps(table.name)})"
-        listeners |= dict.fromkeys(("sortChanged", "filterChanged"), [choose])
+        listeners |= {"sortChanged": [choose], "filterChanged": [choose]}
     return dag.AgGrid(
         id={"type": "profile-grid", "table": table.name},
         rowData=listed,
