@@ -103,7 +103,9 @@ def pixels(values: NDArray[np.float32], lowest: float, highest: float) -> NDArra
     """
     known = np.isfinite(values)
     span = highest - lowest
-    places = np.clip((np.where(known, values, lowest) - lowest) / span, 0, 1) if span > 0 else 0.5
+    # In float64, since a scale may be wider than float32 reaches.
+    above = np.subtract(np.where(known, values, lowest), lowest, dtype=np.float64)
+    places = np.clip(above / span, 0, 1) if span > 0 else 0.5
     scaled = np.where(known, LOWEST + np.rint(places * (HIGHEST - LOWEST)), NOT_FINITE)
     found: NDArray[np.uint8] = np.where(values == _IN_GAPS, GAP, scaled).astype(np.uint8)
     return found

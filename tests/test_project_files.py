@@ -21,7 +21,9 @@ def has_docker() -> bool:
     )
 
 
-@pytest.mark.skipif((sys.platform, platform.machine()) != ("linux", "x86_64"), reason="hadolint is not installed here")
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"), reason="hadolint is not installed here"
+)
 def test_the_dockerfile_has_no_faults() -> None:
     told = subprocess.run([HADOLINT, REPOSITORY / "Dockerfile"], capture_output=True, text=True)
     assert told.stdout == ""

@@ -1,5 +1,6 @@
 """A group of curves as one line with a band."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
@@ -89,17 +90,20 @@ def _interpolated(curves: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floa
 def _bucketed(curves: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     low = min(float(x[0]) for x, _ in curves)
     high = max(float(x[-1]) for x, _ in curves)
+    # In quarters where the extent is beyond float64.
+    scale = 1.0 if math.isfinite(high - low) else 0.25
+    low, high = low * scale, high * scale
     buckets = BUCKETS if high > low else 1
     width = (high - low) / buckets or 1.0
     table = np.full((len(curves), buckets), np.nan)
     for row, (x, y) in zip(table, curves, strict=True):
-        bucket = np.minimum(((x - low) / width).astype(np.int64), buckets - 1)
+        bucket = np.minimum(((x * scale - low) / width).astype(np.int64), buckets - 1)
         counts = np.bincount(bucket, minlength=buckets)
         filled = counts > 0
         row[filled] = np.bincount(bucket, y, buckets)[filled] / counts[filled]
     some = np.isfinite(table).any(axis=0)
     centers = low + (np.arange(buckets) + 0.5) * width if buckets > 1 else np.array([low])
-    return centers[some], table[:, some]
+    return centers[some] / scale, table[:, some]
 
 
 def _joined(x: Floats, table: Floats, line: LineStatistic, band: BandStatistic) -> GroupCurve:

@@ -15,6 +15,7 @@ from typing import Final
 from stepscope.dashboard.embeddings.channel import Channel, StoppedError
 
 NICENESS: Final = 10
+"""On top of that of the program that starts the worker."""
 
 
 def serve(channel: Channel) -> None:
@@ -65,9 +66,11 @@ def lower_priority() -> None:
     """Let the server and everything else on this machine go first."""
     import psutil
 
-    process = psutil.Process()
     try:
-        process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if sys.platform == "win32" else NICENESS)
+        if sys.platform == "win32":
+            psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+        else:
+            os.nice(NICENESS)
     except (psutil.Error, OSError):
         # Not allowed here; the work is the same.
         return

@@ -7,6 +7,7 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
 
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import json_number
@@ -102,9 +103,19 @@ def sample_bytes(series: Series, step: float, sample: int, part: Part) -> list[b
             raise HTTPException(422, f"No mesh: {error}.") from error
         if sample >= len(rows):
             raise HTTPException(404, f"There is no mesh {sample} at step {step:g}: there are {len(rows)}.")
-        with np.errstate(invalid="ignore", over="ignore"):
-            found.append(rows[sample].astype(_DTYPES[part]).tobytes())
+        found.append(_converted(rows[sample], _DTYPES[part]).tobytes())
     return found
+
+
+def _converted(rows: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return floats as whole numbers cut off, as TensorBoard does, where those have them; what processors do not agree
+    on becomes the nearest whole number of the dtype, and NaN 0.
+    """
+    if rows.dtype.kind == "f" and dtype.kind in "iu":
+        whole = np.iinfo(dtype)
+        rows = np.nan_to_num(rows.astype(np.float64), nan=0.0).clip(whole.min, whole.max)
+    with np.errstate(over="ignore"):
+        return rows.astype(dtype)
 
 
 def router(live: Live) -> APIRouter:

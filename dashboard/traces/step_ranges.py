@@ -40,6 +40,8 @@ MOST_STEPS: Final = 2_000
 """Of one trace; the first ones are kept."""
 MOST_NUMBER: Final = 2**53
 """A page has no larger whole numbers."""
+_LARGEST_STEP: Final = 2**63 - 1024
+"""The largest float64 that is an int64."""
 MOST_ROWS: Final = 20_000
 """Steps in one answer."""
 MOST_SERIES: Final = 4
@@ -128,7 +130,8 @@ def join(numbers: Ints, begins: Floats, ends: Floats, columns: Columns) -> Joine
     high = np.where(after <= last, steps[np.minimum(after, last)] + 1, np.iinfo(np.int64).max)
     if float(((numbers >= low) & (numbers <= high)).mean()) >= 0.5:
         return JoinedSteps(numbers, begins, ends, "step", settled)
-    between = np.ceil(np.interp((begins + ends) / 2, walls, steps.astype(np.float64))).astype(np.int64)
+    between = np.ceil(np.interp((begins + ends) / 2, walls, steps.astype(np.float64)))
+    between = np.minimum(between, _LARGEST_STEP).astype(np.int64)
     mapped = np.where(after > before + 1, steps[np.maximum(after - 1, 0)], between)
     return JoinedSteps(mapped, begins, ends, "time", settled)
 

@@ -18,6 +18,8 @@ _MISSING, _INTEGER, _NUMBER, _UNUSUAL, _DECIMAL = range(5)
 _LARGEST: Final = 1 << 62
 _ABSURD: Final = 1e300
 """Numbers from here on are no quantities, and sums of them would not be numbers."""
+NO_SIZE: Final = 2**60
+"""Bytes from here on are no amount of memory. As int64 they are another number on each processor."""
 
 
 class _Found(NamedTuple):

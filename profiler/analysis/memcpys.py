@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.profiler.analysis.arguments import NO_SIZE
 from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of, text
 from stepscope.profiler.analysis.queue import statistics
 from stepscope.profiler.analysis.reasons import NO_COPIES
@@ -83,6 +84,7 @@ def _copies(facts: Facts, scope: Scope) -> _Copies:
         direction[place] = _stated_direction(text(arguments.get("direction")))
     unsized = np.flatnonzero(np.isnan(size))
     size[unsized] = copies.where(unsized).number("size")
+    size[size >= NO_SIZE] = np.nan
     return _Copies(
         copies,
         size,
@@ -157,9 +159,9 @@ def size_histogram(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFra
 
     copies, size, direction, _ = _copies(facts_of(trace), scope)
     known = size >= 0
-    power = np.where(size[known] >= 1, np.floor(np.log2(np.maximum(size[known], 1))), -1).astype(np.int64)
-    lower = np.where(power >= 0, np.int64(1) << np.clip(power, 0, 61), 0)
-    upper = np.where(power >= 0, lower * 2, 1)
+    # Exact, while a logarithm may fall short of a power of two.
+    upper = np.int64(1) << np.maximum(np.frexp(size[known])[1], 0).astype(np.int64)
+    lower = np.where(size[known] >= 1, upper // 2, 0)
     frame = pl.DataFrame(
         {
             "direction": direction.filter(pl.Series(known, dtype=pl.Boolean)),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.profiler.analysis.arguments import identifier_columns, number_columns
+from stepscope.profiler.analysis.arguments import NO_SIZE, identifier_columns, number_columns
 from stepscope.profiler.analysis.classify import KINDS
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.operators import key_texts
@@ -76,7 +76,7 @@ def _memory_events(facts: Facts) -> _Events:
     slices = np.flatnonzero(np.isin(trace.name_id, named))
     slices = slices[np.argsort(trace.start_ns[slices], kind="stable")]
     size, allocated, reserved = number_columns(trace.arguments, slices, ("Bytes", "Total Allocated", "Total Reserved"))
-    known = np.abs(size) < 2**60
+    known = np.abs(size) < NO_SIZE
     kind, number, address = identifier_columns(trace.arguments, slices, ("Device Type", "Device Id", "Addr"))
     device = np.empty(len(slices), np.object_)
     device[:] = [
@@ -119,7 +119,7 @@ def _tensors(facts: Facts) -> Allocations:
     """Return output tensors of StepStats."""
     slices = facts.slices("operator", "communication", "data_loading", on_device=False)
     (size,) = number_columns(facts.trace.arguments, slices, ("output bytes",))
-    size = np.where(size < 2**60, size, 0)
+    size = np.where(size < NO_SIZE, size, 0)
     made = slices[size > 0]
     last_use = facts.end_ns.copy()
     flows = facts.trace.flows

@@ -103,7 +103,8 @@ def work_breakdown(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Da
         ]
     frame = pl.DataFrame(rows, schema={"device": pl.Int64, "work": pl.String, "duration_ns": pl.Int64})
     percent = 100 * pl.col("duration_ns") / pl.col("duration_ns").sum().over("device")
-    return frame.with_columns(percent.alias("percent")).sort("device", "duration_ns", descending=[False, True])
+    shares = frame.with_columns(percent.alias("percent"))
+    return shares.sort("device", "duration_ns", descending=[False, True], maintain_order=True)
 
 
 def _exclusive(running: list[Intervals]) -> dict[str, int]:

@@ -117,16 +117,18 @@ def audio(
 
 def _scaled(picture: NDArray[Any]) -> NDArray[np.uint8]:
     """Return floats [height, width, channels] to bytes, in the arithmetic of their own dtype, cut off and not
-    rounded.
+    rounded; in float32 where a picture is too dark for a factor of its own dtype.
     """
     finite = np.isfinite(picture).all(axis=-1)
     known = picture[finite].astype(np.float32)
     smallest, largest = (known.min(), known.max()) if known.size else (np.float32(0), np.float32(0))
     span = np.maximum(np.abs(smallest), np.abs(largest))
     full = np.float32(127 if smallest < 0 else 255)
-    scale = picture.dtype.type(0 if span < _DARK else full / span)
-    offset = picture.dtype.type(128 if smallest < 0 else 0)
+    scale = np.float32(0) if span < _DARK else full / span
+    dtype = picture.dtype if scale <= np.finfo(picture.dtype).max else scale.dtype
+    offset = 128 if smallest < 0 else 0
     pixels = np.empty(picture.shape, np.uint8)
-    pixels[finite] = (picture[finite] * scale + offset).astype(np.uint8)
+    scaled = picture[finite].astype(dtype) * dtype.type(scale) + dtype.type(offset)
+    pixels[finite] = scaled.astype(np.uint8)
     pixels[~finite] = _BAD_COLOR[: picture.shape[-1]]
     return pixels

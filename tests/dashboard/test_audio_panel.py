@@ -320,6 +320,9 @@ def test_silence_loud_floats_and_no_numbers_are_levels_too() -> None:
         float_wav(8 * np.sin(2 * np.pi * np.arange(4000) / 32)), 0, 4000, width=5, height=9999, fft=512, scale="linear"
     )
     assert (loud.top, loud.levels.max()) == (18, 255)
+    loudest = np.finfo(np.float32).max * np.array([[1, -1]] * 2000).ravel()
+    found = spectrogram(float_wav(loudest), 0, 4000, width=5, height=9999, fft=512, scale="linear", channel=0)
+    assert (found.top, found.levels.max()) == (771, 254)
     broken = spectrogram(float_wav(np.full(4000, np.nan)), 0, 4000, width=5, height=8, fft=512, scale="mel")
     assert broken.levels.max() == 0
     empty = spectrogram(float_wav([]), 0, 4000, width=5, height=8, fft=512, scale="mel")

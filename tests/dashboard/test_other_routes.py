@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 
 from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
 from stepscope.summary import SummaryWriter
-from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings_tensor
+from stepscope.summary.kinds.tensor_proto import numbers_tensor, plugin_metadata, strings_tensor
 from stepscope.summary.proto import summary_pb2
-from stepscope.summary.proto.plugin_data_pb2 import AudioPluginData
+from stepscope.summary.proto.plugin_data_pb2 import AudioPluginData, MeshPluginData
 from stepscope.summary.proto.summary_pb2 import Summary
 from tests.dashboard.all_kinds_logs import write_all_kinds
 from tests.dashboard.routes import client_with_companions
@@ -111,6 +111,23 @@ def test_samples_that_are_not_there(client: TestClient) -> None:
     assert ask(client, "mesh/meshes", run="one", tag="gone").json()["detail"] == (
         "No mesh for run 'one', tag 'gone': this run has no mesh of that tag. See /data/plugin/mesh/tags."
     )
+
+
+def test_floats_that_are_no_colors_or_faces_are_the_nearest_ones(tmp_path: Path) -> None:
+    rows = np.array([[[0.9, 254.9, -1.0], [300.0, np.nan, np.inf], [-np.inf, 1e19, 7.0]]], np.float32)
+    with SummaryWriter(str(tmp_path / "a")) as writer:
+        for part in (MeshPluginData.FACE, MeshPluginData.COLOR):
+            data = MeshPluginData(name="m", content_type=part).SerializeToString()
+            metadata = plugin_metadata("mesh", summary_pb2.DATA_CLASS_TENSOR, data)
+            writer.add_summary(
+                Summary(value=[Summary.Value(tag=str(part), metadata=metadata, tensor=numbers_tensor(rows))])
+            )
+    client = client_with_companions(tmp_path)
+    where = {"run": "a", "tag": "m", "sample": 0, "step": 0}
+    colors = ask(client, "mesh/data", **where, content_type="COLOR").content
+    assert list(colors) == [0, 254, 0, 255, 0, 255, 0, 255, 7]
+    faces = np.frombuffer(ask(client, "mesh/data", **where, content_type="FACE").content, "<i4")
+    assert faces.tolist() == [0, 254, -1, 300, 0, 2**31 - 1, -(2**31), 2**31 - 1, 7]
 
 
 def test_curves_of_several_runs_at_once(client: TestClient) -> None:

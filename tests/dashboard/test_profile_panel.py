@@ -550,6 +550,18 @@ def test_many_steps_leave_the_slowest_in_their_order() -> None:
     assert shown["total_ns"].min() == many["total_ns"].sort(descending=True)[figures.MOST_STEPS - 1]
 
 
+def test_of_what_is_equally_slow_the_first_is_shown() -> None:
+    steps = pl.DataFrame({"step": range(1000), "total_ns": [1] * 1000})
+    assert figures.shown_steps(steps)["step"].to_list() == list(range(figures.MOST_STEPS))
+    busy = [operator("a", 10 * number, 9) for number in range(300)]
+    analyzed = analyzed_of(trace(*(step(number, 10 * number, 10) for number in range(300)), *busy))
+    assert [words(each) for each in evidence_links(analyzed, "step_time_spread")][-1] == "Show step 0 on the Timeline"
+    streams = pl.DataFrame({"device": [0] * 100, "stream": range(100), "time_ns": [0] * 100, "length": [1] * 100})
+    chart = device_figures.queue_chart(streams, 0, "light")
+    assert chart is not None
+    assert [line["name"] for line in chart["data"]] == [f"stream {number}" for number in range(8)]
+
+
 def test_the_memory_chart_keeps_the_peak() -> None:
     held = [number % 1000 for number in range(5000)]
     held[3333] = 10**9

@@ -93,6 +93,8 @@ SECONDS = columns(*((step, float(step)) for step in range(100, 200)))
         # Before the first point, and behind the last one so far.
         ([7], [198.5], SECONDS, ([199], "time", False)),
         ([5], [250.0], SECONDS, ([199], "time", False)),
+        # Between the largest steps that there are, as far as float64 tells them apart.
+        ([5], [100.0], columns((2**63 - 1, 0.0), (2**63 - 1, 300.0)), ([2**63 - 1024], "time", True)),
         # Not at the time of the run.
         ([5], [9_000.0], SECONDS, ([5], "marked", False)),
         ([5], [1.0], columns((0, np.nan)), ([5], "marked", False)),

@@ -51,6 +51,14 @@ def test_pictures_in_color_are_told_by_their_shape_and_range() -> None:
     assert laid_out(np.full((2, 2, 3), -0.5)).layout == "tiles"
 
 
+def test_a_scale_may_be_wider_than_single_precision_reaches() -> None:
+    far = np.finfo(np.float32).max
+    plane = laid_out(np.array([[-far, far], [0, -far]], np.float32))
+    least, middle, most = pixels(plane.values, -float(far), float(far)).ravel()[[0, 2, 1]].tolist()
+    assert (least, most) == (LOWEST, HIGHEST)
+    assert middle in ((LOWEST + HIGHEST) // 2, (LOWEST + HIGHEST + 1) // 2)
+
+
 def test_what_is_not_finite_has_a_pixel_of_its_own() -> None:
     plane = laid_out(np.array([[0.0, 1.0], [np.nan, -np.inf]]))
     assert plane.not_finite == 2

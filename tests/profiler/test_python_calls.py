@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from stepscope import profiler
-from stepscope.profiler.collectors.base import Collected, Record, RecordingClock
+from stepscope.profiler.collectors.base import Clock, Collected, Record, RecordingClock
 from stepscope.profiler.collectors.python_calls import PythonCallCollector
 from stepscope.profiler.traces import load_trace
 from stepscope.summary.errors import UserError
@@ -28,13 +28,14 @@ HERE = __name__
 
 
 class FakeClock:
-    """Every reading is 10 ns after the one before; the recording begins at 1000."""
+    """Every reading is 10 ns after the one before; the recording begins at 1000.
+
+    A real clock may tell the same time twice, and then calls do not say what they ran within. No function in Python
+    reads this one, which would be recorded.
+    """
 
     def __init__(self) -> None:
-        self.readings = itertools.count(0, 10)
-
-    def perf_counter_ns(self) -> int:
-        return next(self.readings)
+        self.perf_counter_ns = itertools.count(0, 10).__next__
 
     def time_ns(self) -> int:
         return 1000
@@ -72,10 +73,10 @@ def own_notes(notes: Iterable[str]) -> list[str]:
     return [note for note in notes if "that ran already when the recording started" not in note]
 
 
-def record(function: Callable[[], object], **options: Any) -> Collected:
+def record(function: Callable[[], object], clock: Clock | None = None, **options: Any) -> Collected:
     options.setdefault("include", [HERE])
     collector = PythonCallCollector(**options)
-    collector.start(RecordingClock(time))
+    collector.start(RecordingClock(clock or FakeClock()))
     try:
         function()
     finally:
@@ -115,7 +116,7 @@ def test_calls_nest_and_know_where_they_are() -> None:
 
 def test_times_are_wall_times() -> None:
     before = time.time_ns()
-    collected = record(leaf)
+    collected = record(leaf, time)
     after = time.time_ns()
     (only,) = collected.records
     assert before - 1_000_000 <= only.start_ns <= only.start_ns + only.duration_ns <= after + 1_000_000
@@ -207,7 +208,7 @@ def test_calls_that_run_at_the_stop_are_marked_and_end_there() -> None:
         leaf()
         found.append(collector.stop())
 
-    collector.start(RecordingClock(time))
+    collector.start(RecordingClock(FakeClock()))
     stops()
     records = found[0].records
     name = "test_calls_that_run_at_the_stop_are_marked_and_end_there.stops"
@@ -222,7 +223,7 @@ def test_returns_of_calls_that_ran_at_the_start_are_ignored() -> None:
         if levels:
             starts(levels - 1)
         else:
-            collector.start(RecordingClock(time))
+            collector.start(RecordingClock(FakeClock()))
             leaf()
 
     starts(2)
@@ -378,8 +379,8 @@ def test_short_calls_are_left_out() -> None:
         slow()
         parent()
 
-    made = record(run).records
-    kept = record(run, min_duration_ns=5_000_000).records
+    made = record(run, time).records
+    kept = record(run, time, min_duration_ns=5_000_000).records
     # A short call lasts as long as its thread waits for a processor: which are left out is for their times to say.
     assert {"run", "slow"} <= {each.name.rpartition(".")[2] for each in kept}
     assert min(each.duration_ns for each in kept) >= 5_000_000
@@ -455,7 +456,7 @@ def test_what_a_function_in_c_held_is_not_kept_alive() -> None:
         [held].append(held)
 
     collector = PythonCallCollector(include=[HERE], c_calls=True)
-    collector.start(RecordingClock(time))
+    collector.start(RecordingClock(FakeClock()))
     run()
     assert gone == [True]
     assert [each.name for each in collector.stop().records if "append" in each.name] == ["list.append"]
@@ -471,7 +472,7 @@ def test_any_name_can_be_written() -> None:
 def test_a_collector_serves_one_recording_after_another() -> None:
     collector = PythonCallCollector(include=[HERE])
     for _ in range(3):
-        collector.start(RecordingClock(time))
+        collector.start(RecordingClock(FakeClock()))
         parent()
         assert tree(collector.stop().records) == ["parent", "  leaf", "  leaf"]
     assert collector.stop() == Collected()
@@ -480,7 +481,7 @@ def test_a_collector_serves_one_recording_after_another() -> None:
 def test_greenlets_and_the_like_do_not_break_it() -> None:
     # What switches stacks makes calls end that are not the innermost.
     collector = PythonCallCollector(include=["test_python_calls"])
-    collector.start(RecordingClock(time))
+    collector.start(RecordingClock(FakeClock()))
     calls: Any = collector._calls
     for function in (parent, leaf, catching):
         calls.begin(function.__code__)
@@ -508,7 +509,7 @@ def recordings_of_a_child(collector: PythonCallCollector) -> int:
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_process_stops_recording() -> None:
     collector = PythonCallCollector(include=[HERE])
-    collector.start(RecordingClock(time))
+    collector.start(RecordingClock(FakeClock()))
     assert recordings_of_a_child(collector) < 200
     leaf()
     assert tree(collector.stop().records)[-1] == "leaf"
@@ -550,7 +551,7 @@ def test_a_profile_function_that_is_set_meanwhile_stays() -> None:
 @ONLY_SETPROFILE
 def test_a_profiler_that_cannot_be_kept_is_an_error() -> None:
     with cProfile.Profile() as other, pytest.raises(UserError, match="a Profile profiles this thread"):
-        PythonCallCollector().start(RecordingClock(time))
+        PythonCallCollector().start(RecordingClock(FakeClock()))
     assert other is not None
     assert sys.getprofile() is None
 
@@ -581,7 +582,7 @@ def test_all_places_taken_is_an_error_that_leaves_nothing_behind() -> None:
         MONITORING.use_tool_id(tool, f"other {tool}")
     try:
         with pytest.raises(UserError, match=r"all places of sys\.monitoring are taken, by .*other 5"):
-            PythonCallCollector().start(RecordingClock(time))
+            PythonCallCollector().start(RecordingClock(FakeClock()))
     finally:
         for tool in taken:
             MONITORING.free_tool_id(tool)

@@ -17,7 +17,9 @@ PROGRAM = f"""
 import gc, sys, threading
 import numpy as np
 import stepscope.profiler.server; from stepscope import profiler
+from stepscope.profiler import capture_recording
 
+capture_recording.STEP_PATIENCE_S = 60.0  # However busy the machine is, a step will come.
 gc.disable()  # So that what is recorded is what is written here.
 ended = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()

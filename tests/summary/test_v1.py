@@ -112,6 +112,11 @@ def test_floats_are_scaled_by_the_largest(floats: list[float], shown: list[int])
     assert pixels(only(v1.image("x", picture, 1)).image.encoded_image_string).tolist() == [shown]
 
 
+def test_half_floats_that_are_dark_are_scaled_too() -> None:
+    picture = np.array([0, 0.25, 0.5, 1], np.float16).reshape(1, 1, 4, 1) * np.float16(2**-10)
+    assert pixels(only(v1.image("x", picture, 1)).image.encoded_image_string).tolist() == [[0, 63, 127, 255]]
+
+
 def test_a_broken_pixel_is_red_in_all_channels() -> None:
     picture = np.array([[[[0, 1, 2, np.nan], [0, 1, 0.5, 1]]]], np.float16)
     shown = pixels(only(v1.image("x", picture, 1)).image.encoded_image_string)

@@ -117,6 +117,7 @@ def spectrogram(
     for first, last in _blocks(width, max(1, _AT_A_TIME // (windows * fft))):
         loudness = _spectra(sound, first_frames[first * windows : last * windows], fft, channel)
         loudest = loudness.reshape(last - first, windows, -1).max(axis=1)
+        loudest = np.minimum(loudest, np.finfo(np.float32).max)
         columns[first:last] = np.maximum.reduceat(np.pad(loudest, ((0, 0), (0, 1))), rows, axis=1)[:, ::2]
     return _levels(np.ascontiguousarray(columns.T[::-1]), windows == wanted)
 
@@ -175,7 +176,7 @@ def _fill(row: NDArray[np.float32], sound: Sound, first: int, channel: int | Non
     """Put the frames from ``first`` on into ``row``, which is silence where the clip has none."""
     piece = sound.read(first, first + len(row))
     before = max(0, -first)
-    row[before : before + len(piece)] = piece.mean(axis=1) if channel is None else piece[:, channel]
+    row[before : before + len(piece)] = piece.mean(axis=1, dtype=np.float64) if channel is None else piece[:, channel]
     row[~np.isfinite(row)] = 0
 
 

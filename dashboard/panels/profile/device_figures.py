@@ -39,7 +39,8 @@ def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str,
     if queue.is_empty():
         return None
     longest = queue.group_by("device", "stream").agg(pl.col("length").max())
-    streams = longest.sort("length", descending=True).head(MOST_STREAMS).sort("device", "stream").rows()
+    most = longest.sort("length", "device", "stream", descending=(True, False, False)).head(MOST_STREAMS)
+    streams = most.sort("device", "stream").rows()
     many = longest["device"].n_unique() > 1
     scale, unit = unit_of(int(queue["time_ns"].max()) - origin)  # type: ignore[arg-type]
     lines = []

@@ -53,10 +53,12 @@ def category_color(category: str, scheme: Scheme) -> str:
 
 
 def shown_steps(steps: "pl.DataFrame") -> "pl.DataFrame":
-    """Return the steps that the chart shows: all, or the slowest `MOST_STEPS` in their order."""
+    """Return the steps that the chart shows: all, or the slowest `MOST_STEPS` in their order; of equal ones the first
+    are taken.
+    """
     if len(steps) <= MOST_STEPS:
         return steps
-    return steps.with_row_index("#").top_k(MOST_STEPS, by="total_ns").sort("#").drop("#")
+    return steps.with_row_index("#").top_k(MOST_STEPS, by=("total_ns", "#"), reverse=(False, True)).sort("#").drop("#")
 
 
 def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True, legend: bool = False) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _longest(words: str, *kinds: Kind, on_device: bool) -> Callable[[AnalyzedTra
 
 
 def _slowest_step(analyzed: AnalyzedTrace) -> Found:
-    slowest = analyzed.table("steps").top_k(1, by="total_ns")
+    slowest = analyzed.table("steps").top_k(1, by=("total_ns", "start_ns"), reverse=(False, True))
     for place, step in zip(
         places_of(slowest, "start_ns", "total_ns", analyzed.start_ns), slowest["step"].to_list(), strict=True
     ):
@@ -113,7 +113,7 @@ def _gap(analyzed: AnalyzedTrace, words: str, gaps: Any, index: int) -> tuple[st
 
 
 def _peak(analyzed: AnalyzedTrace) -> Found:
-    highest = analyzed.table("memory").top_k(1, by="peak_bytes")
+    highest = analyzed.table("memory").top_k(1, by=("peak_bytes", "device"), reverse=(False, True))
     for time in highest["time_ns"].to_list():
         room = max(1_000, analyzed.facts.steps[0].duration_ns // 20) if analyzed.facts.steps else 1_000
         yield (

@@ -176,7 +176,7 @@ def _memory_chart(analyzed: AnalyzedTrace, device: str, scheme: Scheme) -> list[
 
 def shown_device(analyzed: AnalyzedTrace, device: str) -> str:
     """Return the device whose memory is drawn: the one asked for, else the one that held most."""
-    peaks = analyzed.table("memory").sort("peak_bytes", descending=True)["device"].to_list()
+    peaks = analyzed.table("memory").sort("peak_bytes", descending=True, maintain_order=True)["device"].to_list()
     return device if device in peaks else peaks[0] if peaks else ""
 
 
@@ -243,7 +243,7 @@ def _copy_chart(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
 
     every = analyzed.kept("every copy", "the copies", lambda: each_copy(analyzed.facts))
     known = every.filter(pl.col("gb_per_s").is_not_null())
-    shown = known.top_k(device_figures.MOST_POINTS, by="duration_ns")
+    shown = known.top_k(device_figures.MOST_POINTS, by=("duration_ns", "slice"), reverse=(False, True))
     at = places(analyzed, shown["slice"].to_list())
     figure = device_figures.copy_chart(shown, at, scheme)
     about = "each point is a copy; click one to see it on the Timeline"

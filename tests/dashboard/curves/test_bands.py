@@ -74,6 +74,13 @@ def test_buckets_take_the_mean_of_each_curve() -> None:
     assert len(joined.x) == 200
 
 
+def test_buckets_reach_as_far_as_numbers_do() -> None:
+    far = np.finfo(np.float64).max
+    joined = group_curve([(np.array([-far, 0, far]), np.array([1.0, 2.0, 3.0]))], "mean", "none", "bucket")
+    assert joined.y.tolist() == [1, 2, 3]
+    assert joined.x / far == pytest.approx([-0.995, 0.005, 0.995])
+
+
 def test_what_is_not_finite_takes_no_part() -> None:
     joined = group_curve([curve([1.0, np.nan, 3.0]), curve([5.0, 7.0, np.inf])], "mean", "std", "interpolate")
     # The first curve is interpolated over its gap; the second ends before the last place.

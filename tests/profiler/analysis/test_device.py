@@ -6,7 +6,14 @@ from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.idle import idle_time
 from stepscope.profiler.analysis.input_pipeline import input_pipeline, verdict_of
 from stepscope.profiler.analysis.kernels import kernels, tensor_core_share, uses_tensor_cores
-from stepscope.profiler.analysis.memcpys import bandwidth_over_time, direction_of, memcpys, memory_of, size_histogram
+from stepscope.profiler.analysis.memcpys import (
+    bandwidth_over_time,
+    direction_of,
+    each_copy,
+    memcpys,
+    memory_of,
+    size_histogram,
+)
 from stepscope.profiler.analysis.metrics import metrics
 from stepscope.profiler.analysis.operators import operators
 from stepscope.profiler.analysis.queue import launch_delays, launch_summary, queue_length, queue_summary
@@ -249,6 +256,19 @@ def test_annotations_on_a_device_are_no_kernels() -> None:
     assert collectives({0: found}).select("collective", "duration_ns").rows() == [("allreduce", 30_000)]
     (row,) = communication_overlap(found).to_dicts()
     assert row["communication_ns"] == 30_000
+
+
+def test_a_size_that_no_copy_has_is_not_known() -> None:
+    sizes = (1024, 2**62, 2**63, 1e19, -1, 0)
+    found = trace(
+        *(
+            activity(COPY, 10 * place, 10, place + 1, category="gpu_memcpy", bytes=size)
+            for place, size in enumerate(sizes)
+        )
+    )
+    assert each_copy(found)["bytes"].to_list() == [1024, None, None, None, None, 0]
+    assert memcpys(found)["bytes"].to_list() == [1024]
+    assert size_histogram(found).rows() == [("DtoH", 0, 1, 1, 10_000), ("DtoH", 1024, 2048, 1, 10_000)]
 
 
 def test_copies_of_mtia_state_direction_and_size() -> None:
