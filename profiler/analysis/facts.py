@@ -247,11 +247,6 @@ class Facts:
         """Kineto's external ids of some slices, -1 where there is none."""
         return first_known(identifier_columns(self.trace.arguments, slices, ("External id", "external id")))
 
-    @cached_property
-    def operator_arguments(self) -> list[Mapping[str, Any]]:
-        """Arguments of `operator_slices`."""
-        return self.decoded(self.operator_slices)
-
     def once(self, analysis: "Callable[[Facts], _Result]") -> _Result:
         """Return what an analysis finds in these facts, worked out when it is first asked for.
 
