@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.summary import SummaryWriter, logdir
+from stepscope.summary import SummaryWriter, collections_off, logdir
+from stepscope.summary.collections_off import without_collections
 from stepscope.summary.logdir import Logdir
 
 
@@ -43,8 +44,22 @@ def test_many_objects_are_put_aside_for_good_in_a_program_that_puts_objects_asid
     """A collection that looks through those of 100,000 runs keeps every thread waiting for seconds."""
     collector = Collector(put_aside)
     monkeypatch.setattr(logdir, "gc", collector)
+    monkeypatch.setattr(collections_off, "gc", collector)
     Logdir(tmp_path).update()
     assert collector.called == called
+
+
+def test_collections_go_on_when_the_last_thread_wants_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries are imported while a log directory is read, each without collections."""
+    collector = Collector(0)
+    monkeypatch.setattr(collections_off, "gc", collector)
+    first, second = without_collections(), without_collections()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert collector.called == ["disable"]
+    second.__exit__(None, None, None)
+    assert collector.called == ["disable", "enable"]
 
 
 def test_runs_that_are_gone_leave_nothing_for_the_collector(tmp_path: Path) -> None:
