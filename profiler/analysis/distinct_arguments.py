@@ -177,7 +177,7 @@ def _number(
     known: int,
     number: Column,
 ) -> int:
-    """Number slices by the bytes in their spans, and return how many different ones are known then."""
+    """Return how many different slices are known, after some were numbered by the bytes in their spans."""
     last = table.size - 1
     for index in range(slices.size):
         place = -1

@@ -8,8 +8,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-import numpy as np
-
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.input_pipeline import HIGH_PERCENT, MODERATE_PERCENT
 from stepscope.profiler.analysis.intervals import union

@@ -150,7 +150,9 @@ def _tensors(facts: Facts) -> Allocations:
     devices = tuple(dict.fromkeys(lane.process for lane in facts.trace.lanes))
     of_lane = np.array([devices.index(lane.process) for lane in facts.trace.lanes] or [0], np.int64)
     device = of_lane[facts.trace.lane[made]]
-    return Allocations(devices, device, facts.trace.start_ns[made], last_use[made], size[size > 0].astype(np.int64), made)
+    return Allocations(
+        devices, device, facts.trace.start_ns[made], last_use[made], size[size > 0].astype(np.int64), made
+    )
 
 
 def memory_timeline(trace: Trace | Facts) -> "pl.DataFrame":
@@ -276,7 +278,9 @@ def alive_at_peak(trace: Trace | Facts) -> "pl.DataFrame":
         }
     )
     freed = pl.when(pl.col("end_ns") != NEVER).then(pl.col("end_ns"))
-    return frame.with_columns(freed.alias("end_ns")).sort("device", "bytes", descending=[False, True], maintain_order=True)
+    return frame.with_columns(freed.alias("end_ns")).sort(
+        "device", "bytes", descending=[False, True], maintain_order=True
+    )
 
 
 def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
