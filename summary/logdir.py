@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from stepscope.summary.blob_cache import BlobCache
+from stepscope.summary.collections_off import without_collections
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.companions import Companions, is_event_file, runs_of_dumps
 from stepscope.summary.contents import Companion, FileHealth
@@ -326,22 +327,25 @@ def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) 
 
 @contextlib.contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Many objects are made that stay; to look through them for cycles, again and again, takes half of the time.
+    """Make objects without garbage collections.
 
     In the end they are moved to the oldest generation, where the next collection of young objects would put them after
     it had looked through all of them. Few objects stay where they are: what is moved does not count towards the next
     collection of the oldest generation, which would never come if every small update moved what it made.
+
+    A program that has put objects aside from all collections, as the command does with what it imported, has these
+    put aside too: to look through those of a hundred thousand runs keeps all its threads waiting for a second.
+    They go when nothing refers to them, as there are no cycles among them.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if gc.get_count()[0] > _MANY_OBJECTS and gc.get_freeze_count() == 0:
-            gc.freeze()
-            gc.unfreeze()
-        if was_enabled:
-            gc.enable()
+    with without_collections():
+        try:
+            yield
+        finally:
+            if gc.get_count()[0] > _MANY_OBJECTS:
+                has_put_aside = gc.get_freeze_count() > 0
+                gc.freeze()
+                if not has_put_aside:
+                    gc.unfreeze()
 
 
 def _batches(files: Sequence[StagedFile], batch_bytes: int = 64 << 20) -> Iterable[list[StagedFile]]:

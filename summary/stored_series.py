@@ -19,6 +19,11 @@ from stepscope.summary.source import Source
 from stepscope.summary.stored_points import NO_TEXTS, StoredPoints, TagTable
 
 _MAKING: Final = threading.Lock()
+_MADE: "Final[WeakValueDictionary[tuple[int, str], Series]]" = WeakValueDictionary()
+"""The series that somebody holds, by the identity of those that they are among, which they hold, and tag.
+
+One for all: a dictionary of this kind is seven objects for the garbage collector, and there are very many runs.
+"""
 
 
 class StoredFile(NamedTuple):
@@ -42,7 +47,7 @@ class StoredSeries(LazySeries):
         blobs: keeps payloads that were read.
     """
 
-    __slots__ = ("_blobs", "_made", "_run", "_source", "_tags", "_version", "files")
+    __slots__ = ("_blobs", "_run", "_source", "_tags", "_version", "files")
 
     def __init__(self, run: str, files: Sequence[StoredFile], version: int, source: Source, blobs: BlobCache) -> None:
         self.files = files
@@ -54,17 +59,13 @@ class StoredSeries(LazySeries):
             self._tags: Mapping[str, object] = files[0].points.places
         else:
             self._tags = dict.fromkeys(tag for file in files for tag in file.points.places)
-        self._made: WeakValueDictionary[str, Series] | None = None
-        """Those that somebody holds, once somebody asked for any."""
 
     def __getitem__(self, tag: str) -> Series:
         # Of two threads that ask for the same series, both get one.
         with _MAKING:
-            if self._made is None:
-                self._made = WeakValueDictionary()
-            series = self._made.get(tag)
+            series = _MADE.get((id(self), tag))
             if series is None:
-                series = self._made[tag] = self._make(tag)
+                series = _MADE[id(self), tag] = self._make(tag)
             return series
 
     def __iter__(self) -> Iterator[str]:

@@ -222,6 +222,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.cancellation",
         "summary.distinct",
         "summary.kernels",
+        "summary.listed",
         "summary.full_install",
         "summary.cache_folder",
         # Traces of many ranks are parts of work: where these run knows nothing of what they are.

@@ -4,13 +4,14 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from stepscope.summary.collections_off import without_collections
+
 
 @contextmanager
-def without_collections() -> Iterator[None]:
+def quick_imports() -> Iterator[None]:
     """Import faster, without garbage collections, which also need not look through what was imported later on."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
+    with without_collections():
+        try:
+            yield
+        finally:
+            gc.freeze()

@@ -12,7 +12,7 @@ from typing import Final
 from rich.console import Console
 
 from stepscope.dashboard.cli.base import ListedVerb, Verb
-from stepscope.dashboard.cli.imports import without_collections
+from stepscope.dashboard.cli.imports import quick_imports
 from stepscope.dashboard.cli.tensorboard_flags import translated
 from stepscope.dashboard.cli.verbs import OTHERS, VERBS, all_verbs
 from stepscope.summary.errors import UserError
@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = meant.arguments
             for remark in meant.remarks:
                 errors.print(f"stepscope: {remark}", style="yellow", markup=False)
-        with without_collections():
+        with quick_imports():
             parser = make_parser(arguments[0])
         parsed = parser.parse_args(arguments)
         chosen: Verb = parsed.chosen

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from stepscope.dashboard.cli.imports import without_collections
+from stepscope.dashboard.cli.imports import quick_imports
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.first_answers import KeptFirstAnswers, ask_for, installation_key
 from stepscope.dashboard.server.opening import Opening
@@ -93,7 +93,7 @@ class Start:
 
     def _build(self) -> None:
         try:
-            with without_collections():
+            with quick_imports():
                 front = self._show_front()
                 from stepscope.dashboard.cli import serving
 

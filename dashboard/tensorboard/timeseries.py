@@ -14,6 +14,7 @@ from fastapi.responses import Response
 from stepscope.dashboard.page.safe_html import markdown_html
 from stepscope.dashboard.server.bodies import Body, form_fields, values_of
 from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
+from stepscope.dashboard.server.json_bytes import json_bytes
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import json_number
 from stepscope.dashboard.server.pictures import picture_answer, read_picture
@@ -25,7 +26,7 @@ from stepscope.dashboard.tensorboard.images import pictures_at, samples_of
 from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
 from stepscope.summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
 from stepscope.summary.kinds.image import PLUGIN_NAME as IMAGES
-from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.series import SCALARS, LazySeries, Run, Series
 from stepscope.summary.snapshot import Snapshot
 
 MOST_REQUESTS: Final = 1_000
@@ -57,34 +58,34 @@ def combined_description(by_run: Mapping[str, str]) -> str:
     return "\n".join(parts)
 
 
-def descriptions(runs: Mapping[str, list[Series]]) -> dict[str, str]:
-    """Tag -> description as sanitized HTML, of the tags that have any."""
+def descriptions(snapshot: Snapshot, kind: str) -> dict[str, str]:
+    """Tag -> description as sanitized HTML, of the tags of a kind that have any."""
     by_tag: dict[str, dict[str, str]] = {}
-    for run, found in runs.items():
-        for series in found:
+    for name, run in snapshot.runs.items():
+        # Most runs describe nothing, and their series need not be made to know that.
+        if isinstance(run.series, LazySeries) and not run.series.has_texts(kind):
+            continue
+        for series in run.of_kind(kind):
             if series.description:
-                by_tag.setdefault(series.tag, {})[run] = series.description
+                by_tag.setdefault(series.tag, {})[name] = series.description
     return {tag: markdown_html(combined_description(by_run)) for tag, by_run in by_tag.items()}
 
 
-def tags_by_run(runs: Mapping[str, list[Series]]) -> dict[str, Any]:
-    """Run -> sorted tags, and the tags' descriptions."""
-    info = {run: sorted(series.tag for series in found) for run, found in runs.items()}
-    return {"runTagInfo": info, "tagDescriptions": descriptions(runs)}
+def tags_by_run(snapshot: Snapshot, kind: str) -> Iterator[bytes]:
+    """Return run -> sorted tags, and the tags' descriptions, as JSON."""
+    info = (
+        (name, [json_bytes(sorted(tags))]) for name, run in snapshot.runs.items() if (tags := run.tags_of_kind(kind))
+    )
+    return named([("runTagInfo", named(info)), ("tagDescriptions", [json_bytes(descriptions(snapshot, kind))])])
 
 
-def samples_by_tag(runs: Mapping[str, list[Series]]) -> dict[str, Any]:
+def samples_by_tag(snapshot: Snapshot, kind: str) -> dict[str, Any]:
     """Tag -> run -> number of samples, and the tags' descriptions."""
     info: dict[str, dict[str, dict[str, int]]] = {}
-    for run, found in runs.items():
-        for series in found:
-            info.setdefault(series.tag, {})[run] = {"maxSamplesPerStep": samples_of(series)}
-    return {"tagDescriptions": descriptions(runs), "tagRunSampledInfo": info}
-
-
-def with_kind(snapshot: Snapshot, kind: str) -> dict[str, list[Series]]:
-    """Return the series of one kind, of the runs that have any."""
-    return {name: found for name, run in snapshot.runs.items() if (found := run.of_kind(kind))}
+    for name, run in snapshot.runs.items():
+        for series in run.of_kind(kind):
+            info.setdefault(series.tag, {})[name] = {"maxSamplesPerStep": samples_of(series)}
+    return {"tagDescriptions": descriptions(snapshot, kind), "tagRunSampledInfo": info}
 
 
 def scalar_points(series: Series) -> Iterator[bytes]:
@@ -252,14 +253,11 @@ def router(live: Live) -> APIRouter:
     routes = APIRouter(tags=["timeseries"], route_class=LightRoute)
 
     @routes.get("/data/plugin/timeseries/tags")
-    def tags() -> dict[str, dict[str, Any]]:
+    def tags() -> Response:
         """Return the tags of scalars and histograms by run, of images by tag, each with its description."""
         snapshot = live.snapshot()
-        return {
-            "scalars": tags_by_run(with_kind(snapshot, SCALARS)),
-            "histograms": tags_by_run(with_kind(snapshot, HISTOGRAMS)),
-            "images": samples_by_tag(with_kind(snapshot, IMAGES)),
-        }
+        by_run = ((kind, tags_by_run(snapshot, kind)) for kind in (SCALARS, HISTOGRAMS))
+        return json_answer(named(chain(by_run, [(IMAGES, [json_bytes(samples_by_tag(snapshot, IMAGES))])])))
 
     @routes.get("/data/plugin/timeseries/timeSeries")
     def get_time_series(requests: Requests) -> Response:

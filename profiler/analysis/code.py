@@ -13,6 +13,8 @@ from stepscope.profiler.analysis.operators import operator_calls
 from stepscope.profiler.analysis.reasons import NO_STACKS
 from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import numbered
+from stepscope.summary.listed import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +24,7 @@ Stack = tuple[str, ...]
 MOST_AROUND: Final = 10_000
 _FUNCTION: Final = "python_function"
 _MODULE: Final = "nn.Module: "
+_STATED: Final = ("Call stack", "stack")
 
 
 def code_view(trace: Trace | Facts) -> "pl.DataFrame":
@@ -41,11 +44,13 @@ def code_view(trace: Trace | Facts) -> "pl.DataFrame":
     calls = operator_calls(facts)
     own: dict[Stack, NDArray[np.int64]] = defaultdict(lambda: np.zeros(3, np.int64))
     # What several operators share is summed up before it is added to every frame around it.
-    stacks = _stacks(facts, calls.slice[calls.is_operator])
-    times = zip(calls.host_self[calls.is_operator].tolist(), calls.device_self[calls.is_operator].tolist(), strict=True)
-    for stack, (host, device) in zip(stacks, times, strict=True):
+    stacks, number = _stacks(facts, calls.slice[calls.is_operator])
+    sums = np.zeros((len(stacks), 3), np.int64)
+    for column, values in enumerate((1, calls.host_self[calls.is_operator], calls.device_self[calls.is_operator])):
+        np.add.at(sums[:, column], number, values)
+    for stack, times in zip(stacks, sums, strict=True):
         if stack:
-            own[stack] += (1, host, device)
+            own[stack] += times
     total: dict[Stack, int] = defaultdict(int)
     for stack, (_, host, device) in own.items():
         for depth in range(1, len(stack) + 1):
@@ -90,14 +95,17 @@ def has_stacks(facts: Facts) -> bool:
     return any(map(_stated, facts.decoded(sample)))
 
 
-def _stacks(facts: Facts, slices: NDArray[np.int64]) -> list[Stack]:
+def _stacks(facts: Facts, slices: NDArray[np.int64]) -> tuple[list[Stack], NDArray[np.int64]]:
+    """Return stacks, and which of them each of some operators was called in, int64 ``[n]``."""
     trace = facts.trace
     if _FUNCTION in trace.categories:
         functions = trace.category_id == trace.categories.index(_FUNCTION)
         around = facts.nearest(functions)
         known: dict[int, Stack] = {-1: ()}
-        return [_enclosing(facts, int(index), around, known) for index in around[slices].tolist()]
-    return [_stated(arguments) for arguments in facts.decoded(slices)]
+        innermost = numbered(around[slices])
+        return [_enclosing(facts, index, around, known) for index in listed(innermost.distinct)], innermost.number
+    stated = facts.distinct(slices, *_STATED)
+    return stated.each(_stated), stated.number
 
 
 def _enclosing(facts: Facts, function: int, around: NDArray[np.int64], known: dict[int, Stack]) -> Stack:
@@ -134,10 +142,9 @@ def _stated(arguments: Mapping[str, object]) -> Stack:
     """Return the frames that an operator's arguments name: Kineto's begin with the innermost, stack frames of files do
     not.
     """
-    stated = arguments.get("Call stack")
+    stated, frames = map(arguments.get, _STATED)
     if isinstance(stated, str):
         return tuple(frame for frame in reversed(stated.split(";")) if frame)
-    frames = arguments.get("stack")
     return tuple(map(str, frames)) if isinstance(frames, list) else ()
 
 

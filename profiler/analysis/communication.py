@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.profiler.analysis.arguments import identifier_columns
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.intervals import Intervals
 from stepscope.profiler.analysis.steps import category_intervals
 from stepscope.profiler.analysis.temporal import work_intervals
 from stepscope.profiler.trace import Trace
+from stepscope.summary.distinct import distinct_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +22,7 @@ _KERNEL_OF: Final = re.compile(
     r"(all_?reduce|all_?gather|reduce_?scatter|broadcast|all_?to_?all|send_?recv|reduce)", re.I
 )
 _BACKEND: Final = re.compile(r"(nccl|gloo|mpi|ucc):")
+_COLLECTIVE, _GROUP = "Collective name", "Process Group Name"
 _RECORD: Final = re.compile(r"record_param_comms")
 
 
@@ -82,41 +85,39 @@ def communication(trace: Trace | Facts) -> "pl.DataFrame":
     if not len(slices):
         slices = _host_collectives(facts)
         launch = np.full(len(slices), -1, np.int64)
-    begin, duration = facts.trace.start_ns[slices], facts.trace.duration_ns[slices]
     starts = np.array([step.start_ns for step in facts.steps], np.int64)
     # A collective belongs to the step that launched it, where that is known.
-    when = np.where(launch >= 0, facts.trace.start_ns[np.maximum(launch, 0)], begin)
+    when = facts.trace.start_ns[np.where(launch >= 0, launch, slices)]
     place = np.searchsorted(starts, when, side="right") - 1
-    schema = _no_communication().schema
-    rows: list[tuple[int, int, str, int, int, int, int, str]] = []
-    seen: dict[tuple[int, str, int], int] = {}
-    for index, arguments, name, *times in zip(
-        place.tolist(),
-        facts.decoded(slices),
-        facts.names_of(slices),
-        slices.tolist(),
-        begin.tolist(),
-        duration.tolist(),
-        strict=True,
-    ):
-        if index < 0:
-            continue
-        group = _group_of(arguments)
-        sort = _sort_of(name, arguments, group)
-        stated = arguments.get("Seq")
-        sequence = stated if isinstance(stated, int) and 0 <= stated < 1 << 63 else -1
-        step = facts.steps[index].number
-        number = seen[step, sort, sequence] = seen.get((step, sort, sequence), -1) + 1
-        rows.append((step, number, sort, sequence, *times, group))
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    slices, place = slices[place >= 0], place[place >= 0]
+    if not len(slices):
+        return _no_communication()
+    stated = facts.distinct(slices, _COLLECTIVE, _GROUP)
+    collectives, groups = stated.each(_collective_of), stated.each(_group_of)
+    # Calls of one name with equal arguments are of one sort.
+    alike = distinct_rows(facts.trace.name_id[slices].astype(np.int64), stated.number)
+    examples = zip(facts.names_of(slices[alike.first]), stated.number[alike.first].tolist(), strict=True)
+    sorts = [_sort_of(name, collectives[number], groups[number]) for name, number in examples]
+    (sequence,) = identifier_columns(facts.trace.arguments, slices, ("Seq",))
+    keys = ("step", "collective", "sequence")
+    return pl.DataFrame(
+        {
+            "step": np.array([step.number for step in facts.steps], np.int64)[place],
+            "collective": pl.Series(sorts, dtype=pl.String)[alike.group],
+            "sequence": np.maximum(sequence, -1),
+            "slice": slices,
+            "start_ns": facts.trace.start_ns[slices],
+            "duration_ns": facts.trace.duration_ns[slices],
+            "group": pl.Series(groups, dtype=pl.String)[stated.number],
+        }
+    ).select(*keys[:1], pl.int_range(pl.len(), dtype=pl.Int64).over(*keys).alias("number"), pl.exclude("step"))
 
 
 def _host_collectives(facts: Facts) -> NDArray[np.int64]:
     """Return one slice of the host for each collective, in order of start."""
     found = facts.slices("communication", on_device=False)
-    names = facts.names_of(found)
     for level in (_BACKEND, _RECORD):
-        chosen = np.array([level.match(name) is not None for name in names], np.bool_)
+        chosen = facts.named(found, level.match)
         if chosen.any():
             found = found[chosen]
             break
@@ -146,12 +147,15 @@ def _no_communication() -> "pl.DataFrame":
 
 
 def _group_of(arguments: Mapping[str, Any]) -> str:
-    group = arguments.get("Process Group Name")
+    group = arguments.get(_GROUP)
     return "" if group is None else str(group)
 
 
-def _sort_of(name: str, arguments: Mapping[str, Any], group: str) -> str:
-    stated = arguments.get("Collective name")
+def _collective_of(arguments: Mapping[str, Any]) -> str:
+    return str(arguments.get(_COLLECTIVE) or "")
+
+
+def _sort_of(name: str, stated: str, group: str) -> str:
     found = _KERNEL_OF.search(name)
-    collective = str(stated) if stated else found[1].lower() if found else name
+    collective = stated or (found[1].lower() if found else name)
     return f"{collective} ({group})" if group else collective

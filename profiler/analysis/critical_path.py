@@ -99,6 +99,15 @@ def path_of(trace: Trace | Facts, *, step: int | None = None, inferred: bool = T
         ValueError: the trace has no such step.
     """
     facts = facts_of(trace)
+    # Several tables are made of that of the whole trace, which takes long to find.
+    return facts.once(_whole_path) if step is None and inferred else _found_path(facts, step, inferred)
+
+
+def _whole_path(facts: Facts) -> Path:
+    return _found_path(facts, None, inferred=True)
+
+
+def _found_path(facts: Facts, step: int | None, inferred: bool) -> Path:
     begin, end = _stretch(facts, step)
     host = _host_slices(facts, begin, end)
     device = _device_part(facts, host)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 from stepscope.profiler.analysis.arguments import columns, first_known, identifier_columns, number_columns
 from stepscope.profiler.analysis.classify import KINDS, Kind, classify, device_number, repeated
 from stepscope.profiler.analysis.device_peaks import NOT_STATED, StatedPeaks
+from stepscope.profiler.analysis.distinct_arguments import DistinctArguments, distinct_arguments
 from stepscope.profiler.parents import nearest
 from stepscope.profiler.trace import Arguments, Step, Trace
+from stepscope.summary.distinct import numbered
+from stepscope.summary.listed import listed
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Scope = Literal["all", "complete"]
 """Which device activities count: all of them, or those of complete steps (see `Facts.device`)."""
@@ -223,6 +229,10 @@ class Facts:
         """For each slice the nearest enclosing slice that a mask chooses, or -1; a slice is not its own."""
         return nearest(self.parents, mask)
 
+    def distinct(self, slices: NDArray[np.int64], *keys: str) -> DistinctArguments:
+        """Return which of some slices have the same arguments under some keys, to decode each of them once."""
+        return distinct_arguments(self.trace.arguments, slices, keys)
+
     def decoded(self, slices: NDArray[np.int64]) -> list[Mapping[str, Any]]:
         """Return the arguments of some slices."""
         get = self.trace.arguments
@@ -236,11 +246,6 @@ class Facts:
     def external_ids(self, slices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Kineto's external ids of some slices, -1 where there is none."""
         return first_known(identifier_columns(self.trace.arguments, slices, ("External id", "external id")))
-
-    @cached_property
-    def operator_arguments(self) -> list[Mapping[str, Any]]:
-        """Arguments of `operator_slices`."""
-        return self.decoded(self.operator_slices)
 
     def once(self, analysis: "Callable[[Facts], _Result]") -> _Result:
         """Return what an analysis finds in these facts, worked out when it is first asked for.
@@ -267,6 +272,18 @@ class Facts:
         start, end = int(self.trace.start_ns[chosen].min()), int(self.end_ns[chosen].max())
         return (Step(0, "whole trace", start, end - start),)
 
+    def name_column(self, slices: NDArray[np.int64], write: Callable[[str], str] = str) -> "pl.Series":
+        """Return the names of some slices as a column, "" for -1, each name written in another way if need be."""
+        names = self.trace.names
+        number = np.where(slices >= 0, self.trace.name_id[slices], -1) if len(self.trace.names) else slices
+        return text_column(number, lambda each: write(names[each]) if each >= 0 else "")
+
+    def named(self, slices: NDArray[np.int64], test: Callable[[str], object]) -> NDArray[np.bool_]:
+        """Return which of some slices have a name that passes a test, which is asked once for each name."""
+        passes = np.array([bool(test(name)) for name in self.trace.names] or [False], np.bool_)
+        result: NDArray[np.bool_] = passes[self.trace.name_id[slices]]
+        return result
+
     def names_of(self, slices: NDArray[np.int64]) -> list[str]:
         """Return the names of some slices."""
         names = self.trace.names
@@ -276,6 +293,14 @@ class Facts:
 def facts_of(trace: Trace | Facts) -> Facts:
     """Return the facts of a trace; facts themselves pass through."""
     return trace if isinstance(trace, Facts) else Facts(trace)
+
+
+def text_column(numbers: NDArray[np.integer[Any]], write: Callable[[int], str]) -> "pl.Series":
+    """Return a text for each of some numbers ``[n]``; one is made for each different number only."""
+    import polars as pl
+
+    known, _, place = numbered(numbers)
+    return pl.Series("", [write(each) for each in listed(known)], dtype=pl.String)[place]
 
 
 def share(part: float, whole: float) -> float:

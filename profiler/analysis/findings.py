@@ -8,8 +8,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-import numpy as np
-
 from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.input_pipeline import HIGH_PERCENT, MODERATE_PERCENT
 from stepscope.profiler.analysis.intervals import union
@@ -210,7 +208,7 @@ def _initialization(facts: Facts) -> Iterator[Finding]:
     """Say that the trace is mostly the device's initialization, of which other figures say nothing."""
     calls = facts.slices("runtime", on_device=False)
     duration = facts.trace.duration_ns[calls]
-    counts = np.array([_COPIES_OR_WAITS.search(name) is None for name in facts.names_of(calls)], np.bool_)
+    counts = ~facts.named(calls, _COPIES_OR_WAITS.search)
     long = union(
         *(part[counts & (duration >= _LONG_CALL_NS)] for part in (facts.trace.start_ns[calls], facts.end_ns[calls]))
     )

@@ -49,6 +49,8 @@ BY_SHAPE: Final = frozenset(
 """Names of PyTorch's operators whose FLOPs follow from what the trace states of their inputs."""
 _FLOPS_KEYS: Final = ("flops", "model_flops", "Flops")
 _BYTES_KEYS: Final = ("bytes_accessed", "bytes accessed")
+COUNTED_BY: Final = (*_FLOPS_KEYS, *_BYTES_KEYS, "Input Dims", "Input dims", "Input type", "Concrete Inputs")
+"""All arguments that are looked at here."""
 
 
 def flops_of(name: str, arguments: Mapping[str, Any]) -> float | None:

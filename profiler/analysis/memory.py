@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.arguments import NO_SIZE, identifier_columns, number_columns
 from stepscope.profiler.analysis.classify import KINDS
-from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.facts import Facts, facts_of, text_column
 from stepscope.profiler.analysis.operators import key_texts
 from stepscope.profiler.analysis.reasons import NO_MEMORY
 from stepscope.profiler.analysis.records import SLICE, START, Analysis, Column
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces.chrome_counters import DEVICE_TYPES
-from stepscope.summary.distinct import numbered
+from stepscope.summary.distinct import distinct_rows, distinct_values
+from stepscope.summary.kernels import kernel
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +40,9 @@ NEVER: Final = np.iinfo(np.int64).max
 class Allocations(NamedTuple):
     """What was allocated, as parallel columns; ``end`` is `NEVER` for what is not freed in the trace."""
 
-    device: NDArray[np.object_]
+    devices: tuple[str, ...]
+    device: NDArray[np.int64]
+    """Places in ``devices``."""
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     bytes: NDArray[np.int64]
@@ -53,16 +56,19 @@ def allocations(trace: Trace | Facts) -> Allocations:
     A free that no allocation in the trace precedes belongs to something older: it counts in `memory_timeline`, and
     is no allocation here.
     """
-    facts = facts_of(trace)
-    events = _memory_events(facts)
-    if len(events.slice):
-        return _paired(facts, events)
-    return _tensors(facts)
+    return facts_of(trace).once(_allocations)
+
+
+def _allocations(facts: Facts) -> Allocations:
+    events = facts.once(_memory_events)
+    return _paired(facts, events) if len(events.slice) else _tensors(facts)
 
 
 class _Events(NamedTuple):
     slice: NDArray[np.int64]
-    device: NDArray[np.object_]
+    devices: tuple[str, ...]
+    device: NDArray[np.int64]
+    """Places in ``devices``."""
     bytes: NDArray[np.int64]
     address: NDArray[np.int64]
     allocated: NDArray[np.float64]
@@ -78,14 +84,15 @@ def _memory_events(facts: Facts) -> _Events:
     size, allocated, reserved = number_columns(trace.arguments, slices, ("Bytes", "Total Allocated", "Total Reserved"))
     known = np.abs(size) < NO_SIZE
     kind, number, address = identifier_columns(trace.arguments, slices, ("Device Type", "Device Id", "Addr"))
-    device = np.empty(len(slices), np.object_)
-    device[:] = [
+    different = distinct_rows(kind, number)
+    devices = tuple(
         DEVICE_TYPES.get(k, f"device of type {k}") + (f" {n}" if n >= 0 else "")
-        for k, n in zip(kind.tolist(), number.tolist(), strict=True)
-    ]
+        for k, n in zip(kind[different.first].tolist(), number[different.first].tolist(), strict=True)
+    )
     return _Events(
         slices[known],
-        device[known],
+        devices,
+        different.group[known],
         size[known].astype(np.int64),
         address[known],
         allocated[known],
@@ -99,20 +106,36 @@ def _paired(facts: Facts, events: _Events) -> Allocations:
     Traces of 2021 have none, there with the next of its size.
     """
     start = facts.trace.start_ns[events.slice]
-    end = np.full(len(start), NEVER, np.int64)
-    open_at: dict[tuple[str, int], list[int]] = {}
-    for index, (device, address, size) in enumerate(
-        zip(events.device.tolist(), events.address.tolist(), events.bytes.tolist(), strict=True)
-    ):
-        waiting = open_at.setdefault((device, address if address >= 0 else -abs(size)), [])
-        if size > 0:
-            waiting.append(index)
-        elif waiting:
-            end[waiting.pop()] = start[index]
     made = events.bytes > 0
+    place = distinct_rows(events.device, np.where(events.address >= 0, events.address, -np.abs(events.bytes))).group
+    freed_by = _freed_by(place, np.argsort(place, kind="stable"), made)
+    end = np.where(freed_by >= 0, start[freed_by], NEVER)
     operator = np.isin(facts.kinds, [KINDS.index("operator"), KINDS.index("communication")])
     maker = facts.nearest(operator)[events.slice] if len(facts.trace) else events.slice
-    return Allocations(events.device[made], start[made], end[made], events.bytes[made], maker[made])
+    return Allocations(events.devices, events.device[made], start[made], end[made], events.bytes[made], maker[made])
+
+
+@kernel()
+def _freed_by(place: NDArray[np.int64], order: NDArray[np.int64], made: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return which event frees what each one allocated, or -1: at each place the latest that is not freed yet.
+
+    ``order`` has the events place by place, each in order of time.
+    """
+    freed_by = np.full(place.size, -1, np.int64)
+    waiting = np.empty(place.size, np.int64)
+    count = 0
+    here = -1
+    for index in order:
+        if place[index] != here:
+            here = place[index]
+            count = 0
+        if made[index]:
+            waiting[count] = index
+            count += 1
+        elif count > 0:
+            count -= 1
+            freed_by[waiting[count]] = index
+    return freed_by
 
 
 def _tensors(facts: Facts) -> Allocations:
@@ -124,9 +147,12 @@ def _tensors(facts: Facts) -> Allocations:
     last_use = facts.end_ns.copy()
     flows = facts.trace.flows
     np.maximum.at(last_use, flows.source, facts.end_ns[flows.target])
-    device = np.empty(len(made), np.object_)
-    device[:] = [facts.trace.lanes[lane].process for lane in facts.trace.lane[made].tolist()]
-    return Allocations(device, facts.trace.start_ns[made], last_use[made], size[size > 0].astype(np.int64), made)
+    devices = tuple(dict.fromkeys(lane.process for lane in facts.trace.lanes))
+    of_lane = np.array([devices.index(lane.process) for lane in facts.trace.lanes] or [0], np.int64)
+    device = of_lane[facts.trace.lane[made]]
+    return Allocations(
+        devices, device, facts.trace.start_ns[made], last_use[made], size[size > 0].astype(np.int64), made
+    )
 
 
 def memory_timeline(trace: Trace | Facts) -> "pl.DataFrame":
@@ -140,11 +166,11 @@ def memory_timeline(trace: Trace | Facts) -> "pl.DataFrame":
     import polars as pl
 
     facts = facts_of(trace)
-    events = _memory_events(facts)
+    events = facts.once(_memory_events)
     if len(events.slice):
         frame = _events_frame(facts, events)
     else:
-        frame = _changes_frame(_tensors(facts))
+        frame = _changes_frame(allocations(facts))
         if frame.is_empty():
             frame = _counters_frame(facts.trace)
     # Numbers beyond 64 bits are no sizes.
@@ -158,7 +184,7 @@ def _events_frame(facts: Facts, events: _Events) -> "pl.DataFrame":
     running = pl.col("change").cum_sum().over("device")
     return pl.DataFrame(
         {
-            "device": pl.Series(events.device.tolist(), dtype=pl.String),
+            "device": _names(events),
             "time_ns": facts.trace.start_ns[events.slice],
             "change": events.bytes,
             "total": pl.Series(events.allocated).fill_nan(None),
@@ -175,7 +201,7 @@ def _changes_frame(made: Allocations) -> "pl.DataFrame":
     return (
         pl.DataFrame(
             {
-                "device": pl.Series([*made.device.tolist(), *made.device[freed].tolist()], dtype=pl.String),
+                "device": pl.concat([_names(made), _names(made).filter(freed)]),
                 "time_ns": np.concatenate([made.start, made.end[freed]]),
                 "change": np.concatenate([made.bytes, -made.bytes[freed]]),
             }
@@ -241,19 +267,20 @@ def alive_at_peak(trace: Trace | Facts) -> "pl.DataFrame":
     made = allocations(facts)
     alive = np.flatnonzero(_at_peak(facts, made))
     makers = made.maker[alive]
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         {
-            "device": pl.Series(made.device[alive].tolist(), dtype=pl.String),
-            "operator": pl.Series(
-                [facts.trace.names[int(facts.trace.name_id[m])] if m >= 0 else "" for m in makers.tolist()],
-                dtype=pl.String,
-            ),
+            "device": _names(made)[alive],
+            "operator": facts.name_column(makers),
             "bytes": made.bytes[alive],
             "start_ns": made.start[alive],
-            "end_ns": pl.Series([None if end == NEVER else end for end in made.end[alive].tolist()], dtype=pl.Int64),
+            "end_ns": made.end[alive],
             "slice": makers,
         }
-    ).sort("device", "bytes", descending=[False, True], maintain_order=True)
+    )
+    freed = pl.when(pl.col("end_ns") != NEVER).then(pl.col("end_ns"))
+    return frame.with_columns(freed.alias("end_ns")).sort(
+        "device", "bytes", descending=[False, True], maintain_order=True
+    )
 
 
 def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
@@ -268,11 +295,8 @@ def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
     made = allocations(facts)
     frame = pl.DataFrame(
         {
-            "device": pl.Series(made.device.tolist(), dtype=pl.String),
-            "operator": pl.Series(
-                [facts.trace.names[int(facts.trace.name_id[m])] if m >= 0 else "" for m in made.maker.tolist()],
-                dtype=pl.String,
-            ),
+            "device": _names(made),
+            "operator": facts.name_column(made.maker),
             "size": made.bytes,
             "kept": made.end == NEVER,
         }
@@ -304,22 +328,19 @@ def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
 
     facts = facts_of(trace)
     made = allocations(facts)
-    known = np.flatnonzero(made.maker >= 0)
-    makers, _, place = numbered(made.maker[known])
-    names = key_texts(facts, makers, "module")
-    modules = [""] * len(made.maker)
-    for index, number in zip(known.tolist(), place.tolist(), strict=True):
-        modules[index] = names[number]
+    makers = distinct_values(made.maker[made.maker >= 0])
+    names = pl.concat([key_texts(facts, makers, "module"), pl.Series([""])])
+    modules = names[np.where(made.maker >= 0, np.searchsorted(makers, made.maker), len(makers))]
     frame = pl.DataFrame(
         {
-            "device": pl.Series(made.device.tolist(), dtype=pl.String),
-            "module": pl.Series(modules, dtype=pl.String),
+            "device": _names(made),
+            "module": modules,
             "size": made.bytes,
             "at_peak": _at_peak(facts, made),
             "kept": made.end == NEVER,
         }
     )
-    if not any(modules):
+    if not (modules != "").any():
         frame = frame.clear()
     size = pl.col("size")
     return (
@@ -334,11 +355,16 @@ def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
     )
 
 
+def _names(found: Allocations | _Events) -> "pl.Series":
+    """Return the device of each."""
+    return text_column(found.device, found.devices.__getitem__)
+
+
 def _at_peak(facts: Facts, made: Allocations) -> NDArray[np.bool_]:
     """Return which allocations were alive when their device's memory was at its peak."""
     peaks = memory_peaks(facts)
     peak = dict(zip(peaks["device"].to_list(), peaks["time_ns"].to_list(), strict=True))
-    when = np.array([peak.get(device, NEVER) for device in made.device.tolist()], np.int64)
+    when = np.array([peak.get(device, NEVER) for device in made.devices], np.int64)[made.device]
     alive: NDArray[np.bool_] = (made.start <= when) & (made.end > when) & (when != NEVER)
     return alive
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.classify import KINDS
-from stepscope.profiler.analysis.facts import Facts, facts_of, text
+from stepscope.profiler.analysis.facts import Facts, facts_of, text, text_column
 from stepscope.profiler.analysis.kernels import uses_tensor_cores
 from stepscope.profiler.analysis.reasons import NO_OPERATORS
 from stepscope.profiler.analysis.records import Analysis, Column
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Key = Literal["name", "shape", "stack", "module", "annotation", "op_type"]
+_SHAPE_KEYS: Final = ("Input Dims", "Input dims")
 _NOT_OPERATORS: Final = ("DataParallel.forward", "DistributedDataParallel.forward")
 _ELIGIBLE: Final = frozenset(
     [
@@ -124,11 +125,9 @@ def tree_of_calls(facts: Facts) -> Calls:
     device_self, tensor_self = _device_times(facts, position, own, owner, runtime)
     level = _levels(parent, is_own)
     device_total, tensor_total = device_self.copy(), tensor_self.copy()
-    names = facts.names_of(nodes)
     kind = facts.kinds[nodes]
-    operator = kind != KINDS.index("data_loading")
-    operator &= np.array([is_operator_name(name) for name in names], np.bool_)
-    eligible = np.array([name in _ELIGIBLE for name in names], np.bool_) | (tensor_self > 0)
+    operator = (kind != KINDS.index("data_loading")) & facts.named(nodes, is_operator_name)
+    eligible = facts.named(nodes, _ELIGIBLE.__contains__) | (tensor_self > 0)
     for depth in range(int(level.max(initial=0)), 0, -1):
         here = np.flatnonzero(level == depth)
         np.add.at(device_total, parent[here], device_total[here])
@@ -208,8 +207,7 @@ def _device_times(
     # In StepStats the operator itself launches.
     direct = position[every.launch]
     target = np.where(direct >= 0, own[np.maximum(direct, 0)] if len(own) else -1, owner_of_slice[every.launch])
-    used = np.array([uses_tensor_cores(name) for name in facts.trace.names] or [False], np.bool_)
-    tensor = used[facts.trace.name_id[every.slice]] & every.of("kernel", "communication")
+    tensor = facts.named(every.slice, uses_tensor_cores) & every.of("kernel", "communication")
     device_self, tensor_self = np.zeros(len(own), np.int64), np.zeros(len(own), np.int64)
     known = target >= 0
     np.add.at(device_self, target[known], every.duration[known])
@@ -245,7 +243,7 @@ def operators(
     calls = operator_calls(facts)
     counted = calls.is_operator if chosen is None else calls.is_operator & chosen[calls.slice]
     slices = calls.slice[counted]
-    columns: dict[str, pl.Series] = {key: pl.Series(key, key_texts(facts, slices, key), dtype=pl.String) for key in by}
+    columns: dict[str, pl.Series] = {key: key_texts(facts, slices, key) for key in by}
     frame = pl.DataFrame(
         {
             **columns,
@@ -275,23 +273,21 @@ def operators(
     return grouped.sort(order, "host_self_ns", descending=True, maintain_order=True)
 
 
-def key_texts(facts: Facts, slices: NDArray[np.int64], key: Key) -> list[str]:
+def key_texts(facts: Facts, slices: NDArray[np.int64], key: Key) -> "pl.Series":
     """Return what operators are grouped by, for each of some slices."""
     match key:
         case "name":
-            return facts.names_of(slices)
+            return facts.name_column(slices)
         case "op_type":
-            categories = facts.trace.categories
-            return [categories[number] for number in facts.trace.category_id[slices].tolist()]
+            return text_column(facts.trace.category_id[slices], facts.trace.categories.__getitem__)
         case "shape":
-            return [text(_first(each, "Input Dims", "Input dims")) for each in facts.decoded(slices)]
+            return facts.distinct(slices, *_SHAPE_KEYS).column(lambda each: text(_first(each, *_SHAPE_KEYS)))
         case "stack":
-            return [text(each.get("Call stack")) for each in facts.decoded(slices)]
+            return facts.distinct(slices, "Call stack").column(lambda each: text(each.get("Call stack")))
         case "module":
             return _modules(facts, slices)
         case "annotation":
-            marks = facts.nearest(facts.kinds == KINDS.index("annotation"))[slices]
-            return _names_or_nothing(facts, marks)
+            return facts.name_column(facts.nearest(facts.kinds == KINDS.index("annotation"))[slices])
         case _:
             assert_never(key)
 
@@ -304,17 +300,13 @@ def _first(arguments: "dict[str, object] | object", *keys: str) -> object:
     return None
 
 
-def _modules(facts: Facts, slices: NDArray[np.int64]) -> list[str]:
+def _modules(facts: Facts, slices: NDArray[np.int64]) -> "pl.Series":
     """Kineto's "Module Hierarchy", else the innermost ``nn.Module: ...`` call around the operator."""
     is_module = np.array([name.startswith("nn.Module: ") for name in facts.trace.names] or [False], np.bool_)
     around = facts.nearest(is_module[facts.trace.name_id])[slices] if len(facts.trace) else slices
-    enclosing = [name.removeprefix("nn.Module: ") for name in _names_or_nothing(facts, around)]
-    stated = [text(each.get("Module Hierarchy")) for each in facts.decoded(slices)]
-    return [name or other for name, other in zip(stated, enclosing, strict=True)]
-
-
-def _names_or_nothing(facts: Facts, slices: NDArray[np.int64]) -> list[str]:
-    return [facts.trace.names[int(facts.trace.name_id[index])] if index >= 0 else "" for index in slices.tolist()]
+    enclosing = facts.name_column(around, lambda name: name.removeprefix("nn.Module: "))
+    stated = facts.distinct(slices, "Module Hierarchy").column(lambda each: text(each.get("Module Hierarchy")))
+    return stated.zip_with(stated != "", enclosing)
 
 
 _KEY_COLUMNS: Final[Mapping[Key, Column]] = {

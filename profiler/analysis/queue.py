@@ -106,7 +106,7 @@ def launch_delays(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Dat
     return pl.DataFrame(
         {
             "slice": queued.slice,
-            "name": pl.Series(facts.names_of(queued.slice), dtype=pl.String),
+            "name": facts.name_column(queued.slice),
             "device": queued.device,
             "stream": queued.stream,
             "call_ns": facts.trace.duration_ns[queued.launch],

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.profiler.analysis.device_peaks import PRECISIONS, DevicePeaks, Precision, peaks_of, precision_of
-from stepscope.profiler.analysis.facts import Facts, facts_of
-from stepscope.profiler.analysis.flops import BY_SHAPE, bytes_of, flops_of
+from stepscope.profiler.analysis.facts import Facts, facts_of, text_column
+from stepscope.profiler.analysis.flops import BY_SHAPE, COUNTED_BY, bytes_of, flops_of
 from stepscope.profiler.analysis.operators import operator_calls
 from stepscope.profiler.analysis.reasons import NO_FLOPS
 from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.analysis.steps import in_steps, step_windows
 from stepscope.profiler.trace import Trace
-from stepscope.summary.distinct import distinct_values
+from stepscope.summary.distinct import distinct_rows, distinct_values
+from stepscope.summary.listed import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,18 +62,22 @@ def _counted_calls(facts: Facts) -> Counted:
     calls = operator_calls(facts)
     slices = _candidates(facts, calls.slice)
     chosen = np.flatnonzero(np.isin(calls.slice, slices))
-    decoded = facts.decoded(slices)
-    flops = [flops_of(name, each) for name, each in zip(facts.names_of(slices), decoded, strict=True)]
-    moved = [bytes_of(each) if count else None for count, each in zip(flops, decoded, strict=True)]
+    found = facts.distinct(slices, *COUNTED_BY)
+    decoded = found.each(dict)
+    # Calls of one name with equal arguments do the same.
+    alike = distinct_rows(facts.trace.name_id[slices].astype(np.int64), found.number)
+    examples = zip(facts.names_of(slices[alike.first]), listed(found.number[alike.first]), strict=True)
+    counts = [(flops_of(name, decoded[number]), decoded[number]) for name, number in examples]
+    moved = [bytes_of(each) if count else None for count, each in counts]
     precisions = [
-        precision_of(each.get("Input type"), tensor_cores=tensor > 0)
-        for each, tensor in zip(decoded, calls.tensor_total[chosen].tolist(), strict=True)
+        np.array([_NUMBERS.index(precision_of(each.get("Input type"), tensor_cores=used)) for each in decoded], np.int8)
+        for used in (False, True)
     ]
     return Counted(
         call=chosen,
-        flops=np.array(flops, np.float64),
-        moved=np.array(moved, np.float64),
-        precision=np.array([_NUMBERS.index(each) for each in precisions], np.int8),
+        flops=np.array([count for count, _ in counts], np.float64)[alike.group],
+        moved=np.array(moved, np.float64)[alike.group],
+        precision=np.where(calls.tensor_total[chosen] > 0, *(each[found.number] for each in reversed(precisions))),
         time_ns=np.where(calls.device_total > 0, calls.device_total, calls.host_total)[chosen],
     )
 
@@ -174,7 +179,7 @@ def unknown_flops(trace: Trace | Facts) -> "pl.DataFrame":
     whole = max(1, int(calls.device_self[matrix].sum()))
     frame = pl.DataFrame(
         {
-            "name": pl.Series(facts.names_of(calls.slice[unknown]), dtype=pl.String),
+            "name": facts.name_column(calls.slice[unknown]),
             "device_self_ns": calls.device_self[unknown],
         }
     )
@@ -213,17 +218,16 @@ def roofline(
     rates = _rates(device) if peak_flops is None else np.full(len(_NUMBERS), peak_flops)
     if peak_bytes_per_s is None and device is not None:
         peak_bytes_per_s = device.bytes_per_s
-    words = np.array([*PRECISIONS.values(), ""], np.str_)
-    names = facts.names_of(calls.slice[counted.call])
+    words = (*PRECISIONS.values(), "")
     frame = pl.DataFrame(
         {
-            "name": pl.Series(names, dtype=pl.String),
+            "name": facts.name_column(calls.slice[counted.call]),
             "flops": counted.flops,
             "bytes": counted.moved,
             "time_ns": counted.time_ns,
             # How long it takes at the peak of its type of number.
             "least_ns": counted.flops / rates[counted.precision] * 1e9,
-            "precision": pl.Series(words[counted.precision].tolist(), dtype=pl.String),
+            "precision": text_column(counted.precision, words.__getitem__),
         }
     ).filter(pl.Series(outermost, dtype=pl.Boolean))
 

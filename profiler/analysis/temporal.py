@@ -59,7 +59,7 @@ def temporal_breakdown(
     every = facts.device(scope)
     waits = every.of("synchronization")
     if waits_are_work:
-        event_waits = np.array([name == "Stream Wait Event" for name in facts.names_of(every.slice)], np.bool_)
+        event_waits = facts.named(every.slice, "Stream Wait Event".__eq__)
         every = every._replace(kind=np.where(waits & event_waits, KINDS.index("kernel"), every.kind).astype(np.int8))
         every = every.where(~waits | (every.stream >= 0))
     else:

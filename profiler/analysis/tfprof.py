@@ -18,6 +18,7 @@ from stepscope.profiler.analysis.facts import Facts, facts_of
 from stepscope.profiler.analysis.reasons import NO_STEP_STATS
 from stepscope.profiler.analysis.records import Analysis, Column
 from stepscope.profiler.trace import Trace
+from stepscope.summary.listed import listed
 from stepscope.summary.proto.graph_pb2 import GraphDef
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def _nodes(facts: Facts) -> dict[str, _Node]:
     nodes: dict[str, _Node] = {}
     trace = facts.trace
     own = _own_times(facts)
-    for index, arguments in zip(facts.operator_slices.tolist(), facts.operator_arguments, strict=True):
+    for index in listed(facts.operator_slices):
+        arguments = trace.arguments[index]
         name = str(arguments.get("node", arguments.get("name", trace.names[int(trace.name_id[index])])))
         node = nodes.setdefault(name, _Node())
         node.op = str(arguments.get("op", trace.categories[int(trace.category_id[index])]))
@@ -63,10 +65,10 @@ def _nodes(facts: Facts) -> dict[str, _Node]:
             if key.startswith("input")
         }
     device = facts.every_device_activity
-    for name, duration, arguments in zip(
-        facts.names_of(device.slice), device.duration.tolist(), facts.decoded(device.slice), strict=True
-    ):
-        node = nodes.setdefault(str(arguments.get("node", name)), _Node(op=str(arguments.get("op", "kernel"))))
+    for index, duration in zip(listed(device.slice), listed(device.duration), strict=True):
+        arguments = trace.arguments[index]
+        name = str(arguments.get("node", trace.names[int(trace.name_id[index])]))
+        node = nodes.setdefault(name, _Node(op=str(arguments.get("op", "kernel"))))
         node.accelerator_ns += duration
     return nodes
 
@@ -100,7 +102,7 @@ def tfprof(trace: Trace | Facts, *, view: View = "scope") -> "pl.DataFrame":
     """
     import polars as pl
 
-    nodes = _nodes(facts_of(trace))
+    nodes = facts_of(trace).once(_nodes)
     match view:
         case "scope":
             rows = _scopes(nodes)
@@ -198,7 +200,7 @@ def _utilization(facts: Facts) -> Iterable[dict[str, Any]]:
 
 
 def _operations(facts: Facts, graph: GraphDef | None) -> Iterable[dict[str, Any]]:
-    nodes = _nodes(facts)
+    nodes = facts.once(_nodes)
     layouts = {
         node.name: node.attr["data_format"].s.decode(errors="replace")
         for node in (graph.node if graph is not None else ())

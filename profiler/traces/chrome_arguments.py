@@ -31,6 +31,11 @@ class JsonArguments:
         self.offsets: Final = offsets
         self._stack_of = stack_of
 
+    @property
+    def has_stacks(self) -> bool:
+        """Whether slices may have frames beside their texts, which come under the key "stack"."""
+        return self._stack_of is not None
+
     def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
         text = self.texts[int(self.offsets[slice_index]) : int(self.offsets[slice_index + 1])].tobytes()
         arguments = _decoded(text) if text else {}

@@ -9,13 +9,19 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY
+from stepscope.dashboard.server.live import Live
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.tensor_proto import numbers_tensor, plugin_metadata, strings_tensor
+from stepscope.summary.log_index import LogIndex
+from stepscope.summary.logdir import Logdir
 from stepscope.summary.proto import summary_pb2
 from stepscope.summary.proto.plugin_data_pb2 import AudioPluginData, MeshPluginData
 from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.stored_series import StoredSeries
 from tests.dashboard.all_kinds_logs import write_all_kinds
+from tests.dashboard.media import NoFollower
 from tests.dashboard.routes import client_with_companions
 
 MULTIRUN = "/data/plugin/scalars/scalars_multirun"
@@ -205,3 +211,29 @@ def test_every_route_is_described_and_in_the_guide(client: TestClient) -> None:
     names = {path.removeprefix("/data/").removeprefix("plugin/") for path in routes}
     assert {name for name in names if f"`{name}`" not in guide} == set()
     assert all(about["description"] for operations in routes.values() for about in operations.values())
+
+
+def test_the_tags_of_time_series_are_told_without_making_a_series(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of 100,000 runs were kept until the answer was there: every garbage collection looked through them."""
+    monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
+    for run in ("a", "b"):
+        with SummaryWriter(str(tmp_path / "logs" / run)) as writer:
+            writer.add_scalar("loss", 1.0, 0)
+            writer.add_scalar("accuracy", 0.5, 0)
+    logdir = Logdir(tmp_path / "logs", index=LogIndex(str(tmp_path / "index")))
+    logdir.update()
+    logdir.wait_until_stored()
+    live = Live(str(tmp_path), lambda publish: NoFollower())
+    live.publish(Logdir(tmp_path / "logs", index=LogIndex(str(tmp_path / "index"))).indexed())
+    made: list[str] = []
+    make = StoredSeries._make
+    monkeypatch.setattr(StoredSeries, "_make", lambda self, tag: made.append(tag) or make(self, tag))
+    client = TestClient(build_app(live), base_url="http://localhost:6006")
+    assert ask(client, "timeseries/tags").json() == {
+        "scalars": {"runTagInfo": {run: ["accuracy", "loss"] for run in ("a", "b")}, "tagDescriptions": {}},
+        "histograms": {"runTagInfo": {}, "tagDescriptions": {}},
+        "images": {"tagDescriptions": {}, "tagRunSampledInfo": {}},
+    }
+    assert made == []

@@ -36,7 +36,7 @@ from stepscope.dashboard.traces.analyzed_traces import MOST_RESULTS, AnalyzedTra
 from stepscope.dashboard.traces.gathered_ranks import GatheredRanks
 from stepscope.dashboard.traces.headings import heading, headings
 from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
-from stepscope.profiler.analysis import report
+from stepscope.profiler.analysis import report, tfprof
 from stepscope.profiler.analysis.compare import compare
 from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.metrics import DEFINITIONS
@@ -175,6 +175,16 @@ def test_the_pages_show_what_the_analyses_say(page: Page, names: list[str], cont
             assert moments == {
                 key: None if whole[key] is None else whole[key] - table.start_ns for key in whole if key in moments
             }
+
+
+def test_nothing_is_worked_out_for_tfprof_but_of_step_stats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take minutes and gigabytes of a large trace, of which nothing is shown."""
+    looked_at: list[int] = []
+    own_times = tfprof._own_times
+    monkeypatch.setattr(tfprof, "_own_times", lambda facts: looked_at.append(len(facts.trace)) or own_times(facts))
+    shown = tables(tiny(), "tfprof")
+    assert {name: len(table.frame) for name, table in shown.items()} == {"tfprof_scope": 0, "advice": 0}
+    assert sum(looked_at) == 0
 
 
 def test_operators_are_grouped_by_what_is_asked_for() -> None:

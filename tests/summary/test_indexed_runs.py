@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.summary import SummaryWriter
+from stepscope.summary import SummaryWriter, stored_series
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.follow import Follower
 from stepscope.summary.kinds.base import PayloadError
@@ -271,3 +271,14 @@ def test_the_furthest_step_is_told_before_any_series_is_made(
     for snapshot in (logdir.indexed(), logdir.update()):
         told = {name: run.furthest_step("scalars") for name, run in snapshot.runs.items()}
         assert told == {name: expected[name] for name in snapshot.runs}
+
+
+def test_no_run_keeps_a_series_that_nobody_holds(logs: Path, index: Path) -> None:
+    """A dictionary of them in each of 100,000 runs is for every garbage collection to look through."""
+    runs = Logdir(logs, index=LogIndex(str(index))).indexed().runs
+    held = runs["a"].series["loss"]
+    assert runs["a"].series["loss"] is held
+    assert runs["late/b"].series["loss"].values.tolist() == [1.0, 0.5]
+    assert [series.run for series in stored_series._MADE.values()] == ["a"]
+    del held
+    assert not stored_series._MADE

@@ -14,10 +14,12 @@ from stepscope.dashboard.panels.profile.table import Places, RowNumbers, Table, 
 from stepscope.dashboard.traces.analyzed_traces import AnalyzedTrace
 from stepscope.dashboard.traces.sources import TraceUnavailableError
 from stepscope.profiler.analysis.compare import CHANGES, basis_of
+from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.memcpys import direction_of, memory_of
 from stepscope.profiler.analysis.records import Analysis
 from stepscope.profiler.analysis.report import OTHERS, analyses, is_of_others
 from stepscope.profiler.analysis.roofline import roofline
+from stepscope.profiler.traces.simple import trace_of_slices
 from stepscope.summary.cancellation import Cancelled
 
 if TYPE_CHECKING:
@@ -113,10 +115,15 @@ def is_step_stats(analyzed: AnalyzedTrace) -> bool:
     return analyzed.source.kind == "run_metadata"
 
 
+def _of_step_stats(analyzed: AnalyzedTrace, name: str) -> "pl.DataFrame":
+    """Return a table of StepStats; of another trace one without rows, for which nothing is worked out."""
+    if is_step_stats(analyzed):
+        return analyzed.table(name)
+    return analyses("trace")[name].table(Facts(trace_of_slices([]))).clear()
+
+
 def _plain(analyzed: AnalyzedTrace, name: str, *, step_stats_only: bool = False) -> Table:
-    frame = analyzed.table(name)
-    if step_stats_only and not is_step_stats(analyzed):
-        frame = frame.clear()
+    frame = _of_step_stats(analyzed, name) if step_stats_only else analyzed.table(name)
     analysis = analyses("trace")[name]
     about = analysis.description
     if name == "memory" and is_step_stats(analyzed):
@@ -216,9 +223,8 @@ def copy_table(analyzed: AnalyzedTrace) -> Table:
 
 def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
     """Return one of tfprof's views, of StepStats only."""
-    frame = analyzed.table(f"tfprof_{requested.tfprof}")
+    frame = _of_step_stats(analyzed, f"tfprof_{requested.tfprof}")
     analysis = analyses("trace")[f"tfprof_{requested.tfprof}"]
-    frame = frame if is_step_stats(analyzed) else frame.clear()
     return Table(
         analysis.name,
         analysis.title,

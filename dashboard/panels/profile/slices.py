@@ -1,6 +1,6 @@
 """The slices that rows of tables stand for: where the longest of each is, and how long all of them took."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from stepscope.profiler.analysis.kernels import KernelKey, kernel_key
 from stepscope.profiler.analysis.members import Histograms, Members, histograms, longest, members_of
 from stepscope.profiler.analysis.memcpys import each_copy
 from stepscope.profiler.analysis.operators import Key, key_texts, operator_calls
-from stepscope.summary.distinct import numbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,18 +82,16 @@ def operator_members(analyzed: AnalyzedTrace, frame: "pl.DataFrame", by: Sequenc
     """Return the calls of each row of `stepscope.profiler.analysis.operators.operators`, with their time on the
     host.
     """
-    import polars as pl
-
     calls = operator_calls(analyzed.facts)
     slices = calls.slice[calls.is_operator]
-    keys = {str(key): pl.Series(key, key_texts(analyzed.facts, slices, key), dtype=pl.String) for key in by}
+    keys = {str(key): key_texts(analyzed.facts, slices, key) for key in by}
     return members_of(frame, keys, slices, calls.host_total[calls.is_operator])
 
 
 def kernel_members(analyzed: AnalyzedTrace, frame: "pl.DataFrame", by: KernelKey = "name") -> Members:
     """Return the calls of each row of `stepscope.profiler.analysis.kernels.kernels`."""
     chosen = kernels_of(analyzed.facts)
-    names = texts_of(analyzed.facts, chosen.slice, lambda name: kernel_key(name, by))
+    names = analyzed.facts.name_column(chosen.slice, lambda name: kernel_key(name, by))
     return members_of(frame, {"name": names}, chosen.slice, chosen.duration)
 
 
@@ -112,13 +109,13 @@ def slice_members(analyzed: AnalyzedTrace, frame: "pl.DataFrame") -> Members:
     trace = analyzed.facts.trace
     every = np.arange(len(trace))
     categories = pl.Series(trace.categories, dtype=pl.String)[trace.category_id]
-    keys: Mapping[str, pl.Series] = {"name": texts_of(analyzed.facts, every), "category": categories}
+    keys: Mapping[str, pl.Series] = {"name": analyzed.facts.name_column(every), "category": categories}
     return members_of(frame, keys, every, trace.duration_ns)
 
 
 def named_members(facts: Facts, slices: NDArray[np.int64], frame: "pl.DataFrame", column: str = "name") -> Members:
     """Return some slices by their names, which a column of a table has."""
-    return members_of(frame, {column: texts_of(facts, slices)}, slices, facts.trace.duration_ns[slices])
+    return members_of(frame, {column: facts.name_column(slices)}, slices, facts.trace.duration_ns[slices])
 
 
 def named_places(
@@ -132,15 +129,6 @@ def kernels_of(facts: Facts) -> Device:
     """Return what `stepscope.profiler.analysis.kernels.kernels` counts."""
     every = facts.every_device_activity
     return every.where(every.of("kernel", "communication"))
-
-
-def texts_of(facts: Facts, slices: NDArray[np.int64], write: Callable[[str], str] = str) -> "pl.Series":
-    """Return the names of some slices, written in another way if need be."""
-    import polars as pl
-
-    known, _, place = numbered(facts.trace.name_id[slices])
-    texts = [write(facts.trace.names[number]) for number in known.tolist()]
-    return pl.Series("name", texts, dtype=pl.String)[place] if texts else pl.Series("name", [], dtype=pl.String)
 
 
 def places(analyzed: AnalyzedTrace, slices: Sequence[int | None], *, named: bool = True) -> Places:

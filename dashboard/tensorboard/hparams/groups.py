@@ -12,6 +12,7 @@ from stepscope.dashboard.tensorboard.hparams.columns import (
 )
 from stepscope.dashboard.tensorboard.hparams.experiment import experiment
 from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession, hparams_of, session_message, sessions
+from stepscope.summary.listed import let_go
 from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import (
     ListSessionGroupsRequest,
@@ -42,7 +43,10 @@ def session_groups(snapshot: Snapshot, request: ListSessionGroupsRequest) -> Lis
     groups = ordered(filtered(groups, request.col_params), request.col_params)
     keep_included(groups, request.col_params)
     page = groups[request.start_index : request.start_index + request.slice_size]
-    return ListSessionGroupsResponse(session_groups=page, total_size=len(groups))
+    answer = ListSessionGroupsResponse(session_groups=page, total_size=len(groups))
+    del page
+    let_go(groups)
+    return answer
 
 
 def _grouped(snapshot: Snapshot, request: ListSessionGroupsRequest) -> list[SessionGroup]:

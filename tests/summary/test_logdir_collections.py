@@ -1,0 +1,81 @@
+"""What a log directory's objects cost Python's garbage collector."""
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from stepscope.summary import SummaryWriter, collections_off, logdir
+from stepscope.summary.collections_off import without_collections
+from stepscope.summary.logdir import Logdir
+
+
+class Collector:
+    """Stands for the module ``gc`` after an update that made many objects."""
+
+    def __init__(self, put_aside: int) -> None:
+        self.put_aside = put_aside
+        self.called: list[str] = []
+
+    def isenabled(self) -> bool:
+        return True
+
+    def get_count(self) -> tuple[int, int, int]:
+        return 1_000_000, 0, 0
+
+    def get_freeze_count(self) -> int:
+        return self.put_aside
+
+    def __getattr__(self, name: str) -> object:
+        return lambda: self.called.append(name)
+
+
+@pytest.mark.parametrize(
+    ("put_aside", "called"),
+    [
+        # Of a program of others: the oldest generation.
+        (0, ["disable", "freeze", "unfreeze", "enable"]),
+        (5, ["disable", "freeze", "enable"]),
+    ],
+)
+def test_many_objects_are_put_aside_for_good_in_a_program_that_puts_objects_aside(
+    put_aside: int, called: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A collection that looks through those of 100,000 runs keeps every thread waiting for seconds."""
+    collector = Collector(put_aside)
+    monkeypatch.setattr(logdir, "gc", collector)
+    monkeypatch.setattr(collections_off, "gc", collector)
+    Logdir(tmp_path).update()
+    assert collector.called == called
+
+
+def test_collections_go_on_when_the_last_thread_wants_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries are imported while a log directory is read, each without collections."""
+    collector = Collector(0)
+    monkeypatch.setattr(collections_off, "gc", collector)
+    first, second = without_collections(), without_collections()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert collector.called == ["disable"]
+    second.__exit__(None, None, None)
+    assert collector.called == ["disable", "enable"]
+
+
+def test_runs_that_are_gone_leave_nothing_for_the_collector(tmp_path: Path) -> None:
+    for number in range(20):
+        with SummaryWriter(tmp_path / f"{number}") as writer:
+            writer.add_scalar("loss", 1.0, 0)
+    followed = Logdir(tmp_path)
+    assert [series.values.tolist() for run in followed.update().runs.values() for series in run.series.values()]
+    gc.collect()
+    for path in tmp_path.glob("*/*"):
+        path.unlink()
+    gc.disable()
+    try:
+        for _ in range(3):
+            snapshot = followed.update()
+        assert not snapshot.runs
+        assert gc.collect() < 20
+    finally:
+        gc.enable()
