@@ -92,7 +92,7 @@ csv = client.get("/api/profile/table.csv", params={"name": "letters", "view": "p
 found = {
     "csv": csv.replace("\\r", ""),
     "tables": [[each.name, each.title, each.empty] for each in made],
-    "columns": [[each["headerName"], each["headerTooltip"]] for each in columns(made[1])],
+    "columns": [[each["headerName"], each["headerTooltip"]] for each in columns(made[1], [])],
     "pages": [each["value"] for each in shown_pages({}, "overview")],
     "failures": [failure.plugin.name for failure in plugin_failures()],
 }

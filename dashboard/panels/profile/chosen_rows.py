@@ -9,8 +9,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Annotated, Final, Literal, assert_never
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+import msgspec
 
 from stepscope.dashboard.panels.profile.columns import format_of
 from stepscope.dashboard.panels.profile.table import FIRST_ROWS, Table
@@ -20,66 +19,60 @@ if TYPE_CHECKING:
 
 MOST_LETTERS_ASKED: Final = 1_000
 _MOST_COLUMNS: Final = 100
+_MOST_CONDITIONS: Final = 10
 _NUMBER: Final = "@number"
 
-Asked = Annotated[str, Field(max_length=MOST_LETTERS_ASKED)]
+Asked = Annotated[str, msgspec.Meta(max_length=MOST_LETTERS_ASKED)]
+TextTest = Literal["contains", "notContains", "equals", "notEqual", "startsWith", "endsWith", "blank", "notBlank"]
+NumberTest = Literal[
+    "equals",
+    "notEqual",
+    "lessThan",
+    "lessThanOrEqual",
+    "greaterThan",
+    "greaterThanOrEqual",
+    "inRange",
+    "blank",
+    "notBlank",
+]
 
 
-class _Camel(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel)
+class TextCondition(msgspec.Struct, tag_field="filterType", tag="text"):
+    """What texts of a column pass: one test, or several that are joined."""
+
+    type: TextTest | None = None
+    filter: Asked | None = None
+    operator: Literal["AND", "OR"] = "AND"
+    conditions: Annotated[list["TextCondition"], msgspec.Meta(max_length=_MOST_CONDITIONS)] = []
 
 
-class TextCondition(_Camel):
-    """What texts of a column pass."""
+class NumberCondition(msgspec.Struct, tag_field="filterType", tag="number", rename="camel"):
+    """What numbers of a column pass: one test, or several that are joined."""
 
-    filter_type: Literal["text"]
-    type: Literal["contains", "notContains", "equals", "notEqual", "startsWith", "endsWith", "blank", "notBlank"]
-    filter: Asked = ""
-
-
-class NumberCondition(_Camel):
-    """What numbers of a column pass."""
-
-    filter_type: Literal["number"]
-    type: Literal[
-        "equals",
-        "notEqual",
-        "lessThan",
-        "lessThanOrEqual",
-        "greaterThan",
-        "greaterThanOrEqual",
-        "inRange",
-        "blank",
-        "notBlank",
-    ]
+    type: NumberTest | None = None
     filter: float | None = None
     filter_to: float | None = None
+    operator: Literal["AND", "OR"] = "AND"
+    conditions: Annotated[list["NumberCondition"], msgspec.Meta(max_length=_MOST_CONDITIONS)] = []
 
 
-Condition = Annotated[TextCondition | NumberCondition, Field(discriminator="filter_type")]
+Condition = TextCondition | NumberCondition
 
 
-class Conditions(BaseModel):
-    """Several conditions of a column."""
-
-    operator: Literal["AND", "OR"]
-    conditions: Annotated[list[Condition], Field(min_length=1, max_length=10)]
-
-
-class Order(_Camel):
+class Order(msgspec.Struct, rename="camel"):
     """A column that rows are ordered by."""
 
     col_id: Asked
     sort: Literal["asc", "desc"]
 
 
-class Chosen(BaseModel):
+class Chosen(msgspec.Struct):
     """What somebody asks of a table, as AG Grid has it."""
 
-    order: Annotated[list[Order], Field(max_length=_MOST_COLUMNS)] = []
+    order: Annotated[list[Order], msgspec.Meta(max_length=_MOST_COLUMNS)] = []
     """The most important column first."""
     search: Asked = ""
-    filters: Annotated[dict[Asked, Conditions | Condition], Field(max_length=_MOST_COLUMNS)] = {}
+    filters: Annotated[dict[Asked, Condition], msgspec.Meta(max_length=_MOST_COLUMNS)] = {}
 
 
 def chosen_rows(table: Table, chosen: Chosen) -> tuple[list[int], int]:
@@ -93,10 +86,9 @@ def chosen_rows(table: Table, chosen: Chosen) -> tuple[list[int], int]:
     keep = [_holds(table, word) for word in chosen.search.lower().split()]
     for name, condition in chosen.filters.items():
         if name in schema:
-            parts = condition.conditions if isinstance(condition, Conditions) else [condition]
-            joined = and_ if isinstance(condition, Conditions) and condition.operator == "AND" else or_
+            parts = condition.conditions or [condition]
             passing = [_passes(table, name, part) for part in parts if _fits(schema[name], part)]
-            keep += [reduce(joined, passing)] if passing else []
+            keep += [reduce(and_ if condition.operator == "AND" else or_, passing)] if passing else []
     order = [each for each in chosen.order if each.col_id in schema]
     rows = table.frame.lazy().with_row_index(_NUMBER)
     if keep:
@@ -129,13 +121,13 @@ def _holds(table: Table, word: str) -> "pl.Expr":
     )
 
 
-def _fits(dtype: "pl.DataType", condition: TextCondition | NumberCondition) -> bool:
+def _fits(dtype: "pl.DataType", condition: Condition) -> bool:
     import polars as pl
 
     return dtype in (pl.String, pl.Boolean) if isinstance(condition, TextCondition) else dtype.is_numeric()
 
 
-def _passes(table: Table, name: str, condition: TextCondition | NumberCondition) -> "pl.Expr":
+def _passes(table: Table, name: str, condition: Condition) -> "pl.Expr":
     import polars as pl
 
     column = pl.col(name)
@@ -150,7 +142,7 @@ def _text_passes(column: "pl.Expr", condition: TextCondition) -> "pl.Expr":
     import polars as pl
 
     text = column.cast(pl.String).fill_null("").str.to_lowercase()
-    asked = condition.filter.lower()
+    asked = (condition.filter or "").lower()
     match condition.type:
         case "contains":
             return text.str.contains(asked, literal=True)
@@ -168,6 +160,8 @@ def _text_passes(column: "pl.Expr", condition: TextCondition) -> "pl.Expr":
             return text == ""
         case "notBlank":
             return text != ""
+        case None:
+            return pl.lit(value=True)
         case _:
             assert_never(condition.type)
 
@@ -198,6 +192,8 @@ def _number_passes(column: "pl.Expr", condition: NumberCondition, since: int) ->
             return column.is_null()
         case "notBlank":
             return column.is_not_null()
+        case None:
+            return pl.lit(value=True)
         case _:
             assert_never(condition.type)
     return found.fill_null(value=False)

@@ -14,6 +14,7 @@ from stepscope.dashboard.panels.profile.request import Answer, answer_of, rank_s
 from stepscope.dashboard.panels.profile.rows import found_note, numbered_rows
 from stepscope.dashboard.panels.profile.settings import PageRequest
 from stepscope.dashboard.panels.profile.table import Table
+from stepscope.dashboard.server.bodies import Body, parsed
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.work import HeavyRoute, Pieces
@@ -50,8 +51,12 @@ def make_router(live: Live) -> APIRouter:
         return Pieces(pieces(found.frame), media_type=media, headers=headers)
 
     @routes.post("/rows")
-    def rows(name: Name, chosen: Chosen, view: ViewQuery = "", trace: TraceId = "") -> ChosenRows:
-        """Return rows of a table that is too long for the page that ``view`` shows, and how many are found."""
+    def rows(name: Name, body: Body, view: ViewQuery = "", trace: TraceId = "") -> ChosenRows:
+        """Return rows of a table that is too long for the page that ``view`` shows, and how many are found.
+
+        The body is JSON: ``order``, ``search`` and ``filters`` as AG Grid has them.
+        """
+        chosen = parsed(body, Chosen, "Expected order, search and filters as JSON")
         _, found = _table(live, name, view, trace)
         numbers, count = chosen_rows(found, chosen)
         return {"rows": numbered_rows(found, numbers) if numbers else [], "note": found_note(found, count)}
