@@ -1,7 +1,7 @@
 """The page's HTML, which depends on what is installed alone: Dash's, with scripts and styles of our own."""
 
 import re
-from typing import Final
+from typing import Any, Final
 
 # They tell Dash which scripts their components need.
 import dash_ag_grid  # noqa: F401
@@ -40,6 +40,12 @@ class Page(Dash):  # type: ignore[misc]
         scripts = NEEDLESS_SCRIPTS.sub("", parts["scripts"])
         html: str = super().interpolate_index(**parts | {"scripts": scripts, "title": title_element(self.title)})
         return html
+
+    def _config(self) -> dict[str, Any]:
+        """Return what the page tells Dash's scripts: without WebSockets, which they would try again and again."""
+        config: dict[str, Any] = super()._config()
+        config.pop("websocket", None)
+        return config
 
 
 def make_page(server: FastAPI, access: Access, assets: PageAssets, title: str, more_head: str = "") -> Page:

@@ -149,6 +149,11 @@ def test_page_names_no_other_host(client: TestClient) -> None:
     assert "https://" not in page
 
 
+def test_the_page_tries_no_web_sockets(client: TestClient) -> None:
+    assert "requests_pathname_prefix" in client.get("/").text
+    assert "websocket" not in client.get("/").text
+
+
 def test_no_two_callbacks_have_the_same_output(client: TestClient) -> None:
     """The page would refuse one of them, and say so to nobody."""
     callbacks = client.get("/_dash-dependencies").json()
