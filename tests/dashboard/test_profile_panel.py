@@ -521,6 +521,16 @@ def test_columns_of_zeros_are_hidden_and_names_take_what_they_need() -> None:
     assert steps["total_ns"]["type"] == "rightAligned"
 
 
+def test_the_column_of_short_names_has_room_for_what_stands_before_their_sums() -> None:
+    frame = pl.DataFrame({"name": ["a", "b"], "total_ns": [1, 2]})
+    widths = [
+        columns(table, rows(table))[0]["maxWidth"]
+        for table in (Table("t", "T", frame, ""), Table("t", "T", frame, "", totals=("total_ns",)))
+    ]
+    assert widths[1] - widths[0] == round(15 * 6.9) - round(6 * 6.9)
+    assert total_row(Table("t", "T", frame, "", totals=("total_ns",)))[0]["name"] == "Total of 2 rows"
+
+
 def test_numbers_as_text() -> None:
     assert [texts.digits(each) for each in (0.0, 0.00001234, 0.5, 999.96, 1234.5, 1_234_567.0, 3e12)] == [
         "0",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from stepscope.dashboard.panels.profile.messages import NameParams
-from stepscope.dashboard.panels.profile.rows import totals
+from stepscope.dashboard.panels.profile.rows import total_words, totals
 from stepscope.dashboard.panels.profile.table import Table
 from stepscope.dashboard.traces.headings import headings
 from stepscope.profiler.analysis.records import Format
@@ -188,6 +188,8 @@ def _needed(table: Table, name: str, title: str) -> int:
         longest = longest + 2 * table.frame["depth"].cast(pl.UInt32)
     most = longest.max()
     letters = max(most if isinstance(most, int) else 0, len(title) + 2)
+    if name == table.first and table.totals:
+        letters = max(letters, len(total_words(table)))
     return min(_WIDEST, round(letters * _LETTER) + _ROOM[name == table.first])
 
 

@@ -129,8 +129,13 @@ def total_row(table: Table) -> list[dict[str, Any]]:
     sums = totals(table)
     if not sums or len(table.frame) < 2:
         return []
-    words = f"Total of {len(table.frame):,} rows" if table.frame.schema[table.first] == pl.String else "Total"
+    words = total_words(table) if table.frame.schema[table.first] == pl.String else "Total"
     return [_marked({table.first: words, **sums}, {"@row": "total"})]
+
+
+def total_words(table: Table) -> str:
+    """Return what stands before the sums of a table whose rows are of names."""
+    return f"Total of {len(table.frame):,} rows"
 
 
 def size_note(table: Table) -> str:
