@@ -24,7 +24,11 @@ from stepscope.summary.snapshot import Snapshot
 
 Part = Literal["VERTEX", "FACE", "COLOR"]
 
-_DTYPES: Final = {"VERTEX": np.dtype("<f4"), "FACE": np.dtype("<i4"), "COLOR": np.dtype("u1")}
+_DTYPES: Final[dict[Part, np.dtype[Any]]] = {
+    "VERTEX": np.dtype("<f4"),
+    "FACE": np.dtype("<i4"),
+    "COLOR": np.dtype("u1"),
+}
 _EVERY_PART: Final = sum(1 << number for number in MeshPluginData.ContentType.values() if number)
 
 
