@@ -46,11 +46,12 @@ def code_view(trace: Trace | Facts) -> "pl.DataFrame":
     # What several operators share is summed up before it is added to every frame around it.
     stacks, number = _stacks(facts, calls.slice[calls.is_operator])
     sums = np.zeros((len(stacks), 3), np.int64)
-    for column, values in enumerate((1, calls.host_self[calls.is_operator], calls.device_self[calls.is_operator])):
+    times = (calls.host_self[calls.is_operator], calls.device_self[calls.is_operator])
+    for column, values in enumerate((np.ones_like(number), *times)):
         np.add.at(sums[:, column], number, values)
-    for stack, times in zip(stacks, sums, strict=True):
+    for stack, of_stack in zip(stacks, sums, strict=True):
         if stack:
-            own[stack] += times
+            own[stack] += of_stack
     total: dict[Stack, int] = defaultdict(int)
     for stack, (_, host, device) in own.items():
         for depth in range(1, len(stack) + 1):
