@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from stepscope.dashboard.graphs.attributes import attribute_of
 from stepscope.dashboard.graphs.tree import Tree
+from stepscope.summary.listed import listed
 from stepscope.summary.proto.graph_pb2 import NodeDef
 
 
@@ -38,8 +39,8 @@ def compare(before: Tree, after: Tree, limit: int = 5_000) -> Comparison:
     What was added or changed is told by its path in ``after``, what was removed by that in ``before``.
     """
     first, second = _nodes(before), _nodes(after)
-    paths = {name: after.paths[entry] for name, entry in zip(after.model.names, after.leaf_of.tolist(), strict=True)}
-    gone = {name: before.paths[entry] for name, entry in zip(before.model.names, before.leaf_of.tolist(), strict=True)}
+    paths = {name: after.paths[entry] for name, entry in zip(after.model.names, listed(after.leaf_of), strict=True)}
+    gone = {name: before.paths[entry] for name, entry in zip(before.model.names, listed(before.leaf_of), strict=True)}
     added = [name for name in second if name not in first]
     removed = [name for name in first if name not in second]
     changes: list[Change] = []
@@ -64,7 +65,8 @@ def compare(before: Tree, after: Tree, limit: int = 5_000) -> Comparison:
 
 
 def _nodes(tree: Tree) -> dict[str, NodeDef]:
-    return dict(zip(tree.model.names, tree.model.messages, strict=True))
+    # One call for all of a million keeps every other thread waiting.
+    return {name: node for name, node in zip(tree.model.names, tree.model.messages, strict=True)}  # noqa: C416
 
 
 def _changes(name: str, before: NodeDef, after: NodeDef) -> list[Change]:

@@ -25,6 +25,7 @@ MOST_AROUND: Final = 10_000
 _FUNCTION: Final = "python_function"
 _MODULE: Final = "nn.Module: "
 _STATED: Final = ("Call stack", "stack")
+_NOTHING: Final = np.zeros(3, np.int64)
 
 
 def code_view(trace: Trace | Facts) -> "pl.DataFrame":
@@ -46,23 +47,31 @@ def code_view(trace: Trace | Facts) -> "pl.DataFrame":
     # What several operators share is summed up before it is added to every frame around it.
     stacks, number = _stacks(facts, calls.slice[calls.is_operator])
     sums = np.zeros((len(stacks), 3), np.int64)
-    for column, values in enumerate((1, calls.host_self[calls.is_operator], calls.device_self[calls.is_operator])):
+    times = (calls.host_self[calls.is_operator], calls.device_self[calls.is_operator])
+    for column, values in enumerate((np.ones_like(number), *times)):
         np.add.at(sums[:, column], number, values)
-    for stack, times in zip(stacks, sums, strict=True):
+    for stack, of_stack in zip(stacks, sums, strict=True):
         if stack:
-            own[stack] += times
+            own[stack] += of_stack
     total: dict[Stack, int] = defaultdict(int)
     for stack, (_, host, device) in own.items():
         for depth in range(1, len(stack) + 1):
             total[stack[:depth]] += int(host) + int(device)
-    integers = ("calls", "cpu_ns", "accelerator_ns", "self_ns", "total_ns")
-    schema = {"frame": pl.String, "depth": pl.Int64, **dict.fromkeys(integers, pl.Int64), "path": pl.String}
-    return pl.DataFrame([_row(stack, own, total) for stack in _in_order(total)], schema=schema, orient="row")
-
-
-def _row(stack: Stack, own: Mapping[Stack, NDArray[np.int64]], total: Mapping[Stack, int]) -> tuple[str | int, ...]:
-    calls, host, device = own[stack].tolist() if stack in own else (0, 0, 0)
-    return stack[-1], len(stack) - 1, calls, host, device, host + device, total[stack], "\n".join(stack)
+    order = _in_order(total)
+    numbers = np.array([own.get(stack, _NOTHING) for stack in order], np.int64).reshape(-1, 3)
+    # Column by column: rows are objects, of which there may be very many.
+    return pl.DataFrame(
+        {
+            "frame": pl.Series([stack[-1] for stack in order], dtype=pl.String),
+            "depth": np.array([len(stack) - 1 for stack in order], np.int64),
+            "calls": numbers[:, 0],
+            "cpu_ns": numbers[:, 1],
+            "accelerator_ns": numbers[:, 2],
+            "self_ns": numbers[:, 1] + numbers[:, 2],
+            "total_ns": np.array([total[stack] for stack in order], np.int64),
+            "path": pl.Series(["\n".join(stack) for stack in order], dtype=pl.String),
+        }
+    )
 
 
 def _in_order(total: Mapping[Stack, int]) -> list[Stack]:

@@ -180,7 +180,7 @@ def _number(
     """Return how many different slices are known, after some were numbered by the bytes in their spans."""
     last = table.size - 1
     for index in range(slices.size):
-        place = -1
+        place = np.int64(-1)
         same = False
         if not odd[index]:
             mixed = np.uint64(start)

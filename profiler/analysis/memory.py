@@ -221,14 +221,11 @@ def _counters_frame(trace: Trace) -> "pl.DataFrame":
 
     schema = {"device": pl.String, "time_ns": pl.Int64, "bytes": pl.Float64, "reserved_bytes": pl.Int64}
     parts = [
-        pl.DataFrame(
-            {
-                "device": [f"{counter.process} {counter.name} {counter.series}".strip()] * len(counter.values),
-                "time_ns": counter.times_ns,
-                "bytes": np.nan_to_num(counter.values),
-                "reserved_bytes": pl.Series([None] * len(counter.values), dtype=pl.Int64),
-            },
-            schema=schema,
+        pl.DataFrame({"time_ns": counter.times_ns, "bytes": np.nan_to_num(counter.values)}).select(
+            pl.lit(f"{counter.process} {counter.name} {counter.series}".strip()).alias("device"),
+            pl.col("time_ns").cast(pl.Int64),
+            pl.col("bytes").cast(pl.Float64),
+            pl.lit(None, dtype=pl.Int64).alias("reserved_bytes"),
         )
         for counter in trace.counters
         if _MEMORY_COUNTER.search(f"{counter.name} {counter.series}") and not _NOT_IN_USE.search(counter.series)

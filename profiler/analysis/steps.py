@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.facts import Device, Facts, facts_of
 from stepscope.profiler.analysis.intervals import Intervals, union
 from stepscope.profiler.analysis.reasons import NO_STEPS
 from stepscope.profiler.analysis.records import START, Analysis, Column
@@ -44,30 +44,45 @@ def step_windows(facts: Facts) -> Windows:
     something, it begins no sooner than what came before on the device has ended. Last steps that launched nothing,
     or under 0.8 of what the step before did, are left out: the profiler may have stopped before their kernels ran.
     """
+    return facts.once(_step_windows)
+
+
+def _step_windows(facts: Facts) -> Windows:
     steps = facts.steps
     host_start = np.array([step.start_ns for step in steps], np.int64)
     host_end = host_start + np.array([step.duration_ns for step in steps], np.int64)
     numbers = [step.number for step in steps]
     every = facts.every_device_activity
     every = every.where(every.of("kernel", "memcpy", "memset", "communication"))
-    launched = every.launch >= 0
-    call_start = facts.trace.start_ns[every.launch]
-    call_end = facts.end_ns[every.launch]
-    members = [launched & (call_start >= a) & (call_end <= b) for a, b in zip(host_start, host_end, strict=True)]
-    counts = [int(mask.sum()) for mask in members]
+    members = launched_within(facts, every, host_start, host_end)
+    counts = list(map(len, members))
     if not any(counts):
         return Windows(host_start, host_end, numbers)
     previous = int(host_start[0])
     if counts[0]:
-        outside = ~np.logical_or.reduce(members) & (every.end < every.start[members[0]].min())
+        outside = every.end < every.start[members[0]].min()
+        outside[np.concatenate(members)] = False
         previous = max(previous, int(every.end[outside].max(initial=previous)))
     starts, ends = host_start.copy(), host_end.copy()
-    for index, mask in enumerate(members):
+    for index, inside in enumerate(members):
         starts[index] = max(previous, int(host_start[index]))
-        ends[index] = max(int(host_end[index]), int(every.end[mask].max(initial=starts[index])), int(starts[index]))
+        ends[index] = max(int(host_end[index]), int(every.end[inside].max(initial=starts[index])), int(starts[index]))
         previous = int(ends[index])
     keep = _kept(counts)
     return Windows(starts[:keep], ends[:keep], numbers[:keep])
+
+
+def launched_within(
+    facts: Facts, device: Device, begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Return which device activities were launched by calls within each stretch of time, as places among them."""
+    launched = np.flatnonzero(device.launch >= 0)
+    # Each stretch looks at what begins in it alone: there may be thousands of both steps and kernels.
+    launched = launched[np.argsort(facts.trace.start_ns[device.launch[launched]], kind="stable")]
+    starts = facts.trace.start_ns[device.launch[launched]]
+    bounds = zip(np.searchsorted(starts, begins), np.searchsorted(starts, ends, side="right"), ends, strict=True)
+    found = ((launched[first:last], end) for first, last, end in bounds)
+    return [within[facts.end_ns[device.launch[within]] <= end] for within, end in found]
 
 
 def _kept(counts: list[int]) -> int:
@@ -122,9 +137,12 @@ def step_breakdown(trace: Trace | Facts) -> "pl.DataFrame":
 
     Columns: step (int64), start_ns, total_ns, then ``<category>_ns`` for each of `CATEGORIES` (int64).
     """
+    return facts_of(trace).once(_step_breakdown)
+
+
+def _step_breakdown(facts: Facts) -> "pl.DataFrame":
     import polars as pl
 
-    facts = facts_of(trace)
     windows = step_windows(facts)
     left = union(windows.start, windows.end)
     columns: dict[str, NDArray[np.int64]] = {}

@@ -20,6 +20,7 @@ from stepscope.summary.graphs.dispatch import graph_of_file
 from stepscope.summary.graphs.files import (
     GraphMessage,
     binary_of,
+    binary_pieces,
     graph_def_of,
     load_graph_file,
     parse_graph_file,
@@ -67,7 +68,14 @@ def test_binary_and_text_are_told_apart_and_give_the_same(message: GraphMessage)
     assert parse_graph_file(binary, name="m") == parse_graph_file(text, name="m") == message
     assert binary_of(parse_graph_file(text, name="m")) == binary
     assert graph_def_of(message) == graph()
+    assert b"".join(binary_pieces(message)) == binary
     assert unknown_fields(message) == 0
+
+
+def test_a_graph_is_written_a_node_at_a_time() -> None:
+    """While protobuf writes a message, no other thread runs."""
+    nodes = [len(GraphDef(node=[node]).SerializeToString()) for node in graph().node]
+    assert [len(piece) for piece in binary_pieces(graph())][: len(nodes)] == nodes
 
 
 def test_text_is_that_of_tensorflow_and_tensorboard() -> None:
@@ -113,7 +121,7 @@ def with_unknown_fields() -> bytes:
 
 def test_fields_that_nobody_knows_survive_as_binary_and_are_counted_for_text() -> None:
     message = parse_graph_file(with_unknown_fields(), name="m")
-    assert binary_of(message) == with_unknown_fields()
+    assert binary_of(message) == b"".join(binary_pieces(message)) == with_unknown_fields()
     assert unknown_fields(message) == 3
     assert parse_graph_file(text_of(message).encode(), name="m").node[0].attr["k"].i == 5  # type: ignore[union-attr]
 

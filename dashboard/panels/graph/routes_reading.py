@@ -23,10 +23,11 @@ from stepscope.dashboard.panels.graph.requests import LONGEST, EntryId, Function
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
+from stepscope.dashboard.server.work import Pieces
 from stepscope.dashboard.traces.requests import TraceRequests
 from stepscope.dashboard.traces.sources import TraceSource
 from stepscope.summary.contents import Companion
-from stepscope.summary.graphs.files import binary_of, text_of
+from stepscope.summary.graphs.files import binary_pieces, text_of
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.safe_regex import LONGEST_PATTERN, PatternError
 
@@ -94,11 +95,10 @@ def _add_lists(router: APIRouter, live: Live) -> None:
         """Return the GraphDef as text or binary protobuf, to download."""
         opened = requested.opened(graph_id)
         graph_def = opened.graph_def
-        body = text_of(graph_def).encode() if format == "pbtxt" else binary_of(graph_def)
-        media_type = "text/plain; charset=utf-8" if format == "pbtxt" else "application/octet-stream"
-        return Response(
-            body, media_type=media_type, headers=attachment(f"{opened.source.run}_{opened.source.tag}", format)
-        )
+        headers = attachment(f"{opened.source.run}_{opened.source.tag}", format)
+        if format == "pbtxt":
+            return Response(text_of(graph_def), media_type="text/plain; charset=utf-8", headers=headers)
+        return Pieces(binary_pieces(graph_def), media_type="application/octet-stream", headers=headers)
 
 
 def _add_nodes(router: APIRouter, live: Live) -> None:

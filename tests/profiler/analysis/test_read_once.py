@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.profiler.analysis import critical_path, distinct_arguments, memory
+from stepscope.profiler.analysis import critical_path, distinct_arguments, memory, steps
 from stepscope.profiler.analysis.code import code_view
 from stepscope.profiler.analysis.communication import communication
 from stepscope.profiler.analysis.critical_path import critical_path_summary, path_of
@@ -21,6 +21,7 @@ from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.analysis.memory import allocations, memory_by_module, memory_by_operator
 from stepscope.profiler.analysis.operators import Key, operators
 from stepscope.profiler.analysis.roofline import counted_calls
+from stepscope.profiler.analysis.steps import launched_within, mean_step, step_breakdown, step_windows
 from stepscope.profiler.trace import Arguments
 from stepscope.profiler.traces import read_trace
 from stepscope.profiler.traces.chrome_arguments import JsonArguments
@@ -105,6 +106,29 @@ def test_a_critical_path_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _counted(monkeypatch, critical_path, "edges_of")
     assert len(critical_path.critical_path(found)) == len(path_of(found).bound)
     assert critical_path_summary(found)["parts"].sum() == len(path_of(found).bound)
+    assert made == [1]
+
+
+def test_each_step_looks_at_what_was_launched_in_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mask of all kernels for each step is gigabytes, of a thousand steps of a million."""
+    events = [
+        event
+        for number in range(CALLS)
+        for event in (
+            step(number, 10 * number, 9),
+            launch(10 * number + 1, 1, number),
+            activity("k", 10 * number + 3, 4, number),
+        )
+    ]
+    facts = Facts(trace(*events))
+    every = facts.every_device_activity
+    bounds = [
+        np.array(times) for times in zip(*((each.start_ns, each.start_ns + 9_000) for each in facts.steps), strict=True)
+    ]
+    assert [places.tolist() for places in launched_within(facts, every, *bounds)] == [[place] for place in range(CALLS)]
+    made = _counted(monkeypatch, steps, "launched_within")
+    assert len(step_breakdown(facts)) == len(step_windows(facts).start) == CALLS
+    assert mean_step(facts)["mean_ns"].sum() > 0
     assert made == [1]
 
 
