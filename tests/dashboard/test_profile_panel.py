@@ -1,6 +1,8 @@
+import gc
 import json
 import re
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,6 +19,7 @@ from polars.testing import assert_frame_equal
 
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.profile import device_figures, figures, known_ranks, texts
+from stepscope.dashboard.panels.profile.analysis_tables import tables_of
 from stepscope.dashboard.panels.profile.columns import columns
 from stepscope.dashboard.panels.profile.figures import _label_places
 from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
@@ -878,6 +881,20 @@ def test_rows_of_a_long_table_are_served_in_any_order(tmp_path: Path, monkeypatc
     assert (answer["rows"], answer["note"][:24]) == ([], "0 rows found among 2; so")
     wrong = {"filters": {"name": {"filterType": "text", "type": "resembles", "filter": ""}}}
     assert client.post("/api/profile/rows", params=where, json=wrong).status_code == 422
+
+
+def test_a_trace_goes_when_nobody_has_it_any_more() -> None:
+    """Those of ten million slices would stay until a garbage collection finds them."""
+    analyzed = analyzed_of(tiny())
+    for page in PAGES:
+        assert all(rows(table) for table in tables_of(requested(page), analyzed, None) if len(table.frame))
+    gone = weakref.ref(analyzed)
+    gc.disable()
+    try:
+        del analyzed
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_files_have_all_ranks_and_those_of_ranks_that_are_being_read_say_so(

@@ -215,10 +215,10 @@ def copy_table(analyzed: AnalyzedTrace) -> Table:
 
     def work_out() -> slices.Evidence:
         members = slices.copy_members(analyzed, table.frame)
-        return slices.evidence_of(analyzed, members, len(table.frame), named=False)
+        return slices.evidence_of(members, len(table.frame), named=False)
 
     found = analyzed.kept("copy evidence", "the copies", work_out)
-    return replace(table, at=found.at, spread=found.spread)
+    return replace(table, at=partial(found.at, analyzed), spread=found.spread)
 
 
 def tfprof_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stepscope.dashboard.panels.profile import slices
@@ -27,7 +28,7 @@ def operator_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
 
     def work_out() -> GroupedEvidence:
         members = slices.operator_members(analyzed, frame, requested.by)
-        found = slices.evidence_of(analyzed, members, len(frame), named="name" in requested.by)
+        found = slices.evidence_of(members, len(frame), named="name" in requested.by)
         if len(requested.by) == 1:
             return found, None
         first = requested.by[0]
@@ -61,7 +62,7 @@ def slice_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
 
     def work_out() -> GroupedEvidence:
         members = slices.slice_members(analyzed, frame)
-        found = slices.evidence_of(analyzed, members, len(frame))
+        found = slices.evidence_of(members, len(frame))
         if not by_category:
             return found, None
         groups = slices_by_category(frame)
@@ -80,7 +81,7 @@ def kernel_table(analyzed: AnalyzedTrace, requested: PageRequest) -> Table:
 
     def work_out() -> GroupedEvidence:
         members = slices.kernel_members(analyzed, frame)
-        found = slices.evidence_of(analyzed, members, len(frame))
+        found = slices.evidence_of(members, len(frame))
         if by == "name":
             return found, None
         groups = kernels(analyzed.facts, by=by)
@@ -108,7 +109,7 @@ def _with_evidence(
         empty=analysis.empty,
         totals=analysis.totals,
         columns=analysis.by_name if columns is None else columns,
-        at=found.at,
+        at=partial(found.at, analyzed),
         trace=analyzed.source.id,
         start_ns=analyzed.start_ns,
         spread=found.spread,

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 class Evidence:
     """What is behind the rows of a table, and behind groups of them."""
 
-    analyzed: AnalyzedTrace
     members: Members
     longest: NDArray[np.int64]
     """Of each row the longest slice, -1 for none."""
@@ -32,9 +31,9 @@ class Evidence:
     first: Histograms
     """Of the rows that the page gets of most tables."""
 
-    def at(self, numbers: RowNumbers) -> Places:
-        """Return where some rows are."""
-        return places(self.analyzed, self.longest[list(numbers)].tolist(), named=self.named)
+    def at(self, analyzed: AnalyzedTrace, numbers: RowNumbers) -> Places:
+        """Return where some rows are in their trace, which keeps this and so is not held by it."""
+        return places(analyzed, self.longest[list(numbers)].tolist(), named=self.named)
 
     def spread(self, numbers: RowNumbers) -> Histograms:
         """Return the distributions of some rows."""
@@ -47,16 +46,15 @@ class Evidence:
         return histograms(self.members.grouped(position), len(numbers))
 
 
-def evidence_of(analyzed: AnalyzedTrace, members: Members, rows: int, *, named: bool = True) -> Evidence:
+def evidence_of(members: Members, rows: int, *, named: bool = True) -> Evidence:
     """Return where rows are, and their distributions.
 
     Args:
-        analyzed: the trace.
         members: the slices with their rows.
         rows: how many rows there are.
         named: whether each row's slices have one name.
     """
-    return Evidence(analyzed, members, longest(members, rows), named, histograms(members, min(rows, MOST_ROWS)))
+    return Evidence(members, longest(members, rows), named, histograms(members, min(rows, MOST_ROWS)))
 
 
 def groups_of(
@@ -73,9 +71,9 @@ def groups_of(
         alone: as `Groups.alone`.
     """
     grouped = members.grouped(np.array(of, np.int64))
-    found = evidence_of(analyzed, grouped, len(frame), named=same)
+    found = evidence_of(grouped, len(frame), named=same)
     shown = range(min(len(frame), MOST_ROWS))
-    return Groups(frame, tuple(of), found.at(shown), found.spread(shown), alone)
+    return Groups(frame, tuple(of), found.at(analyzed, shown), found.spread(shown), alone)
 
 
 def operator_members(analyzed: AnalyzedTrace, frame: "pl.DataFrame", by: Sequence[Key]) -> Members:
