@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Annotated, Any, Final
 
@@ -24,6 +25,7 @@ from stepscope.dashboard.tensorboard.blobs import BlobKey, find_blob
 from stepscope.dashboard.tensorboard.histograms import readable
 from stepscope.dashboard.tensorboard.images import pictures_at, samples_of
 from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
+from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
 from stepscope.summary.kinds.image import PLUGIN_NAME as IMAGES
 from stepscope.summary.series import SCALARS, LazySeries, Run, Series
@@ -141,33 +143,51 @@ class Question:
     """Its own fields as a JSON object, which the answer repeats."""
     problem: str
     """What is wrong with it; empty where nothing is."""
-    series: tuple[Series, ...]
-    """The answer's, of one run each."""
+    runs: tuple[Run, ...]
+    """Those that are asked for."""
+    tag: str
+    kind: str
     sample: int
 
-    @property
+    def series(self) -> Iterator[Series]:
+        """Yield the answer's series, of one run each.
+
+        They are made anew each time where runs make them when they are asked for: to keep those of 100,000 runs, each
+        of several objects, until all are sent has every garbage collection look through them.
+        """
+        for run in self.runs:
+            check_cancelled()
+            if run.kind_of(self.tag) == self.kind:
+                yield run.series[self.tag]
+
+    @cached_property
+    def has_any(self) -> bool:
+        """Whether the answer has a series."""
+        return next(self.series(), None) is not None
+
+    @cached_property
     def points(self) -> int:
         """About how many the answer has, counted as points of scalars."""
-        return sum(len(series) * (POINTS_A_HISTOGRAM if series.kind == HISTOGRAMS else 1) for series in self.series)
+        return sum(map(len, self.series())) * (POINTS_A_HISTOGRAM if self.kind == HISTOGRAMS else 1)
 
     def answer(self) -> Iterator[bytes]:
         """Return its own fields, and a series per run or what is wrong with it."""
         if self.problem:
             return iter([self.said[:-1] + b',"error":' + orjson.dumps(self.problem) + b"}"])
-        by_run = [(series.run, self._points(series)) for series in self.series]
-        return chain([self.said[:-1] + b',"runToSeries":'], named(self._with_some(by_run)), [b"}"])
+        return chain([self.said[:-1] + b',"runToSeries":'], named(self._with_some()), [b"}"])
 
     def _points(self, series: Series) -> Iterator[bytes]:
         if series.kind == SCALARS:
             return scalar_points(series)
         return histogram_points(series) if series.kind == HISTOGRAMS else image_points(series, self.sample)
 
-    def _with_some(self, by_run: list[tuple[str, Iterator[bytes]]]) -> Iterator[tuple[str, Iterator[bytes]]]:
-        for (run, parts), series in zip(by_run, self.series, strict=True):
+    def _with_some(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        for series in self.series():
+            parts = self._points(series)
             first = next(parts, None)
             # Runs without a picture of the sample are left out.
             if first is not None or series.kind != IMAGES:
-                yield run, joined(parts if first is None else chain([first], parts))
+                yield series.run, joined(parts if first is None else chain([first], parts))
 
 
 def question(snapshot: Snapshot, requested: Mapping[str, Any]) -> Question:
@@ -185,9 +205,9 @@ def question(snapshot: Snapshot, requested: Mapping[str, Any]) -> Question:
     except TypeError as error:
         raise HTTPException(400, f"A request cannot be repeated in its answer: {error}.") from error
     if problem := problem_of(requested):
-        return Question(said, problem, (), 0)
-    found = (run.series.get(str(tag)) for run in runs_asked_for(snapshot, requested.get("run")))
-    return Question(said, "", tuple(one for one in found if one is not None and one.kind == kind), int(sample or 0))
+        return Question(said, problem, (), "", "", 0)
+    runs = tuple(runs_asked_for(snapshot, requested.get("run")))
+    return Question(said, "", runs, str(tag), str(kind), int(sample or 0))
 
 
 def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
@@ -207,7 +227,10 @@ def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
         or len(requested) > MOST_REQUESTS
     ):
         raise HTTPException(400, f"Expected 'requests' as a list of at most {MOST_REQUESTS} objects.")
-    questions = [question(snapshot, one) for one in requested]
+    # Equal ones are one: which they are made of is the same.
+    alike: dict[tuple[bytes, int], Question] = {}
+    asked = (question(snapshot, one) for one in requested)
+    questions = [alike.setdefault((one.said, len(one.runs)), one) for one in asked]
     points = sum(one.points for one in questions)
     if points > MOST_POINTS:
         raise HTTPException(
@@ -215,8 +238,9 @@ def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
             f"The answer would have {points:,} points, and at most {MOST_POINTS:,} are sent at once. "
             "Ask for fewer time series, or name a run in each request.",
         )
-    for each in {id(series): series for one in questions for series in one.series if series.kind == SCALARS}.values():
-        columns_of(each)
+    for one in {_key(one): one for one in questions if one.kind == SCALARS}.values():
+        for series in one.series():
+            columns_of(series)
     return json_answer(answers(questions))
 
 
@@ -245,7 +269,7 @@ def answers(questions: Sequence[Question]) -> Iterator[bytes]:
 
 def _key(one: Question) -> tuple[bytes, bool]:
     # A run that is not text, as null, is not repeated, and stands for all or for none.
-    return one.said, bool(one.series)
+    return one.said, one.has_any
 
 
 def router(live: Live) -> APIRouter:

@@ -4,6 +4,7 @@ import json
 import math
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -213,32 +214,52 @@ def test_every_route_is_described_and_in_the_guide(client: TestClient) -> None:
     assert all(about["description"] for operations in routes.values() for about in operations.values())
 
 
-def test_the_tags_of_time_series_are_told_without_making_a_series(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of 100,000 runs were kept until the answer was there: every garbage collection looked through them."""
+@pytest.fixture
+def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
+    """Two runs as an index has them."""
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
     for run in ("a", "b"):
         with SummaryWriter(str(tmp_path / "logs" / run)) as writer:
-            writer.add_scalar("loss", 1.0, 0)
-            writer.add_scalar("accuracy", 0.5, 0)
+            writer.add_scalar("loss", 1.0, 0, walltime=1.0)
+            writer.add_scalar("accuracy", 0.5, 0, walltime=1.0)
     logdir = Logdir(tmp_path / "logs", index=LogIndex(str(tmp_path / "index")))
     logdir.update()
     logdir.wait_until_stored()
     live = Live(str(tmp_path), lambda publish: NoFollower())
     live.publish(Logdir(tmp_path / "logs", index=LogIndex(str(tmp_path / "index"))).indexed())
-    made: list[str] = []
+    return TestClient(build_app(live), base_url="http://localhost:6006")
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many series were there each time that one was made."""
+    counts: list[int] = []
+    alive: WeakSet[Any] = WeakSet()
     make = StoredSeries._make
 
     def counted(self: StoredSeries, tag: str) -> Any:
-        made.append(tag)
-        return make(self, tag)
+        counts.append(len(alive))
+        found = make(self, tag)
+        alive.add(found)
+        return found
 
     monkeypatch.setattr(StoredSeries, "_make", counted)
-    client = TestClient(build_app(live), base_url="http://localhost:6006")
-    assert ask(client, "timeseries/tags").json() == {
+    return counts
+
+
+def test_the_tags_of_time_series_are_told_without_making_a_series(indexed: TestClient, held: list[int]) -> None:
+    """Those of 100,000 runs were kept until the answer was there: every garbage collection looked through them."""
+    assert ask(indexed, "timeseries/tags").json() == {
         "scalars": {"runTagInfo": {run: ["accuracy", "loss"] for run in ("a", "b")}, "tagDescriptions": {}},
         "histograms": {"runTagInfo": {}, "tagDescriptions": {}},
         "images": {"tagDescriptions": {}, "tagRunSampledInfo": {}},
     }
-    assert made == []
+    assert held == []
+
+
+def test_time_series_are_sent_a_run_at_a_time(indexed: TestClient, held: list[int]) -> None:
+    answer = indexed.post(TIME_SERIES, data={"requests": json.dumps([{"plugin": "scalars", "tag": "loss"}])}).json()
+    points = [{"wallTime": 1.0, "step": 0, "value": 1.0}]
+    assert answer == [{"plugin": "scalars", "tag": "loss", "runToSeries": {"a": points, "b": points}}]
+    assert held
+    assert max(held) <= 1
