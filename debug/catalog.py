@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Final
 
 from stepscope.summary.debugger.model import Frame, WatchedTensor
+from stepscope.summary.debugger.own_frames import is_library
 from stepscope.summary.proto.debug_pb2 import DebugCatalog, DebugFrame, DebugSource, DebugStack, DebugTensor
 
 MOST_TENSORS: Final = 100_000
@@ -245,7 +246,7 @@ def is_of_program(path: str) -> bool:
         # Cells of notebooks are compiled under names like this one.
         return path.startswith("<ipython-input")
     resolved = str(Path(path).resolve())
-    return not any(resolved.startswith(folder) for folder in _libraries())
+    return not is_library(resolved) and not any(resolved.startswith(folder) for folder in _libraries())
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stepscope import SummaryWriter, debug, open_logdir
-from stepscope.debug.catalog import Lines, described
+from stepscope.debug.catalog import Lines, described, is_of_program
 from stepscope.debug.recorder import Recorder
 from stepscope.summary.debugger.model import FIGURES, Alert, WatchedTensor
 from stepscope.summary.debugger.recordings import read_recording
@@ -52,6 +52,11 @@ def test_ranks_that_write_into_one_run_have_the_same_tensors_on_their_own_device
         (1, 0, "cuda:1"),
         (1, 1, ""),
     ]
+
+
+def test_what_pip_put_into_a_folder_of_its_own_is_not_the_program() -> None:
+    assert not is_of_program("/home/somebody/.local/lib/python3.11/site-packages/torch/nn/modules/module.py")
+    assert is_of_program("/home/somebody/train.py")
 
 
 def test_a_broken_rule_logs_stops_and_calls_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
