@@ -25,7 +25,7 @@ class Neighbors:
 def neighbors_of(
     points: NDArray[np.float32], of: int | NDArray[np.float32], count: int, metric: Metric = "cosine"
 ) -> Neighbors:
-    """Return the ``count`` points nearest to a point or a vector, compared with every one.
+    """Return the ``count`` points nearest to a point or a vector, compared with every one; of equal ones the first.
 
     Args:
         points: float32 ``[n, d]``, C-contiguous.
@@ -50,6 +50,9 @@ def neighbors_of(
     if own is not None:
         order[own] = np.inf
     count = max(min(count, n - (own is not None)), 0)
-    near = np.argpartition(order, count - 1)[:count] if 0 < count < n else np.arange(n)
+    near = np.arange(n)
+    if 0 < count < n:
+        # With all that are as far as the last, of which a partition takes any, another one on each processor.
+        near = near[~(order > np.partition(order, count - 1)[count - 1])]
     near = near[np.lexsort((near, order[near]))][:count]
     return Neighbors(near.astype(np.int64), distances[near])

@@ -136,3 +136,10 @@ def test_sums_do_not_depend_on_the_number_of_threads() -> None:
     sums = [Workers(threads).over(5000, lambda begin, end: values[begin:end].sum(), least=10) for threads in (1, 3)]
     assert sums[0] == sums[1]
     assert len(sums[0]) > 1
+
+
+def test_of_equal_distances_the_first_rows_are_taken() -> None:
+    points = np.ones((1000, 2), np.float32)
+    points[::2] = 0
+    assert neighbors_of(points, 1, 5, "euclidean").rows.tolist() == [3, 5, 7, 9, 11]
+    assert neighbors_of(points, 1, 502, "euclidean").rows.tolist() == [*range(3, 1000, 2), 0, 2, 4]
