@@ -152,7 +152,7 @@ class Question:
     def series(self) -> Iterator[Series]:
         """Yield the answer's series, of one run each.
 
-        They are made anew each time where runs make them when they are asked for: to keep those of 100,000 runs, each
+        They are made again each time where runs make them when they are asked for: to keep those of 100,000 runs, each
         of several objects, until all are sent has every garbage collection look through them.
         """
         for run in self.runs:
