@@ -205,7 +205,8 @@ class Facts:
                 column.update((name, self._told(name, key)) for name in other)
                 self._known[key] = column
             elif kind in _EXAMPLES:
-                if same_hparams and value:
+                # Names alone give way to conditions, which the first hyperparameters bring.
+                if not added or (same_hparams and before._hparam_values):
                     self._known[key] = value
             elif not added and (not changed or kind in _STRUCTURE_KEYS):
                 self._known[key] = value

@@ -110,6 +110,7 @@ def warm_traces() -> None:
 def _small_trace() -> bytes:
     """Return a Chrome trace that has some of everything."""
     launched = {"correlation": 7, "device": 0, "stream": 7}
+    allocated = {"Bytes": 64, "Addr": 1, "Device Type": 0, "Device Id": -1}
     events = [
         {"ph": "X", "name": "ProfilerStep#1", "cat": "user_annotation", "ts": 0.5, "dur": 99, "pid": 1, "tid": 1},
         {"ph": "X", "name": "aten::mm", "cat": "cpu_op", "ts": 1, "dur": 50, "pid": 1, "tid": 1, "args": {"a": [1]}},
@@ -119,6 +120,7 @@ def _small_trace() -> bytes:
         {"ph": "f", "name": "ac2g", "cat": "ac2g", "id": 7, "ts": 9, "pid": 0, "tid": 7, "bp": "e"},
         {"ph": "B", "name": "work", "ts": 60, "pid": 1, "tid": 1},
         {"ph": "E", "ts": 70, "pid": 1, "tid": 1},
+        {"ph": "i", "name": "[memory]", "s": "t", "ts": 3, "pid": 1, "tid": 1, "args": allocated},
         {"ph": "C", "name": "memory", "ts": 5, "pid": 1, "args": {"bytes": 3}},
         # A lane of many rows with an arrow, and more names than the first table has room for.
         *({"ph": "X", "name": "crossing", "ts": at, "dur": 999, "pid": 2, "tid": 1} for at in range(400)),

@@ -237,22 +237,25 @@ def test_the_column_of_names_is_as_wide_as_made_or_as_its_names_need(open_page: 
         assert box is not None
         return box["x"] + box["width"] + 4, box["y"] + box["height"] + 60
 
-    needed = edge()[0]
-    page.mouse.move(*edge())
+    def wait_for_edge(wanted: float) -> None:
+        page.wait_for_function(
+            "wanted => { const box = document.querySelector('.timeline-lane-filter').getBoundingClientRect();"
+            " return Math.abs(box.right + 4 - wanted) <= 2; }",
+            arg=wanted,
+        )
+
+    needed, height = edge()
+    page.mouse.move(needed, height)
     page.mouse.down()
-    page.mouse.move(edge()[0] + 60, edge()[1], steps=3)
+    page.mouse.move(needed + 60, height, steps=3)
     page.mouse.up()
-    assert edge()[0] == pytest.approx(needed + 60, abs=2)
+    wait_for_edge(needed + 60)
     page.reload()
     settled(page)
-    assert edge()[0] == pytest.approx(needed + 60, abs=2)
+    wait_for_edge(needed + 60)
     page.locator(".timeline-canvas").focus()
     page.keyboard.press("n")
-    page.wait_for_function(
-        "needed => { const box = document.querySelector('.timeline-lane-filter').getBoundingClientRect();"
-        " return Math.abs(box.right + 4 - needed) <= 1; }",
-        arg=needed,
-    )
+    wait_for_edge(needed)
 
 
 @pytest.mark.parametrize("width", [1280, 1440])

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.dashboard.page.state import decode
 from stepscope.dashboard.runs import facts as facts_module
 from stepscope.dashboard.runs.expression import resolve
 from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField, parse_field
 from stepscope.dashboard.runs.helpers import Helper, helper_runs
+from stepscope.dashboard.runs.listing import surroundings
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.runs.window import window_of
 from stepscope.dashboard.server.succession import succeed
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, experiment, session_start, start_info
@@ -224,6 +228,20 @@ def test_new_runs_tell_what_they_would_have_told_from_the_beginning(
     assert (found.hparam_names, found.differing_hparams) == (again.hparam_names, again.differing_hparams)
     assert (found.trainings, found.metric_tags) == (again.trainings, again.metric_tags)
     assert [found.column(field) for field in fields] == [again.column(field) for field in fields]
+
+
+def test_the_first_hyperparameters_bring_an_example_of_a_condition() -> None:
+    before, one = snapshot({"a": ({}, {"x": [1.0]})}), {"b": ({"lr": 1.0}, {"x": [1.0]})}
+    now = Snapshot(2, {**before.runs, **snapshot(one).runs})
+    more = Snapshot(3, {**now.runs, **snapshot({"c": ({"lr": 2.0}, {"x": [1.0]})}).runs})
+    found = []
+    for shot, last in ((before, None), (now, before), (more, now)):
+        if last is not None:
+            succeed(last, shot)
+        table = RunTable(shot, decode(""))
+        assert table.facts.differing_hparams is not None
+        found.append(surroundings(table, window_of(table, 10))["placeholder"])
+    assert found == ["Name, such as a", "Name or lr <= 1", "Name or lr <= 1"]
 
 
 def test_of_a_snapshot_with_new_runs_only_these_and_their_family_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
