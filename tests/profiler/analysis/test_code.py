@@ -1,5 +1,10 @@
 """Time by the lines of the program."""
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepscope.profiler.analysis import code
 from stepscope.profiler.analysis.code import code_view
 from stepscope.profiler.trace import Trace
 from tests.profiler.analysis.kineto import activity, event, launch, operator, trace
@@ -40,3 +45,13 @@ def test_recorded_python_functions_are_frames_and_their_modules_are_not() -> Non
         ("main (a.py:1)", 0, 1, 5_000, 0, 5_000, 15_000),
         ("forward (net.py:3)", 1, 1, 10_000, 0, 10_000, 10_000),
     ]
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(0, 3), max_size=12))
+def test_very_many_frames_of_one_place_are_in_the_order_of_few(times: dict[str, int]) -> None:
+    total: dict[code.Stack, int] = {("main", name): time for name, time in times.items()}
+    few = code._shortest_first(list(total), total)
+    assert few == sorted(total, key=lambda stack: (total[stack], stack))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code, "_MANY", 0)
+        assert code._shortest_first(list(total), total) == few
