@@ -114,9 +114,10 @@ def test_pages_of_the_profile_that_find_no_room_are_within_reach(phone: Page, se
     last = strip.locator("label").last
     row = strip.locator(".side-scroll-row")
     for _ in range(9):
+        # Where it is comes first: the row may still glide to its end, where no arrow moves it.
+        before = row.evaluate("e => e.scrollLeft")
         if row.evaluate("e => e.scrollWidth - e.clientWidth - e.scrollLeft <= 1"):
             break
-        before = row.evaluate("e => e.scrollLeft")
         # By its event: while the row glides to its end, the arrow goes away.
         strip.locator(".side-scroll-arrow.after").dispatch_event("click")
         # The row may also be at its beginning again, where its pages came meanwhile.
