@@ -109,6 +109,35 @@ def test_a_server_that_is_gone_is_said_and_all_is_well_when_it_is_back(
     expect_curves(page)
 
 
+def test_what_a_script_was_missing_for_is_there_when_the_server_is_back(page: Page, server: Server) -> None:
+    page.route("**/async-community.js", lambda route: route.abort())
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("async-community.js")):
+        page.goto(server.url)
+    server.kill()
+    expect(page.get_by_role("alert")).to_contain_text("Disconnected, retrying")
+    page.unroute_all()
+    server.start()
+    expect(page.get_by_label("Show a")).to_be_visible()
+
+
+def test_a_script_that_a_busy_server_did_not_send_is_asked_for_once_more(page: Page, server: Server) -> None:
+    page.route("**/async-community.js", lambda route: route.fulfill(status=503), times=1)
+    page.goto(server.url)
+    expect(page.get_by_label("Show a")).to_be_visible()
+
+
+def test_a_module_that_a_busy_server_did_not_send_is_asked_for_once_more(page: Page, server: Server) -> None:
+    page.goto(server.url)
+    expect_curves(page)
+    page.route("**/page/**", lambda route: route.fulfill(status=503), times=1)
+    menu = page.locator(".scalars-card").first.locator(".act-menu")
+    with page.expect_event("load"):
+        menu.click()
+    expect_curves(page)
+    menu.click()
+    expect(page.locator(".menu")).to_be_visible()
+
+
 def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server, logdir: Path) -> None:
     page.goto(server.url)
     expect_curves(page)

@@ -1,5 +1,6 @@
 // What can be done with cards of curves: pin, order, resize, fill the window; menus and the sheet of tags.
 import { within } from "../../web/core/dom.ts";
+import { had } from "../../web/core/lost_scripts.ts";
 import { heightsOf, isCombined, withHeight } from "./entries.ts";
 import { allCards, assign, canShare, type Card, list, resetRange, shareRange, state } from "./state.ts";
 
@@ -120,7 +121,7 @@ function move(card: HTMLElement, over: HTMLElement, behind: boolean) {
 
 // --- buttons -----------------------------------------------------------------------------------------------
 
-const menus = () => import("./menus.ts");
+const menus = () => had(import("./menus.ts"));
 
 const ACTS: Record<string, (card: Card, button: HTMLElement) => unknown> = {
   reset: ({ key }) => resetRange(key),
@@ -128,7 +129,7 @@ const ACTS: Record<string, (card: Card, button: HTMLElement) => unknown> = {
   pin,
   full: fill,
   menu: async (card, button) => (await menus()).cardMenu(card, button),
-  combine: async (card) => (await import("./combine.ts")).combine(card),
+  combine: async (card) => (await had(import("./combine.ts"))).combine(card),
 };
 
 document.addEventListener("click", (event) => {

@@ -1,4 +1,5 @@
 /** What Dash and its grid offer the page, and what they call of it by name. */
+import { had } from "./lost_scripts.ts";
 import { runtime } from "./old_generators.ts";
 
 /** The id of a component: a text, or the parts of one among many. */
@@ -79,7 +80,7 @@ export function callbacksLater<const Name extends string>(
   functions: readonly Name[],
   load: () => Promise<Record<Name, Callback>>,
 ): void {
-  const later = (name: Name): Callback => async (...values) => (await load())[name](...values);
+  const later = (name: Name): Callback => async (...values) => (await had(load()))[name](...values);
   callbacks(namespace, Object.fromEntries(functions.map((name) => [name, later(name)])));
-  if (new URLSearchParams(location.search).get("tab") === panel) void load();
+  if (new URLSearchParams(location.search).get("tab") === panel) void had(load());
 }

@@ -1,5 +1,6 @@
-// What the page says while its server is away.
+// What the page says while its server is away, and how it gets what it could not have meanwhile.
 import { make } from "../core/dom.ts";
+import { onLostScript } from "../core/lost_scripts.ts";
 import { duration } from "../cards/step_slider.ts";
 import { restPanel } from "./layout.ts";
 import { live } from "./live.ts";
@@ -7,7 +8,11 @@ import { live } from "./live.ts";
 /** A connection that comes back sooner is not worth a word. */
 const GRACE_MS = 1500;
 
+/** That a server is gone is known sooner, as its event stream ends. */
+const NOTICED_MS = 3000;
+
 let waiting = 0;
+let lacksScripts = false;
 let counting = 0;
 let banner: HTMLElement | null = null;
 
@@ -37,10 +42,24 @@ live.onConnection((lostAt) => {
   document.documentElement.classList.toggle("disconnected", false);
   restPanel("server", false);
   if (hadFocus) document.getElementById("panel")?.focus();
-  if (lostAt === null) return;
+  if (lostAt === null) {
+    if (lacksScripts) location.reload();
+    return;
+  }
   waiting = window.setTimeout(() => {
     document.documentElement.classList.add("disconnected");
     restPanel("server", true);
     document.body.append(banner = shows(lostAt));
   }, GRACE_MS);
+});
+
+/** Whether a page that did not come with its scripts was loaded again, which did not help. */
+const isReloaded = (): boolean =>
+  (performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming | undefined)?.type === "reload";
+
+onLostScript(() => {
+  if (lacksScripts) return;
+  lacksScripts = true;
+  // The address says what the page shows. Where the server is there, it had no answer in that moment, or has none.
+  setTimeout(() => live.isConnected && !isReloaded() && location.reload(), NOTICED_MS);
 });

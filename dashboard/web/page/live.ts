@@ -148,6 +148,9 @@ export const live = {
   get restarts(): number {
     return restarts;
   },
+  get isConnected(): boolean {
+    return connected;
+  },
   /** The frame shows what was asked for last: begins to listen, or goes on to what came meanwhile. */
   start() {
     if (isStarted) return answered();
