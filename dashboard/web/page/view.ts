@@ -1,6 +1,6 @@
 // What the user sees, as URL parameters: the store "view" and the address bar hold the same query string.
 // Python's side of it is dashboard/page/state.py.
-import { callbackContext, callbacks, noUpdate, setProps, settingId } from "../core/dash.ts";
+import { callbackContext, callbacks, noUpdate, propsOf, setProps, settingId } from "../core/dash.ts";
 import { live } from "./live.ts";
 import { storage } from "../core/dom.ts";
 import type { Setting } from "../core/setting.ts";
@@ -134,6 +134,20 @@ window.addEventListener("popstate", () => {
   for (const listener of listeners) listener();
 });
 
+/** Parameters whose controls are around the panel, which is no reason to make it again. */
+const OF_FRAME = new Set(["tab", "run_filter"]);
+/** The panel was on its way while the view changed: its controls show the one that it was made of. */
+let isOutdated = false;
+
+/** Whether a control of the panel shows what one query string says and another does not. */
+function isControlled(made: string): boolean {
+  const [before, now] = [new URLSearchParams(made), new URLSearchParams(current)];
+  return [...new Set([...before.keys(), ...now.keys()])].some((name) =>
+    !OF_FRAME.has(name) && !sameValues(before.getAll(name), now.getAll(name)) &&
+    ["setting", "toggle"].some((type) => propsOf({ ...settingId(name) as Record<string, string>, type }))
+  );
+}
+
 function sameValues(one: readonly string[], other: readonly string[]) {
   return one.length === other.length && one.every((value, index) => value === other[index]);
 }
@@ -264,7 +278,10 @@ callbacks("stepscope", {
     for (const beginner of beginners) beginner(settings);
     return [current, new URLSearchParams(current).get("run_filter") || "", theme.chosen()];
   },
-  /** Controls -> URL. Only what the user touched is written, so that controls being mounted change nothing. */
+  /**
+   * Controls -> URL. Also called for controls that have been mounted: these say what the view says, or what is chosen
+   * where it says nothing.
+   */
   collect(_values: unknown, _checked: unknown, openPanel: string) {
     const params = new URLSearchParams(current);
     let step = false;
@@ -277,6 +294,8 @@ callbacks("stepscope", {
         continue;
       }
       if (trigger.value === undefined || trigger.value === null) continue;
+      // It says what was chosen before, and the panel is about to be made again. Dash calls `tellPanel` first.
+      if (isOutdated && !OF_FRAME.has(name)) continue;
       const value = typeof trigger.value === "boolean" ? (trigger.value ? "on" : "off") : String(trigger.value);
       if (name === "tab") {
         // The server opens a tab too, when the URL names none; only the user's choice goes into the URL.
@@ -307,6 +326,13 @@ callbacks("stepscope", {
     revisions: unknown[],
     schemes: unknown[],
   ) {
+    const isMounted = callbackContext().triggered.some(({ prop_id }) => prop_id === "panel.children");
+    if (isMounted) isOutdated = views.some((made) => isControlled(String(made ?? "")));
+    // What it is made again of is what Dash has heard.
+    if (isOutdated && view === current) {
+      isOutdated = false;
+      remount();
+    }
     const news = (value: unknown, known: unknown[]) => known.map((old) => (old === value ? noUpdate() : value));
     // Until the server's first word the panel has the revision that it was made of.
     const heard = (revision ?? null) === null ? revisions.map(noUpdate) : news(revision, revisions);
