@@ -31,7 +31,14 @@ from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, found_n
 from stepscope.dashboard.panels.profile.run_facts import run_facts, versions
 from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Page, PageRequest, without_comma
 from stepscope.dashboard.panels.profile.table import FIRST_ROWS, MOST_LETTERS, MOST_ROWS, Place, Places, Table
-from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_lead, page_tables, trace_line
+from stepscope.dashboard.panels.profile.views import (
+    absent_menu,
+    options_of,
+    page_lead,
+    page_tables,
+    shown_device,
+    trace_line,
+)
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
@@ -57,6 +64,7 @@ from tests.dashboard.media import NoFollower
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
 from tests.profiler.analysis.test_device import events
 from tests.profiler.analysis.test_every_table import ODD
+from tests.profiler.analysis.test_memory import change
 from tests.profiler.ranks.jobs import write_job
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -588,6 +596,29 @@ def test_of_what_is_equally_slow_the_first_is_shown() -> None:
     chart = device_figures.queue_chart(streams, 0, "light")
     assert chart is not None
     assert [line["name"] for line in chart["data"]] == [f"stream {number}" for number in range(8)]
+
+
+def test_of_copies_that_take_as_long_the_first_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_figures, "MOST_POINTS", 10)
+    copies = [
+        activity("Memcpy HtoD", 10 * number, 5, number, category="gpu_memcpy", bytes=1000 + number)
+        for number in range(300)
+    ]
+    analyzed = analyzed_of(trace(*copies))
+    chart = find(page_lead(requested("copies"), analyzed, [], "light"), Graph)[0]
+    (drawn,) = chart.figure["data"]
+    assert sorted(drawn["x"]) == [1000 + number for number in range(10)]
+
+
+def test_of_devices_that_held_as_much_the_first_is_shown() -> None:
+    events = [change(1_000 * number, 100, 1, **{"Device Id": number}) for number in range(300)]
+    analyzed = analyzed_of(trace(operator("a", 0, 300_000), *events))
+    first = analyzed.table("memory").row(0, named=True)
+    assert (first["device"], first["time_ns"]) == ("GPU 0", 0)
+    assert shown_device(analyzed, "") == "GPU 0"
+    ((_, place),) = _PLACES["memory_peak"](analyzed)
+    assert place is not None
+    assert place.start + place.end == 0
 
 
 def test_the_memory_chart_keeps_the_peak() -> None:
