@@ -124,20 +124,6 @@ def test_time_of_the_device(small: Trace) -> None:
     assert (whole["span_ns"], whole["compute_ns"]) == (120_000, 67_000)
 
 
-def test_kinds_of_work_that_ran_as_long_keep_their_order() -> None:
-    kinds = (("k", "kernel"), ("ncclKernel_AllReduce", "kernel"), ("Memcpy HtoD", "gpu_memcpy"))
-    found = trace(
-        *(
-            activity(name, 10 * place, 5, 0, device=device, category=category)
-            for device in range(100)
-            for place, (name, category) in enumerate(kinds)
-        )
-    )
-    assert work_breakdown(found).drop("percent").rows() == [
-        (device, work, 5_000) for device in range(100) for work in ("computation", "communication", "memory")
-    ]
-
-
 def test_waits_count_only_on_streams_where_they_are_work() -> None:
     def wait(name: str, start: float, duration: float, stream: int) -> Event:
         return activity(name, start, duration, 0, stream=stream, category="cuda_sync")
