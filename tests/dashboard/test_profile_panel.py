@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from dash import html
-from dash.dcc import Graph
+from dash.dcc import Graph, Store
 from fastapi.testclient import TestClient
 from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
@@ -25,6 +25,7 @@ from stepscope.dashboard.panels.profile.figures import _label_places
 from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.links import timeline_link
 from stepscope.dashboard.panels.profile.overview import MOST_FACTS
+from stepscope.dashboard.panels.profile.panel import PANEL, _keys
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, found_note, rows, total_row
@@ -43,9 +44,16 @@ from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.traces.analyzed_traces import MOST_RESULTS, AnalyzedTrace, AnalyzedTraces, Progress
+from stepscope.dashboard.traces.choices import newest
 from stepscope.dashboard.traces.gathered_ranks import GatheredRanks
 from stepscope.dashboard.traces.headings import heading, headings
-from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
+from stepscope.dashboard.traces.sources import (
+    OpenedTrace,
+    TraceCache,
+    TraceSource,
+    TraceUnavailableError,
+    trace_sources,
+)
 from stepscope.profiler.analysis import report, tfprof
 from stepscope.profiler.analysis.compare import compare
 from stepscope.profiler.analysis.facts import Facts
@@ -884,6 +892,23 @@ def client_of(path: Path) -> TestClient:
     live = Live(str(path), lambda publish: NoFollower())
     live.publish(Logdir(path, companion_patterns=companion_patterns()).update())
     return TestClient(build_app(live), base_url="http://localhost:6006")
+
+
+def test_a_page_that_opens_has_the_list_of_traces_once(tmp_path: Path) -> None:
+    """Of ten thousand it is the most of the page."""
+    write(tmp_path, "a.trace.json", {"schemaVersion": 1, "traceEvents": EVENTS})
+    snapshot = Logdir(tmp_path, companion_patterns=companion_patterns()).update()
+    sources = trace_sources(snapshot)
+    (known,) = [each.data for each in find(PANEL.layout(snapshot, View()), Store) if each.id == "profile-keys"]
+    keys = _keys(PageRequest.of(View()), newest(sources), sources, "light", None, None)
+    assert known == {"choices": keys["choices"]}
+
+
+def test_what_a_table_says_of_its_columns_is_worked_out_once() -> None:
+    (kernels,) = tables(tiny(), "kernels").values()
+    assert kernels.first == "name"
+    assert vars(kernels)["first"] == "name"
+    assert kernels.moments is kernels.moments
 
 
 def test_tables_are_served_whole(tmp_path: Path) -> None:
