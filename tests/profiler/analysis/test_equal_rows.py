@@ -10,26 +10,35 @@ from tests.profiler.analysis.kineto import Event, activity, event, launch, opera
 from tests.profiler.analysis.test_device import COPY, NCCL
 from tests.profiler.analysis.test_memory import change
 
+EQUAL_PRODUCTS = {
+    "aten::mm": [[4, 8], [8, 16]],
+    "aten::bmm": [[1, 4, 8], [1, 8, 16]],
+    "aten::addmm": [[16], [4, 8], [8, 16]],
+    "aten::baddbmm": [[16], [1, 4, 8], [1, 8, 16]],
+}
+"""Operators whose FLOPs are as many, and the shapes of what they are given."""
+
 
 def equal_work(number: int, at: int) -> list[Event]:
     """A step whose operators, kernels, copies, collectives and allocations take as long as each other."""
     found = [step(number, at, 100), event("user_annotation", "enumerate(DataLoader)#_Iter.__next__", at, 5)]
-    for place in range(4):
+    for place, (name, shapes) in enumerate(EQUAL_PRODUCTS.items()):
         device, start, correlation = place % 2, at + 10 + 20 * place, 100 * number + 10 * place
-        dims = [[4, 8 + place], [8 + place, 16]]
-        stack = f"f{place} (a.py:{place});main (a.py:1)"
+        stated = {
+            "Input_Dims": shapes,
+            "Call_stack": f"f{place} (a.py:{place});main (a.py:1)",
+            "Module_Hierarchy": f"layer{place}",
+        }
         found += [
-            operator(
-                f"aten::mm_{place}", start, 10, Input_Dims=dims, Call_stack=stack, Module_Hierarchy=f"layer{place}"
-            ),
+            operator(name, start, 10, **stated),
             change(start + 1, 100, place, **{"Device Id": device}),
         ]
         kinds = ((f"gemm_{place}", "kernel"), (NCCL, "kernel"), (COPY, "gpu_memcpy"), ("Memset (Device)", "gpu_memset"))
-        for more, (name, category) in enumerate(kinds):
+        for more, (work, category) in enumerate(kinds):
             found += [
                 launch(start + 2 + more, 1, correlation + more),
                 activity(
-                    name,
+                    work,
                     start + 4 + 2 * more,
                     2,
                     correlation + more,
