@@ -49,7 +49,7 @@ class _Groups:
         self._groups = groups
 
     def __iter__(self) -> Iterator[Any]:
-        return reversed(list(self._groups))
+        yield from reversed(list(self._groups))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return lambda *what, **named: getattr(self._groups, name)(*what, **named).reverse()

@@ -1,5 +1,8 @@
 """What is equal has an order of its own in every table, not that of the build of Polars or NumPy."""
 
+from typing import Any
+
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -60,14 +63,13 @@ def made(steps: int = 3) -> Facts:
 def test_equal_rows_have_the_same_order_in_every_build(name: str) -> None:
     analysis = analyses()[name]
 
-    def table() -> object:
-        match analysis.of:
-            case "trace":
-                return analysis.table(made())
-            case "ranks":
-                return analysis.table({rank: made() for rank in range(3)})
-            case "changes":
-                return analysis.table(made(), made(4), "step")
+    def table() -> pl.DataFrame:
+        given: dict[str, tuple[Any, ...]] = {
+            "trace": (made(),),
+            "ranks": ({rank: made() for rank in range(3)},),
+            "changes": (made(), made(4), "step"),
+        }
+        return analysis.table(*given[analysis.of])
 
     expected = table()
     with last_of_equals_first():
