@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from dash import html
-from dash.dcc import Graph
+from dash.dcc import Graph, Store
 from fastapi.testclient import TestClient
 from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
@@ -25,20 +25,35 @@ from stepscope.dashboard.panels.profile.figures import _label_places
 from stepscope.dashboard.panels.profile.finding_links import _PLACES, EVIDENCE_PAGES, evidence_links
 from stepscope.dashboard.panels.profile.links import timeline_link
 from stepscope.dashboard.panels.profile.overview import MOST_FACTS
+from stepscope.dashboard.panels.profile.panel import PANEL, _keys
 from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
 from stepscope.dashboard.panels.profile.request import answer_of, rank_sources
 from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, found_note, rows, total_row
 from stepscope.dashboard.panels.profile.run_facts import run_facts, versions
 from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Page, PageRequest, without_comma
 from stepscope.dashboard.panels.profile.table import FIRST_ROWS, MOST_LETTERS, MOST_ROWS, Place, Places, Table
-from stepscope.dashboard.panels.profile.views import absent_menu, options_of, page_lead, page_tables, trace_line
+from stepscope.dashboard.panels.profile.views import (
+    absent_menu,
+    options_of,
+    page_lead,
+    page_tables,
+    shown_device,
+    trace_line,
+)
 from stepscope.dashboard.panels.registry import companion_patterns
 from stepscope.dashboard.server.app import build_app
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.traces.analyzed_traces import MOST_RESULTS, AnalyzedTrace, AnalyzedTraces, Progress
+from stepscope.dashboard.traces.choices import newest
 from stepscope.dashboard.traces.gathered_ranks import GatheredRanks
 from stepscope.dashboard.traces.headings import heading, headings
-from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
+from stepscope.dashboard.traces.sources import (
+    OpenedTrace,
+    TraceCache,
+    TraceSource,
+    TraceUnavailableError,
+    trace_sources,
+)
 from stepscope.profiler.analysis import report, tfprof
 from stepscope.profiler.analysis.compare import compare
 from stepscope.profiler.analysis.facts import Facts
@@ -54,9 +69,11 @@ from stepscope.profiler.traces import load_trace
 from stepscope.summary.contents import Companion
 from stepscope.summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
+from tests.other_builds import last_of_equals_first
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
 from tests.profiler.analysis.test_device import events
 from tests.profiler.analysis.test_every_table import ODD
+from tests.profiler.analysis.test_memory import change
 from tests.profiler.ranks.jobs import write_job
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -590,6 +607,30 @@ def test_of_what_is_equally_slow_the_first_is_shown() -> None:
     assert [line["name"] for line in chart["data"]] == [f"stream {number}" for number in range(8)]
 
 
+def test_of_copies_that_take_as_long_the_first_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_figures, "MOST_POINTS", 10)
+    copies = [
+        activity("Memcpy HtoD", 10 * number, 5, number, category="gpu_memcpy", bytes=1000 + number)
+        for number in range(30)
+    ]
+    with last_of_equals_first():
+        chart = find(page_lead(requested("copies"), analyzed_of(trace(*copies)), [], "light"), Graph)[0]
+    (drawn,) = chart.figure["data"]
+    assert sorted(drawn["x"]) == [1000 + number for number in range(10)]
+
+
+def test_of_devices_that_held_as_much_the_first_is_shown() -> None:
+    events = [change(1_000 * number, 100, 1, **{"Device Id": number}) for number in range(3)]
+    analyzed = analyzed_of(trace(operator("a", 0, 3_000), *events))
+    first = analyzed.table("memory").row(0, named=True)
+    assert (first["device"], first["time_ns"]) == ("GPU 0", 0)
+    with last_of_equals_first():
+        assert shown_device(analyzed, "") == "GPU 0"
+        ((_, place),) = _PLACES["memory_peak"](analyzed)
+    assert place is not None
+    assert place.start + place.end == 0
+
+
 def test_the_memory_chart_keeps_the_peak() -> None:
     held = [number % 1000 for number in range(5000)]
     held[3333] = 10**9
@@ -851,6 +892,23 @@ def client_of(path: Path) -> TestClient:
     live = Live(str(path), lambda publish: NoFollower())
     live.publish(Logdir(path, companion_patterns=companion_patterns()).update())
     return TestClient(build_app(live), base_url="http://localhost:6006")
+
+
+def test_a_page_that_opens_has_the_list_of_traces_once(tmp_path: Path) -> None:
+    """Of ten thousand it is the most of the page."""
+    write(tmp_path, "a.trace.json", {"schemaVersion": 1, "traceEvents": EVENTS})
+    snapshot = Logdir(tmp_path, companion_patterns=companion_patterns()).update()
+    sources = trace_sources(snapshot)
+    (known,) = [each.data for each in find(PANEL.layout(snapshot, View()), Store) if each.id == "profile-keys"]
+    keys = _keys(PageRequest.of(View()), newest(sources), sources, "light", None, None)
+    assert known == {"choices": keys["choices"]}
+
+
+def test_what_a_table_says_of_its_columns_is_worked_out_once() -> None:
+    (kernels,) = tables(tiny(), "kernels").values()
+    assert kernels.first == "name"
+    assert vars(kernels)["first"] == "name"
+    assert kernels.moments is kernels.moments
 
 
 def test_tables_are_served_whole(tmp_path: Path) -> None:

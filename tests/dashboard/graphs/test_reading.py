@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from stepscope.dashboard.graphs.search import search
 from stepscope.dashboard.graphs.tree import Tree
 from stepscope.dashboard.graphs.walks import path, trace
 from stepscope.profiler.traces import read_trace
+from stepscope.summary import listed
 from stepscope.summary.proto.step_stats_pb2 import StepStats
 from stepscope.summary.safe_regex import PatternError
 from tests.dashboard.graphs.build import tree
+from tests.instructions import Column, Elements
 
 NET = """
 x Placeholder: | FLOAT 2,3
@@ -165,3 +168,14 @@ def test_graphs_are_compared_node_by_node() -> None:
         Change("loss", "op", "Mean", "Sum"),
     )
     assert (found.added_count, found.removed_count, found.changed_count, found.same_count) == (1, 1, 2, 4)
+
+
+def test_graphs_are_compared_without_a_long_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of those kept everybody waiting for a second where a graph has a million nodes."""
+    monkeypatch.setattr(listed, "_PIECE", 3)
+    plain = tree(NET)
+    names, entries = Elements(*plain.model.names), Column.of(plain.leaf_of)
+    watched = replace(plain, opened=replace(plain.opened, model=replace(plain.model, names=names)), leaf_of=entries)
+    assert compare(watched, watched) == compare(plain, plain)
+    assert names.taken_by == {"FOR_ITER"}
+    assert entries.lists == 2 * [3, 3, 1]

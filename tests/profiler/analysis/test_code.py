@@ -1,5 +1,9 @@
 """Time by the lines of the program."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,3 +59,35 @@ def test_very_many_frames_of_one_place_are_in_the_order_of_few(times: dict[str, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(code, "_MANY", 0)
         assert code._shortest_first(list(total), total) == few
+
+
+def test_very_many_frames_of_one_place_are_not_compared_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a million that took as long as another, everybody waited for seconds."""
+    monkeypatch.setattr(code, "_MANY", 4)
+    compared: list[int] = []
+
+    class Time(int):
+        __hash__ = int.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(int(self))
+            return super().__eq__(other)
+
+    total: dict[code.Stack, int] = {(name,): Time(5) for name in "cadb"}
+    assert code._in_order(total) == [("d",), ("c",), ("b",), ("a",)]
+    assert compared == []
+
+
+def test_the_view_is_made_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row is an object, for the garbage collector to look at, and of a million everybody waited for seconds."""
+    made_of: list[Mapping[str, Any]] = []
+    frame = pl.DataFrame
+
+    def noted(data: Mapping[str, Any], **more: Any) -> pl.DataFrame:
+        made_of.append(data)
+        return frame(data, **more)
+
+    monkeypatch.setattr(pl, "DataFrame", noted)
+    shown = code_view(trace(operator("aten::mm", 0, 10, Call_stack="inner;outer")))
+    assert shown["frame"].to_list() == ["outer", "inner"]
+    assert [{len(column) for column in columns.values()} for columns in made_of] == [{2}]

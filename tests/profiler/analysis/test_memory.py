@@ -1,8 +1,22 @@
 """Memory over time, and what was alive at the peak."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from stepscope.profiler.analysis.memory import alive_at_peak, memory_by_operator, memory_peaks, memory_timeline
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepscope.profiler.analysis.memory import (
+    NEVER,
+    alive_at_peak,
+    allocations,
+    memory_by_operator,
+    memory_peaks,
+    memory_timeline,
+)
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import trace_of_step_stats
 from stepscope.summary.proto.step_stats_pb2 import StepStats
@@ -91,3 +105,39 @@ def test_counters_of_memory_are_taken_where_there_is_nothing_else() -> None:
         {"ph": "C", "name": "Memory", "pid": 1, "ts": 2, "args": {"cpu": 9, "available": 500}},
     )
     assert memory_peaks(found).select("time_ns", "peak_bytes").rows() == [(2_000, 9)]
+
+
+def test_counters_are_numbers_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of their device's name for each value kept everybody waiting."""
+    made_of: list[Mapping[str, Any]] = []
+    frame = pl.DataFrame
+
+    def noted(data: Mapping[str, Any], **more: Any) -> pl.DataFrame:
+        made_of.append(data)
+        return frame(data, **more)
+
+    monkeypatch.setattr(pl, "DataFrame", noted)
+    found = memory_timeline(trace({"ph": "C", "name": "Memory", "pid": 1, "ts": 0, "args": {"cpu": 5}}))
+    assert found.rows() == [("process 1 Memory cpu", 0, 5, None)]
+    assert {name: type(column) for name, column in made_of[-1].items()} == {"time_ns": np.ndarray, "bytes": np.ndarray}
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.booleans()), max_size=20), st.booleans())
+def test_a_free_is_of_the_latest_allocation_at_its_place(changes: list[tuple[int, int, bool]], addresses: bool) -> None:
+    """Whatever comes in whatever order, as a stack for each place tells."""
+    events = [
+        change(number, size if made else -size, place if addresses else None, **{"Device Id": 0})
+        for number, (place, size, made) in enumerate(changes)
+    ]
+    waiting: dict[int, list[int]] = {}
+    end: dict[int, int] = {}
+    for number, (place, size, made) in enumerate(changes):
+        stack = waiting.setdefault(place if addresses else size, [])
+        if made:
+            stack.append(number)
+            end[number] = NEVER
+        elif stack:
+            end[stack.pop()] = 1_000 * number
+    found = allocations(trace(operator("a", 0, 30), *events))
+    assert found.start.tolist() == [1_000 * number for number in end]
+    assert found.end.tolist() == list(end.values())

@@ -83,6 +83,20 @@ def test_lines_of_the_program_are_read_once(read: "Counter[int]") -> None:
     assert set(read) == {0, 1}
 
 
+def test_names_are_written_and_tested_once_for_all_calls_of_each() -> None:
+    asked: list[str] = []
+
+    def upper(name: str) -> str:
+        asked.append(name)
+        return name.upper()
+
+    facts = Facts(trace(*(operator(f"aten::mm_{number % 2}", 10 * number, 5) for number in range(CALLS))))
+    every = np.arange(CALLS)
+    assert facts.name_column(np.append(every, -1), upper).to_list() == CALLS // 2 * ["ATEN::MM_0", "ATEN::MM_1"] + [""]
+    assert facts.named(every, upper).tolist() == CALLS * [True]
+    assert asked == 2 * ["aten::mm_0", "aten::mm_1"]
+
+
 def test_collectives_of_one_sort_are_read_once(read: "Counter[int]") -> None:
     events = [
         activity(
