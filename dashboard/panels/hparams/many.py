@@ -17,8 +17,8 @@ from stepscope.dashboard.runs.facts import Facts
 from stepscope.dashboard.tensorboard.hparams.sessions import run_of_metric
 from stepscope.summary.distinct import distinct_values
 
-_MOST_OF_GROUPS: Final = 20_000
-"""Sessions after which no further group is taken."""
+MOST_OF_GROUPS: Final = 20_000
+"""Sessions after which a page gets no further group."""
 _DIGITS: Final = re.compile(r"(\d+)")
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,14 @@ class Chosen:
 
 
 def choose(
-    found: Sessions, requested: TableRequest, how: Rows, target: Column | None, lower: bool, most: int, listed: int
+    found: Sessions,
+    requested: TableRequest,
+    how: Rows,
+    target: Column | None,
+    lower: bool,
+    most: int,
+    listed: int,
+    most_of_groups: int,
 ) -> Chosen:
     """Return which sessions are looked at.
 
@@ -56,6 +63,7 @@ def choose(
         lower: whether lower values of it are better.
         most: rows that are chosen at most.
         listed: rows of them that are the first of the table.
+        most_of_groups: sessions after which no further group is taken: a few groups may have most of them.
     """
     passing = np.flatnonzero(passes(found, requested))
     searched = passing[_holds_words(found, requested.search)[passing]]
@@ -76,11 +84,12 @@ def choose(
         if members is None:
             return chosen
         parts: list[Places] = [chosen[:0]]
+        taken = 0
         for head in chosen:
-            # A few groups may have most sessions.
-            if sum(map(len, parts)) > _MOST_OF_GROUPS:
+            if taken > most_of_groups:
                 break
             parts.append(members(head))
+            taken += len(parts[-1])
         return np.concatenate(parts)
 
     return Chosen(sessions(first), sessions(spread), _spread(passing, most, []), len(passing), rows, len(heads))

@@ -1,6 +1,6 @@
 """``/api/hparams``: what the table shows as CSV, JSON or LaTeX."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Final, Literal
 
@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from stepscope.dashboard.page.state import decode
 from stepscope.dashboard.panels.hparams.sessions import Column, read_sessions, text_of
 from stepscope.dashboard.panels.hparams.settings import TableRequest
-from stepscope.dashboard.panels.hparams.table import Row, build_table
+from stepscope.dashboard.panels.hparams.table import MOST_ROWS, Row, all_rows, build_table, row_of, shown_columns
 from stepscope.dashboard.server.bodies import Body, parsed
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
@@ -60,29 +60,44 @@ def make_router(live: Live) -> APIRouter:
     return routes
 
 
-def cells(live: Live, requested: AskedTable) -> tuple[list[str], list[list[Cell]]]:
-    """Header and rows of what was asked for."""
+def cells(live: Live, requested: AskedTable) -> tuple[list[str], Iterable[list[Cell]]]:
+    """Header and rows of what was asked for; of very many rows each is made when it is sent."""
     wanted = TableRequest.of(decode(requested.view))
     found = read_sessions(live.snapshot(), wanted.folder)
-    if requested.rows is None:
-        table = build_table(found, wanted, 0, len(found.sessions))
+    timed = "@duration" in requested.columns
+    rows: Callable[[], Iterable[Row]]
+    if requested.rows is None or len(found.sessions) > MOST_ROWS:
+        columns = shown_columns(found.columns, wanted)
+        rows = partial(all_rows, found, wanted, timed=timed)
+        have_deviations = row_of(found, wanted) == "avg"
     else:
         table = build_table(found, wanted, len(found.sessions))
-    columns = {column.key: column for column in table.columns}
-    spread = {key for row in table.rows for key in row.deviations}
-    rows = {row.name: row for row in table.rows}
-    names = list(rows) if requested.rows is None else requested.rows
-    chosen = [key for key in requested.columns if key in FACTS or key in columns]
+        columns, rows, have_deviations = table.columns, lambda: table.rows, True
+    spread = {key for row in rows() for key in row.deviations} if have_deviations else set[str]()
+    header, takes = _taken(requested.columns, {column.key: column for column in columns}, spread)
+    if requested.rows is None:
+        return header, ([take(row) for take in takes] for row in rows())
+    asked = frozenset(requested.rows)
+    by_name = {row.name: [take(row) for take in takes] for row in rows() if row.name in asked}
+    return header, [by_name[name] for name in requested.rows if name in by_name]
+
+
+def _taken(
+    keys: Iterable[str], columns: Mapping[str, Column], spread: Collection[str]
+) -> tuple[list[str], list[Callable[[Row], Cell]]]:
+    """Return the header of a file, and what gives the cells of a row."""
     header: list[str] = []
     takes: list[Callable[[Row], Cell]] = []
-    for key in chosen:
+    for key in keys:
+        if key not in FACTS and key not in columns:
+            continue
         name, take = FACTS[key] if key in FACTS else (columns[key].label, partial(_cell, column=columns[key]))
         header.append(name)
         takes.append(take)
         if key in spread:
             header.append(f"{name} (standard deviation)")
             takes.append(lambda row, key=key: row.deviations.get(key))  # type: ignore[misc]
-    return header, [[take(rows[name]) for take in takes] for name in names if name in rows]
+    return header, takes
 
 
 def _cell(row: Row, column: Column) -> Cell:

@@ -2,15 +2,16 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from statistics import fmean, stdev
 from typing import Any, Final, TypeAlias, assert_never
 
 from stepscope.dashboard.page.colors import PALETTE, RING, RunColor
 from stepscope.dashboard.panels.hparams import messages
-from stepscope.dashboard.panels.hparams.many import choose
+from stepscope.dashboard.panels.hparams.many import MOST_OF_GROUPS, choose
 from stepscope.dashboard.panels.hparams.messages import SentRow, SentTable
 from stepscope.dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
 from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, Status, TableRequest
@@ -100,10 +101,8 @@ def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS,
         listed: of these, how many are the first of the table.
     """
     columns = shown_columns(found.columns, requested)
-    metrics = [column for column in columns if column.kind == "metric"]
     all_metrics = [column for column in found.columns if column.kind == "metric"]
-    target = next((column for column in all_metrics if column.key == requested.target), next(iter(metrics), None))
-    wanted = tuple({column.key: column for column in (*metrics, *([target] if target else []))}.values())
+    target, wanted = _target_and_metrics(found, columns, requested)
     lower = _lower(target, requested)
     constant = tuple(
         (column.label, column.values[0])
@@ -115,6 +114,43 @@ def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS,
     else:
         rows, each, window = _whole(found, requested, target, all_metrics, wanted)
     return Table(found, columns, constant, target, lower, rows, each, window)
+
+
+def all_rows(found: Sessions, requested: TableRequest, *, timed: bool) -> Iterator[Row]:
+    """Yield all rows that the view asks for, in its order, each made when it is its turn.
+
+    Args:
+        found: the sessions.
+        requested: what the view asks for.
+        timed: find out how long each session took, which takes a look at all of its points.
+    """
+    columns = shown_columns(found.columns, requested)
+    target, wanted = _target_and_metrics(found, columns, requested)
+    how = row_of(found, requested)
+    most = len(found.sessions)
+    chosen = choose(found, requested, how, target, _lower(target, requested), most, most, most)
+    rows = (_row(found, found.sessions[place], wanted, requested, timed=timed) for place in chosen.listed)
+    if how == "sessions":
+        return rows
+    key = target.key if target is not None else ""
+    return (_joined(name, list(group), how, key) for name, group in groupby(rows, lambda row: row.group))
+
+
+def _target_and_metrics(
+    found: Sessions, columns: Sequence[Column], requested: TableRequest
+) -> tuple[Column | None, tuple[Column, ...]]:
+    """Return the target, and the metrics that rows need: those that are shown, and the target."""
+    metrics = [column for column in columns if column.kind == "metric"]
+    asked = (column for column in found.columns if column.kind == "metric" and column.key == requested.target)
+    target = next(asked, next(iter(metrics), None))
+    return target, tuple({column.key: column for column in (*metrics, *([target] if target else []))}.values())
+
+
+def row_of(found: Sessions, requested: TableRequest) -> Rows:
+    """Return what a row is: a session, or what stands for a group."""
+    if requested.rows != "auto":
+        return requested.rows
+    return "avg" if len({session.group for session in found.sessions}) < len(found.sessions) else "sessions"
 
 
 _Rows: TypeAlias = tuple[tuple[Row, ...], Callable[[], tuple[Row, ...]], Window]
@@ -156,10 +192,8 @@ def _windowed(
     most: int,
     listed: int,
 ) -> _Rows:
-    how = requested.rows
-    if how == "auto":
-        how = "avg" if len({session.group for session in found.sessions}) < len(found.sessions) else "sessions"
-    chosen = choose(found, requested, how, target, lower, most, listed)
+    how = row_of(found, requested)
+    chosen = choose(found, requested, how, target, lower, most, listed, MOST_OF_GROUPS)
 
     def rows_at(places: Iterable[int], *, timed: bool = True) -> list[Row]:
         return [_row(found, found.sessions[place], wanted, requested, timed=timed) for place in places]
