@@ -135,5 +135,7 @@ def test_generated_settings_are_those_of_python() -> None:
 
 
 def test_the_page_refuses_the_files_that_the_server_would() -> None:
-    (power,) = re.findall(r"export const LARGEST = 2 \*\* (\d+);", (WEB / "web" / "core" / "upload.ts").read_text("utf-8"))
-    assert LARGEST_UPLOAD == 1 << int(power)
+    (power,) = re.findall(
+        r"export const LARGEST = 2 \*\* (\d+);", (WEB / "web" / "core" / "upload.ts").read_text("utf-8")
+    )
+    assert 1 << int(power) == LARGEST_UPLOAD

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from stepscope.dashboard.page.state import decode
 from stepscope.dashboard.panels.hparams import routes
 from stepscope.dashboard.panels.hparams import table as hparams_table
-from stepscope.dashboard.panels.hparams.importance import sampled
 from stepscope.dashboard.panels.hparams.many import passes
 from stepscope.dashboard.panels.hparams.panel import asked_for
 from stepscope.dashboard.panels.hparams.routes import AskedTable, cells
@@ -80,12 +79,16 @@ def test_the_window_counts_and_charts_get_the_ends_of_axes_and_an_even_sample() 
     assert {"r0", "r3", "r5"} <= {row.name for row in found.rows[1:]}
     assert len(found.rows) == 5
     assert found.window == Window(whole=False, listed=1, rows=6, found=6, passing=6)
-    assert len(found.passing) == 5
-    assert sampled(found) == ["Of an even sample: 5 of 6 sessions."]
     assert table("hparams.search=sgd&hparams.range=lr::0.5", 2, 1).window == Window(
         whole=False, listed=1, rows=5, found=2, passing=5
     )
-    assert sampled(table("", 6, 6)) == []
+
+
+@pytest.mark.parametrize("query", ["", "hparams.range=loss:0.6:", "hparams.search=sgd", "hparams.rows=avg"])
+def test_importance_is_of_all_sessions_that_pass(query: str) -> None:
+    few, many = table(query, 6, 6).passing, table(query, 2, 1).passing
+    assert few.hparams == many.hparams
+    assert [value for value in few.metric if value == value] == [value for value in many.metric if value == value]
 
 
 @pytest.mark.parametrize("query", ["", "hparams.sort=lr:desc", "hparams.search=sgd", "hparams.rows=avg"])

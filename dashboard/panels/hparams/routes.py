@@ -2,20 +2,24 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import Final, Literal
+from itertools import pairwise
+from typing import Annotated, Final, Literal
 
 import msgspec
-from fastapi import APIRouter
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 
 from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.panels.hparams.density import Axis, density
+from stepscope.dashboard.panels.hparams.messages import SentDensity
 from stepscope.dashboard.panels.hparams.sessions import Column, read_sessions, text_of
 from stepscope.dashboard.panels.hparams.settings import TableRequest
 from stepscope.dashboard.panels.hparams.table import MOST_ROWS, Row, all_rows, build_table, row_of, shown_columns
+from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.bodies import Body, parsed
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.work import LightRoute, Pieces
+from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.dashboard.tensorboard.hparams.download import MEDIA_TYPES, Cell, Format, encoded
 
 FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
@@ -29,6 +33,13 @@ FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
 """Columns of the table that are neither hyperparameters nor metrics: header and cell; times are in seconds."""
 
 
+MOST_BINS: Final = 512
+MOST_AXES: Final = 200
+MOST_PAIRS: Final = 1_000
+MOST_COUNTS: Final = 4_000_000
+"""Pairs of bins of all pairs of axes: 16 MB."""
+
+
 class AskedTable(msgspec.Struct):
     """What the page shows."""
 
@@ -38,6 +49,32 @@ class AskedTable(msgspec.Struct):
     """Keys of the columns, and keys of `FACTS`, from left to right."""
     rows: list[str] | None = None
     """Names of the rows from top to bottom; None for all that pass and that the search finds, in the view's order."""
+
+
+Cuts = Annotated[list[float], msgspec.Meta(max_length=MOST_BINS)]
+Labels = Annotated[list[str], msgspec.Meta(max_length=MOST_BINS)]
+
+
+class AskedAxis(msgspec.Struct):
+    """A column of the page's charts, cut into bins."""
+
+    key: str
+    cuts: Cuts = []
+    """Of numbers, where one bin ends and the next begins, ascending."""
+    positive: bool = False
+    """Only numbers above 0 have a place on it."""
+    labels: Labels | None = None
+    """Of texts, a bin each."""
+
+
+class AskedDensity(msgspec.Struct):
+    """What the page's charts are to show of all sessions."""
+
+    view: str
+    """The query string of the address bar."""
+    axes: Annotated[list[AskedAxis], msgspec.Meta(max_length=MOST_AXES)]
+    pairs: Annotated[list[tuple[int, int]], msgspec.Meta(max_length=MOST_PAIRS)]
+    """Two places in ``axes`` each."""
 
 
 def make_router(live: Live) -> APIRouter:
@@ -57,7 +94,40 @@ def make_router(live: Live) -> APIRouter:
         content = encoded(*cells(live, requested), file_format)
         return Pieces(content, media_type=MEDIA_TYPES[file_format], headers=attachment("hparams", extension))
 
+    @routes.post("/density", response_class=Response)
+    @heavy
+    def density_of_sessions(body: Body) -> Response:
+        """Return how many sessions lie where on pairs of columns, as `stepscope.dashboard.server.binary` writes it.
+
+        The body is JSON: ``view``, the query string of the page; ``axes``, of which each has the ``key`` of a column,
+        and the ``cuts`` between its bins or the ``labels`` that are its bins; and ``pairs`` of places in ``axes``. The
+        header has "sessions", how many pass the filters and the search, and "ends", by column the least and the
+        greatest number. There is a column of counts for each pair, uint32 ``[(bins + 1) * (bins + 1)]``: the last bin
+        is for sessions without a place on the axis.
+        """
+        return Response(_density(live, parsed(body, AskedDensity)), media_type="application/octet-stream")
+
     return routes
+
+
+def _density(live: Live, asked: AskedDensity) -> bytes:
+    axes = [
+        Axis(axis.key, tuple(axis.cuts), axis.positive, None if axis.labels is None else tuple(axis.labels))
+        for axis in asked.axes
+    ]
+    if any(a >= b for axis in axes for a, b in pairwise(axis.cuts)):
+        raise HTTPException(422, "Expected the cuts of each axis ascending.")
+    if any(not 0 <= place < len(axes) for pair in asked.pairs for place in pair):
+        raise HTTPException(422, f"Expected pairs of places among {len(axes)} axes.")
+    if sum((axes[a].bins + 1) * (axes[b].bins + 1) for a, b in asked.pairs) > MOST_COUNTS:
+        raise HTTPException(413, f"Expected at most {MOST_COUNTS:,} pairs of bins.")
+    wanted = TableRequest.of(decode(asked.view))
+    found = density(read_sessions(live.snapshot(), wanted.folder), wanted, axes, asked.pairs)
+    pack = ColumnPack()
+    for counts in found.counts:
+        pack.add(counts.reshape(-1))
+    header: SentDensity = {"sessions": found.sessions, "ends": dict(found.ends)}
+    return pack.body(header)
 
 
 def cells(live: Live, requested: AskedTable) -> tuple[list[str], Iterable[list[Cell]]]:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, assert_never
 
 from stepscope.dashboard.page.colors import PALETTE, RING, RunColor
 from stepscope.dashboard.panels.hparams import messages
-from stepscope.dashboard.panels.hparams.many import MOST_OF_GROUPS, choose
+from stepscope.dashboard.panels.hparams.many import MOST_OF_GROUPS, choose, numbers
 from stepscope.dashboard.panels.hparams.messages import SentRow, SentTable
 from stepscope.dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
 from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, Status, TableRequest
@@ -81,14 +81,23 @@ class Table:
     lower_is_better: bool
     rows: tuple[Row, ...]
     """Those of the table, and after them those that only charts draw."""
-    each: Callable[[], tuple[Row, ...]] = field(repr=False, compare=False)
-    """Gives the sessions that pass the filters, one row each; an even sample of them where they are many."""
+    each: Callable[[], "Passing"] = field(repr=False, compare=False)
+    """Gives all sessions that pass the filters."""
     window: Window
 
     @cached_property
-    def passing(self) -> tuple[Row, ...]:
+    def passing(self) -> "Passing":
         """What ``each`` gives; made when it is first asked for."""
         return self.each()
+
+
+@dataclass(frozen=True)
+class Passing:
+    """The sessions that pass the filters, as columns: what each was given, and what the target came to."""
+
+    hparams: Mapping[str, Sequence[HParamValue | None]]
+    """Of the shown hyperparameters."""
+    metric: Sequence[float | None]
 
 
 def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS, listed: int = LISTED_ROWS) -> Table:
@@ -110,9 +119,9 @@ def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS,
         if column.kind == "hparam" and not column.default and column.values and column not in columns
     )
     if len(found.sessions) > most:
-        rows, each, window = _windowed(found, requested, target, lower, wanted, most, listed)
+        rows, each, window = _windowed(found, requested, target, lower, columns, wanted, most, listed)
     else:
-        rows, each, window = _whole(found, requested, target, all_metrics, wanted)
+        rows, each, window = _whole(found, requested, target, all_metrics, columns, wanted)
     return Table(found, columns, constant, target, lower, rows, each, window)
 
 
@@ -153,7 +162,7 @@ def row_of(found: Sessions, requested: TableRequest) -> Rows:
     return "avg" if len({session.group for session in found.sessions}) < len(found.sessions) else "sessions"
 
 
-_Rows: TypeAlias = tuple[tuple[Row, ...], Callable[[], tuple[Row, ...]], Window]
+_Rows: TypeAlias = tuple[tuple[Row, ...], Callable[[], Passing], Window]
 
 
 def _whole(
@@ -161,6 +170,7 @@ def _whole(
     requested: TableRequest,
     target: Column | None,
     all_metrics: Sequence[Column],
+    columns: Sequence[Column],
     wanted: Sequence[Column],
 ) -> _Rows:
     hparams = frozenset(column.key for column in found.columns if column.kind == "hparam")
@@ -180,7 +190,13 @@ def _whole(
     if how != "sessions":
         rows = grouped(rows, how, target.key if target is not None else "")
     window = Window(True, len(rows), len(rows), len(rows), len(passing))
-    return tuple(rows), lambda: passing, window
+
+    def each() -> Passing:
+        key = target.key if target is not None else ""
+        metric = [row.metrics[key][0] if key in row.metrics else None for row in passing]
+        return Passing(_given(columns, [row.hparams for row in passing]), metric)
+
+    return tuple(rows), each, window
 
 
 def _windowed(
@@ -188,6 +204,7 @@ def _windowed(
     requested: TableRequest,
     target: Column | None,
     lower: bool,
+    columns: Sequence[Column],
     wanted: Sequence[Column],
     most: int,
     listed: int,
@@ -202,8 +219,20 @@ def _windowed(
     first, rest = rows_at(chosen.listed), rows_at(chosen.sampled, timed=False)
     if how != "sessions":
         first, rest = (grouped(rows, how, target.key if target is not None else "") for rows in (first, rest))
-    window = Window(False, len(first), chosen.rows, chosen.found, chosen.passing)
-    return (*first, *rest), lambda: tuple(rows_at(chosen.even, timed=False)), window
+    window = Window(False, len(first), chosen.rows, chosen.found, len(chosen.passing))
+
+    def each() -> Passing:
+        passing = chosen.passing.tolist()
+        metric = [] if target is None else numbers(found, target, requested)[chosen.passing].tolist()
+        return Passing(_given(columns, [found.sessions[place].hparams for place in passing]), metric)
+
+    return (*first, *rest), each, window
+
+
+def _given(
+    columns: Sequence[Column], hparams: Sequence[Mapping[str, HParamValue]]
+) -> Mapping[str, Sequence[HParamValue | None]]:
+    return {column.key: [one.get(column.key) for one in hparams] for column in columns if column.kind == "hparam"}
 
 
 def shown_columns(columns: Sequence[Column], requested: TableRequest) -> tuple[Column, ...]:
