@@ -32,6 +32,7 @@ class _Switch:
 
 
 _SWITCH: Final = _Switch()
+_MANY_OBJECTS: Final = 100_000
 
 
 @contextmanager
@@ -42,3 +43,26 @@ def without_collections() -> Iterator[None]:
         yield
     finally:
         _SWITCH.back()
+
+
+@contextmanager
+def putting_aside() -> Iterator[None]:
+    """Make objects that stay, without garbage collections.
+
+    In the end they are moved to the oldest generation, where the next collection of young objects would put them after
+    it had looked through all of them. Few objects stay where they are: what is moved does not count towards the next
+    collection of the oldest generation, which would never come if every small update moved what it made.
+
+    A program that has put objects aside from all collections, as the command does with what it imported, has these
+    put aside too: to look through those of a hundred thousand runs keeps all its threads waiting for a second.
+    They go when nothing refers to them, as there are no cycles among them.
+    """
+    with without_collections():
+        try:
+            yield
+        finally:
+            if gc.get_count()[0] > _MANY_OBJECTS:
+                has_put_aside = gc.get_freeze_count() > 0
+                gc.freeze()
+                if not has_put_aside:
+                    gc.unfreeze()

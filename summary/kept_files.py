@@ -44,6 +44,8 @@ class KeptFiles:
         """How many files were taken that had not changed."""
         self._indexed: IndexedFiles | None = None
         """What the index had at the beginning, while the first pass is under way."""
+        self._are_others = False
+        """These are files of other log directories: what is taken of them is to be this one's, too."""
         self._seen_ns: int | None = None
         """When the files were listed last, in nanoseconds since the epoch."""
         self._storing: Final = ThreadPoolExecutor(1, "stepscope-cache")
@@ -66,7 +68,10 @@ class KeptFiles:
         if self._indexed is None:
             self._index.logs = identity_of(self._source)
             self._indexed = self._index.load()
-        return self._indexed if self._indexed.logs == self._index.logs else None
+            self._are_others = not self._indexed
+            if self._are_others:
+                self._indexed = self._index.of_others()
+        return None if self._are_others else self._indexed
 
     def forget_others(self) -> None:
         """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""
@@ -114,8 +119,8 @@ class KeptFiles:
         ):
             return False
         file.cached_bytes = file.events.position
-        file.as_indexed = certain
-        if not certain:
+        file.as_indexed = certain and not self._are_others
+        if not file.as_indexed:
             # The next start need not open it.
             file.packed = indexed.state, points
             self._wait(file)

@@ -1,14 +1,16 @@
 """What was read of a log directory, kept in few files, so that the next start reads only what changed.
 
 An index is a folder: segments, which have the points of many event files and, at their end, a list (msgpack) of what
-each event file was and how it was read; and a manifest, which says which segments there are. Each part has a CRC. Who
-has something new writes a segment and replaces the manifest, so that several programs may share an index: the last one
-wins, and what it does not know is read again. An index of another version is replaced. All of it may be deleted.
+each event file was and how it was read; and a manifest, which says which segments each log directory has. Each part has
+a CRC. Who has something new writes a segment and replaces the manifest, so that several programs may share an index: of
+one log directory the last one wins, and what it does not know is read again. An index of another version is replaced.
+All of it may be deleted.
 """
 
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
@@ -20,7 +22,7 @@ from stepscope.summary.index_lists import IndexedFile, SegmentFiles
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.records import crc32c
 
-_MAGIC: Final = b"stepscope index 3\n"
+_MAGIC: Final = b"stepscope index 4\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 4
 _SMALL_SEGMENT: Final = 1 << 22
 _MOST_SMALL_SEGMENTS: Final = 8
@@ -39,12 +41,8 @@ class SegmentPlace(msgspec.Struct, array_like=True, frozen=True):
     crc: int
 
 
-class _Manifest(msgspec.Struct, array_like=True, frozen=True):
-    segments: list[SegmentPlace]
-    """A later one has the latest of a file that several have."""
-    logs: str
-    """What the log directory is called by who wrote last."""
-
+_Manifest: TypeAlias = dict[str, list[SegmentPlace]]
+"""The segments of each log directory; a later one has the latest of a file that several have."""
 
 _Place: TypeAlias = tuple[SegmentFiles, int]
 """Where a file is."""
@@ -53,11 +51,9 @@ _Place: TypeAlias = tuple[SegmentFiles, int]
 class IndexedFiles(Mapping[PurePosixPath, IndexedFile]):
     """What an index has, by the event file's path; a file is made when it is asked for."""
 
-    def __init__(self, places: Mapping[str, _Place], logs: str) -> None:
+    def __init__(self, places: Mapping[str, _Place]) -> None:
         self.places: Final = places
         """The same by the paths' texts."""
-        self.logs: Final = logs
-        """Which log directory it was last an index of; empty where nobody said."""
 
     def __getitem__(self, path: PurePosixPath) -> IndexedFile:
         files, place = self.places[str(path)]
@@ -76,13 +72,14 @@ class IndexedFiles(Mapping[PurePosixPath, IndexedFile]):
 class LogIndex:
     """The index of one log directory; where it cannot be written, nothing is kept.
 
-    One thread loads it before any stores.
+    Several log directories may have theirs at one address: each is told of its own. One thread loads it before any
+    stores.
 
     Args:
         address: a local folder, or an address that `fsspec` knows; made when something is stored.
 
     Attributes:
-        logs: what the log directory is called, as the index is to say.
+        logs: what the log directory is called, which `load` goes by.
 
     Raises:
         ValueError: nobody knows the address's protocol.
@@ -94,6 +91,8 @@ class LogIndex:
         self._places: dict[str, SegmentPlace] = {}
         self._files: dict[str, _Place] = {}
         """By path; nobody changes what `load` returned."""
+        self._others: _Manifest = {}
+        """What the manifest had of other log directories when it was loaded."""
         self.logs = ""
         self._packer: Final = Packer()
         self._changing: Final = threading.Lock()
@@ -106,15 +105,36 @@ class LogIndex:
         return self._folder.address
 
     def load(self) -> IndexedFiles:
-        """Return what the index has; what is damaged is left out."""
+        """Return what the index has of this log directory; what is damaged is left out."""
         self._places, self._files = {}, {}
-        try:
-            manifest = _decoded_manifest(self._folder.read_manifest())
-        except (OSError, ValueError, msgspec.DecodeError):
-            return IndexedFiles({}, "")
-        for place in manifest.segments:
+        self._others = self._manifest()
+        for place in self._others.pop(self.logs, ()):
             self._take_segment(place)
-        return IndexedFiles(dict(self._files), manifest.logs)
+        return IndexedFiles(dict(self._files))
+
+    def of_others(self) -> IndexedFiles:
+        """Return what the index had of other log directories when it was loaded.
+
+        This one may be among them, under another name.
+        """
+        found: dict[str, _Place] = {}
+        for place in chain.from_iterable(self._others.values()):
+            files = self._segment_files(place)
+            if files is not None:
+                found.update(_places_in(files))
+        return IndexedFiles(found)
+
+    def _manifest(self) -> _Manifest:
+        try:
+            return _decoded_manifest(self._folder.read_manifest())
+        except (OSError, ValueError, msgspec.DecodeError):
+            return {}
+
+    def _write_manifest(self) -> list[str]:
+        """Replace this log directory's part of the manifest; return the names of all segments that it has."""
+        parts = self._manifest() | {self.logs: list(self._places.values())}
+        self._folder.write_manifest(_encoded_manifest(parts))
+        return [place.name for places in parts.values() for place in places]
 
     def segments_of(self, paths: Iterable[PurePosixPath]) -> tuple[SegmentPlace, ...]:
         """Return the segments that have some files."""
@@ -127,24 +147,26 @@ class LogIndex:
         with self._changing:
             for place in segments:
                 self._take_segment(place)
-        self._writing(lambda: self._folder.write_manifest(_encoded_manifest(self._places.values(), self.logs)))
+        self._writing(self._write_manifest)
 
     def _take_segment(self, place: SegmentPlace) -> None:
         """Take in what a segment has, or nothing where it is damaged."""
+        files = self._segment_files(place)
+        if files is not None:
+            self._files.update(_places_in(files))
+            self._places[place.name] = place
+
+    def _segment_files(self, place: SegmentPlace) -> SegmentFiles | None:
         segment = Segment(self._folder, place.name, place.at + place.length)
         content = segment.read(place.at, place.length, place.crc)
         if content is None:
             _log.warning("a part of the index at %s is damaged; it is made again", self.address)
-            return
+            return None
         try:
-            self._take(index_lists.decoded(content, segment, place.at, self._packer))
+            return index_lists.decoded(content, segment, place.at, self._packer)
         except (ValueError, msgspec.DecodeError) as error:
             _log.warning("a part of the index at %s cannot be used (%s); it is made again", self.address, error)
-            return
-        self._places[place.name] = place
-
-    def _take(self, files: SegmentFiles) -> None:
-        self._files.update((path, (files, place)) for place, path in enumerate(files.paths()))
+            return None
 
     def store(self, files: Sequence[IndexedFile], listed: Collection[PurePosixPath] | None = None) -> None:
         """Keep files; after the first that fails, nothing is tried any more, which is said once.
@@ -162,13 +184,13 @@ class LogIndex:
                 written = self._write(files) if files else False
                 tidied = self._tidy()
             if written or tidied:
-                self._folder.write_manifest(_encoded_manifest(self._places.values(), self.logs))
-            if tidied:
-                self._folder.sweep(list(self._places))
+                in_use = self._write_manifest()
+                if tidied:
+                    self._folder.sweep(in_use)
 
         self._writing(store)
 
-    def _writing(self, write: Callable[[], None]) -> None:
+    def _writing(self, write: Callable[[], object]) -> None:
         if self.refused:
             return
         try:
@@ -187,7 +209,7 @@ class LogIndex:
             stored = written.files(segment)
             for place, file in enumerate(batch):
                 file.points.block = stored.points(place).block
-            self._take(stored)
+            self._files.update(_places_in(stored))
         return True
 
     def _tidy(self) -> bool:
@@ -214,7 +236,7 @@ class LogIndex:
         moving: list[IndexedFile] = []
         for path, (files, _) in list(self._files.items()):
             if files.segment.name in chosen:
-                file = IndexedFiles(self._files, "").get(PurePosixPath(path))
+                file = IndexedFiles(self._files).get(PurePosixPath(path))
                 # What is damaged is read again by the next start.
                 if file is None or file.points.block.read() is None:
                     del self._files[path]
@@ -242,7 +264,10 @@ class PartOfIndex(LogIndex):
     def load(self) -> IndexedFiles:
         for place in self._given:
             self._take_segment(place)
-        return IndexedFiles(dict(self._files), self.logs)
+        return IndexedFiles(dict(self._files))
+
+    def of_others(self) -> IndexedFiles:
+        return IndexedFiles({})
 
     def store(self, files: Sequence[IndexedFile], listed: Collection[PurePosixPath] | None = None) -> None:
         def store() -> None:
@@ -251,6 +276,10 @@ class PartOfIndex(LogIndex):
             self.written += [place for name, place in self._places.items() if name not in before]
 
         self._writing(store)
+
+
+def _places_in(files: SegmentFiles) -> Iterator[tuple[str, _Place]]:
+    return ((path, (files, place)) for place, path in enumerate(files.paths()))
 
 
 def _batches(files: Iterable[IndexedFile]) -> Iterator[list[IndexedFile]]:
@@ -269,8 +298,8 @@ def _batches(files: Iterable[IndexedFile]) -> Iterator[list[IndexedFile]]:
 _MANIFEST_DECODER: Final = msgspec.msgpack.Decoder(_Manifest)
 
 
-def _encoded_manifest(places: Iterable[SegmentPlace], logs: str) -> bytes:
-    content = msgspec.msgpack.encode(_Manifest(list(places), logs))
+def _encoded_manifest(manifest: _Manifest) -> bytes:
+    content = msgspec.msgpack.encode(manifest)
     return _MAGIC + crc32c(content).to_bytes(4, "little") + content
 
 
@@ -282,6 +311,6 @@ def _decoded_manifest(content: bytes) -> _Manifest:
     ):
         raise ValueError("no manifest of this version")
     manifest = _MANIFEST_DECODER.decode(encoded)
-    if not all(is_segment_name(place.name) for place in manifest.segments):
+    if not all(is_segment_name(place.name) for places in manifest.values() for place in places):
         raise ValueError("a segment has a name that none can have")
     return manifest

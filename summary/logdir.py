@@ -1,13 +1,11 @@
 """A log directory: runs, tags and series, read piece by piece and handed out as immutable snapshots."""
 
-import contextlib
-import gc
 import itertools
 import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import PurePosixPath
@@ -15,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from stepscope.summary.blob_cache import BlobCache
-from stepscope.summary.collections_off import without_collections
+from stepscope.summary.collections_off import putting_aside
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.companions import Companions, is_event_file, runs_of_dumps
 from stepscope.summary.contents import Companion, FileHealth
@@ -40,7 +38,6 @@ _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
 _SHARE: Final = 1 << 20
 """Bytes of small files that a thread reads at a time: to hand out each alone costs more than it gains."""
 _REQUESTS_AT_ONCE: Final = 16
-_MANY_OBJECTS: Final = 100_000
 
 
 class Logdir:
@@ -152,7 +149,7 @@ class Logdir:
             if publish is not None:
                 publish(snapshot)
         begin = time.monotonic()
-        with _no_garbage_collection():
+        with putting_aside():
             listing = list(self.source.list(changed))
             unlisted = tuple(_health_of_folder(path, reason) for path, reason in self.source.unlisted.items())
             snapshot = self._take_in(self._news(listing), listing, publish, first=first, unlisted=unlisted)
@@ -323,29 +320,6 @@ def _health_of_folder(path: PurePosixPath, reason: str) -> FileHealth:
 def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) -> Snapshot:
     """Read a log directory once, as it is now: a path, also with wildcards, or an address such as ``s3://...``."""
     return Logdir(path, keep_superseded=keep_superseded).update()
-
-
-@contextlib.contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Make objects without garbage collections.
-
-    In the end they are moved to the oldest generation, where the next collection of young objects would put them after
-    it had looked through all of them. Few objects stay where they are: what is moved does not count towards the next
-    collection of the oldest generation, which would never come if every small update moved what it made.
-
-    A program that has put objects aside from all collections, as the command does with what it imported, has these
-    put aside too: to look through those of a hundred thousand runs keeps all its threads waiting for a second.
-    They go when nothing refers to them, as there are no cycles among them.
-    """
-    with without_collections():
-        try:
-            yield
-        finally:
-            if gc.get_count()[0] > _MANY_OBJECTS:
-                has_put_aside = gc.get_freeze_count() > 0
-                gc.freeze()
-                if not has_put_aside:
-                    gc.unfreeze()
 
 
 def _batches(files: Sequence[StagedFile], batch_bytes: int = 64 << 20) -> Iterable[list[StagedFile]]:

@@ -89,10 +89,10 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
 def _read_record(source: Source, part: Part, offset: int, length: int, where: str) -> bytes:
     try:
         with source.open(part.path, offset) as stream:
-            content = read_up_to(stream, length + FOOTER_BYTES)
+            # Apart, or a long record would be copied to take its footer off, during which no other thread runs.
+            data, footer = read_up_to(stream, length), read_up_to(stream, FOOTER_BYTES)
     except OSError as error:
         raise PayloadError(f"{where} cannot be read: {error}") from error
-    data = content[:length]
-    if len(content) < length + FOOTER_BYTES or masked_crc(data) != int.from_bytes(content[length:], "little"):
+    if len(footer) < FOOTER_BYTES or masked_crc(data) != int.from_bytes(footer, "little"):
         raise PayloadError(f"{where} has changed since it was read first")
     return data

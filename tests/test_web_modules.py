@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.dashboard.page import bundle
+from stepscope.dashboard.server.dropped_files import LARGEST_UPLOAD
 from tools.generate_page import generated
 
 WEB = bundle.ROOT
@@ -131,3 +132,10 @@ def test_one_module_listens_to_keys() -> None:
 def test_generated_settings_are_those_of_python() -> None:
     stale = [str(path.relative_to(WEB)) for path, content in generated().items() if path.read_text("utf-8") != content]
     assert stale == [], "run `python -m tools.generate_page`"
+
+
+def test_the_page_refuses_the_files_that_the_server_would() -> None:
+    (power,) = re.findall(
+        r"export const LARGEST = 2 \*\* (\d+);", (WEB / "web" / "core" / "upload.ts").read_text("utf-8")
+    )
+    assert 1 << int(power) == LARGEST_UPLOAD

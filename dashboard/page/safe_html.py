@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from typing import Any, Final
 
@@ -36,6 +36,11 @@ _WRITTEN_TAG: Final = re.compile(
 """Tags of HTML in Markdown that are obeyed, TensorBoard's; others, such as a model's ``<s>``, are text."""
 _ATTRIBUTES: Final = {"a": {"href", "title", "target"}, "img": {"src", "alt", "title"}, "ol": {"start"}}
 _EMBEDDED_PICTURE: Final = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+", re.ASCII)
+_SENTENCE: Final = r"""[A-Za-z][A-Za-z0-9 ,.;:?%/()='"+$^{}@|#-]*+(?<! )"""
+_SENTENCES: Final = re.compile(rf"{_SENTENCE}(?:\n{_SENTENCE})*+")
+"""Lines in which nothing means anything in Markdown or HTML: they are a paragraph as they stand."""
+_MOST_KEPT: Final = 4_096
+"""Characters of a text whose HTML is kept for a while."""
 _LINK: Final = re.compile(r"(https?://|mailto:)", re.ASCII | re.IGNORECASE)
 
 
@@ -78,7 +83,20 @@ def markdown_html(source: str) -> str:
     is somewhere else becomes a link to it, or is shown as written, because the page loads nothing from other hosts.
     """
     # Nearly all descriptions are empty, and of a hundred thousand tags that takes seconds.
-    return sanitize(_parser().render(source.replace("\x00", ""))).strip() if source else ""
+    if not source:
+        return ""
+    # Many entries of a log are one sentence, and many descriptions the same.
+    if _SENTENCES.fullmatch(source):
+        return f"<p>{source}</p>"
+    return _kept(source) if len(source) <= _MOST_KEPT else rendered(source)
+
+
+def rendered(source: str) -> str:
+    """Return Markdown as `markdown_html` does, by way of parser and sanitizer whatever it is."""
+    return sanitize(_parser().render(source.replace("\x00", ""))).strip()
+
+
+_kept: Final = lru_cache(maxsize=1_024)(rendered)
 
 
 def plain_html(source: str) -> str:

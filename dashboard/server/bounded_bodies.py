@@ -1,11 +1,13 @@
 """The body of a request, read within bounds: so much, so fast."""
 
 import asyncio
+import contextlib
+from collections.abc import Callable
 from typing import Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import Message, Receive
+from starlette.types import Message, Receive, Send
 
 LARGEST_BODY: Final = 4 << 20
 """Bytes; enough for the names of tens of thousands of runs."""
@@ -13,6 +15,8 @@ GRACE_SECONDS: Final = 30.0
 """How long a sender may take for a body, however small."""
 LEAST_RATE: Final = 16 << 10
 """Bytes per second that a sender has to manage after that: slower than any line that a page is usable on."""
+LINGER_SECONDS: Final = 5.0
+"""How long what still comes is thrown away once a request is refused."""
 # The connection is given up: what is still on its way would have to be read first.
 _CLOSED: Final = {"Connection": "close"}
 
@@ -25,7 +29,8 @@ class BoundedReceive:
         self._largest: Final = largest
         self._started: Final = asyncio.get_running_loop().time()
         self._size = 0
-        self._is_whole = False
+        self._is_over = False
+        """All of it has come, or its sender is given up."""
 
     async def __call__(self) -> Message:
         """Return the next part of the body; after the last one, word that the client left.
@@ -33,20 +38,25 @@ class BoundedReceive:
         Raises:
             HTTPException: 413 where the body is too long, 408 where it comes too slowly.
         """
-        if self._is_whole:
+        if self._is_over:
             return await self._receive()
         try:
             async with asyncio.timeout_at(self._started + GRACE_SECONDS + self._size / LEAST_RATE):
                 message = await self._receive()
         except TimeoutError:
+            self._is_over = True
             raise HTTPException(
                 408, f"The request came too slowly: {self._size:,} bytes until now.", headers=_CLOSED
             ) from None
         self._size += len(message.get("body", b""))
+        self._is_over = not message.get("more_body", False)
         if self._size > self._largest:
             raise too_long(self._largest)
-        self._is_whole = not message.get("more_body", False)
         return message
+
+    def lingering(self, send: Send) -> Send:
+        """Return a ``send`` for an answer that may come before the body has; see `lingering`."""
+        return lingering(self._receive, send, lambda: self._is_over)
 
 
 def too_long(largest: int) -> HTTPException:
@@ -54,6 +64,31 @@ def too_long(largest: int) -> HTTPException:
     return HTTPException(
         413, f"The request is longer than the {largest:,} bytes that are read of one.", headers=_CLOSED
     )
+
+
+def lingering(receive: Receive, send: Send, is_over: Callable[[], bool] = lambda: False) -> Send:
+    """Return a ``send`` that throws away what still comes of the body before it ends the answer, for some seconds.
+
+    A connection that is closed with bytes unread is reset, and who is still sending never sees why.
+
+    Args:
+        receive: gives the rest of the body.
+        send: sends the answer.
+        is_over: tells that nothing more is to come.
+    """
+
+    async def send_on(message: Message) -> None:
+        if message["type"] != "http.response.body" or message.get("more_body", False) or is_over():
+            await send(message)
+            return
+        await send({**message, "more_body": True})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while (await receive()).get("more_body", False):
+                    pass
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return send_on
 
 
 async def whole_body(receive: Receive) -> bytes:

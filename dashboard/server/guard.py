@@ -13,7 +13,14 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepscope.dashboard.server.access import HEALTH, PAGE, Access
-from stepscope.dashboard.server.bounded_bodies import LARGEST_BODY, BoundedReceive, read_already, too_long, whole_body
+from stepscope.dashboard.server.bounded_bodies import (
+    LARGEST_BODY,
+    BoundedReceive,
+    lingering,
+    read_already,
+    too_long,
+    whole_body,
+)
 
 TOKEN_FIELD: Final = "token"
 """The parameter of the page's address that has the token, until the browser has it as a cookie."""
@@ -95,10 +102,15 @@ class Guard:
             await stranger(scope, receive, send)
             return
         try:
-            receive = await self._bounded(scope["path"], headers, receive)
+            bounded = await self._bounded(scope["path"], headers, receive)
         except HTTPException as error:
-            await JSONResponse({"detail": error.detail}, error.status_code, error.headers)(scope, receive, send)
+            refused = JSONResponse({"detail": error.detail}, error.status_code, error.headers)
+            # Who is too slow is given up at once.
+            await refused(scope, receive, send if error.status_code == 408 else lingering(receive, send))
             return
+        if isinstance(bounded, BoundedReceive):
+            send = bounded.lingering(send)
+        receive = bounded
         if scope["method"] == "HEAD":
             await self._app({**scope, "method": "GET"}, receive, _without_body(send))
             return

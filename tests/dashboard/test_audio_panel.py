@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import signal
 
+from stepscope.dashboard.panels.audio import routes
 from stepscope.dashboard.panels.audio import sound as sounds
 from stepscope.dashboard.panels.audio.clips import sniff, sound_of
 from stepscope.dashboard.panels.audio.figures import FFT_SIZES, Scale, envelope, row_edges, spectrogram
 from stepscope.dashboard.panels.audio.ranges import byte_range
+from stepscope.dashboard.panels.audio.routes import read_clip
 from stepscope.dashboard.panels.audio.sound import Encoded, Sound, SoundCache, decode
 from stepscope.dashboard.server.binary import unpack
 from stepscope.summary import SummaryWriter
@@ -26,6 +28,7 @@ from stepscope.summary.kinds.audio import Clip
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.tensor_proto import strings_tensor
 from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
+from stepscope.summary.series import Series
 from tests.dashboard.media import client_of
 
 RATE = 8000
@@ -458,6 +461,23 @@ def test_waveform_and_spectrogram_are_columns(client: TestClient) -> None:
     assert levels.any()
     _, (silent,) = unpack(client.get("/api/audio/spectrogram", params={**where, "channel": 1}).content)
     assert silent.tolist() == [0] * 5
+
+
+def test_the_record_of_a_clip_is_read_once_for_its_pictures(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To read ten minutes of sound takes longer than to draw them, and keeps others waiting."""
+    read: list[int] = []
+
+    def counting(series: Series, index: int, sample: int) -> Clip:
+        read.append(index)
+        return read_clip(series, index, sample)
+
+    monkeypatch.setattr(routes, "read_clip", counting)
+    for path, width in (("waveform", 4), ("spectrogram", 4), ("waveform", 2)):
+        where = {**WHERE, "index": 0, "width": width, "height": 4}
+        assert client.get(f"/api/audio/{path}", params=where).status_code == 200
+    assert read == [0]
 
 
 @pytest.mark.parametrize(

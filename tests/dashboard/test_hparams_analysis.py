@@ -1,9 +1,11 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stepscope.dashboard.panels.hparams import analysis
 from stepscope.dashboard.panels.hparams.analysis import (
     FEWEST_SESSIONS,
     Analysis,
@@ -109,3 +111,25 @@ def test_nothing_to_explain(metric: list[float | None]) -> None:
     found = analyze({"x": [float(at) for at in range(len(metric))]}, metric)
     assert found.forest is None
     assert dict(found.correlations) == {}
+
+
+def test_trees_of_many_sessions_are_grown_from_some_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysis, "MOST_GROWN", 60)
+    generator = np.random.default_rng(0)
+    rates = generator.uniform(size=600).tolist()
+    noise = generator.choice(["a", "b"], 600).tolist()
+    metric = [rate + 0.01 * chance for rate, chance in zip(rates, generator.uniform(size=600), strict=True)]
+    judged: list[int] = []
+    of_trees = analysis._out_of_bag_error
+
+    def counting(trees: Any, *rest: Any) -> float:
+        judged.append(max(len(out) for _, out in trees))
+        return of_trees(trees, *rest)
+
+    monkeypatch.setattr(analysis, "_out_of_bag_error", counting)
+    found = analyze({"lr": rates, "noise": noise}, metric)
+    assert found.forest is not None
+    assert (found.sessions, max(judged) <= 60) == (600, True)
+    assert found.forest.r2 > 0.9
+    assert found.forest.importance["lr"] > 1 > 0.05 > found.forest.importance["noise"]
+    assert found.correlations["lr"].sessions == 600

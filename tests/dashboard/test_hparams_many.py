@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.dashboard.page.state import decode
-from stepscope.dashboard.panels.hparams.importance import sampled
+from stepscope.dashboard.panels.hparams import routes
+from stepscope.dashboard.panels.hparams import table as hparams_table
 from stepscope.dashboard.panels.hparams.many import passes
 from stepscope.dashboard.panels.hparams.panel import asked_for
+from stepscope.dashboard.panels.hparams.routes import AskedTable, cells
 from stepscope.dashboard.panels.hparams.sessions import read_sessions
 from stepscope.dashboard.panels.hparams.settings import TableRequest
-from stepscope.dashboard.panels.hparams.table import Table, Window, build_table
+from stepscope.dashboard.panels.hparams.table import Table, Window, all_rows, build_table
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.hparams_logs import write_sessions
 from tests.dashboard.runs.tiny import snapshot
@@ -76,12 +79,48 @@ def test_the_window_counts_and_charts_get_the_ends_of_axes_and_an_even_sample() 
     assert {"r0", "r3", "r5"} <= {row.name for row in found.rows[1:]}
     assert len(found.rows) == 5
     assert found.window == Window(whole=False, listed=1, rows=6, found=6, passing=6)
-    assert len(found.passing) == 5
-    assert sampled(found) == ["Of an even sample: 5 of 6 sessions."]
     assert table("hparams.search=sgd&hparams.range=lr::0.5", 2, 1).window == Window(
         whole=False, listed=1, rows=5, found=2, passing=5
     )
-    assert sampled(table("", 6, 6)) == []
+
+
+@pytest.mark.parametrize("query", ["", "hparams.range=loss:0.6:", "hparams.search=sgd", "hparams.rows=avg"])
+def test_importance_is_of_all_sessions_that_pass(query: str) -> None:
+    few, many = table(query, 6, 6).passing, table(query, 2, 1).passing
+    assert few.hparams == many.hparams
+    assert [value for value in few.metric if value == value] == [value for value in many.metric if value == value]
+
+
+@pytest.mark.parametrize("query", ["", "hparams.sort=lr:desc", "hparams.search=sgd", "hparams.rows=avg"])
+def test_files_have_all_rows_in_the_order_of_the_table(query: str) -> None:
+    of = SEEDS if "rows" in query else SWEEP
+    requested = TableRequest.of(decode(query))
+    assert tuple(all_rows(read_sessions(of), requested, timed=True)) == table(query, 0, 9, of).rows
+
+
+def test_rows_of_files_are_made_when_it_is_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "MOST_ROWS", 3)
+    made: list[str] = []
+    look = hparams_table.metric_value
+
+    def counting(*arguments: Any) -> Any:
+        made.append(arguments[1].run)
+        return look(*arguments)
+
+    monkeypatch.setattr(hparams_table, "metric_value", counting)
+    header, rows = cells(SimpleNamespace(snapshot=lambda: SWEEP), AskedTable("", ["@run", "lr"]))  # type: ignore[arg-type]
+    assert (header, next(iter(rows)), made) == (["run", "lr"], ["r1", 0.2], ["r1"])
+    _, named = cells(SimpleNamespace(snapshot=lambda: SWEEP), AskedTable("", ["lr"], ["r4", "r0"]))  # type: ignore[arg-type]
+    assert named == [[0.5], [0.1]]
+
+
+def test_files_have_all_groups_however_many_sessions_these_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hparams_table, "MOST_OF_GROUPS", 1)
+    requested = TableRequest.of(decode("hparams.rows=avg"))
+    assert names(table("hparams.rows=avg", 0, 9, SEEDS)) == ["lr0.2/seed_*"]
+    assert [row.name for row in all_rows(read_sessions(SEEDS), requested, timed=False)] == [
+        "lr0.2/seed_*", "lr0.1/seed_*", "lr0.3/seed_*",
+    ]  # fmt: skip
 
 
 def test_a_page_that_has_all_sessions_is_not_told_of_its_search_and_its_order() -> None:

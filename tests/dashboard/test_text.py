@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stepscope.dashboard.page.safe_html import MOST_CHARACTERS, markdown_html, raw_text, text_html
+from stepscope.dashboard.page import safe_html
+from stepscope.dashboard.page.safe_html import MOST_CHARACTERS, markdown_html, raw_text, rendered, text_html
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
 from tests.dashboard.media import client_of
@@ -93,6 +94,24 @@ def test_no_text_brings_in_markup_of_its_own(source: str, markdown: bool) -> Non
             r'( (href="(https?|mailto):[^"]*"|rel="noopener noreferrer"|target="_blank"|title="[^"]*"|start="\d+"))*>',
             tag,
         ), tag
+
+
+@given(st.text(st.sampled_from("aZ0 9,.;:?%/()='\"+$^{}@|#-\n*_~&<\\\t!"), max_size=24))
+@example("a | b\nc - d\n-- | --")
+@example("a\n===")
+@example("a  \nb")
+@example("a\n    b")
+def test_sentences_are_what_parser_and_sanitizer_make_of_them(source: str) -> None:
+    assert markdown_html(source) == (rendered(source) if source else "")
+
+
+def test_sentences_and_what_was_seen_before_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = markdown_html("*seen* before")
+    monkeypatch.setattr(safe_html, "sanitize", None)
+    assert markdown_html('Loss at step 7 is "0.25",\nand falls (a|b).') == (
+        '<p>Loss at step 7 is "0.25",\nand falls (a|b).</p>'
+    )
+    assert markdown_html("*seen* before") == seen == "<p><em>seen</em> before</p>"
 
 
 def test_vectors_and_matrices_are_tables() -> None:

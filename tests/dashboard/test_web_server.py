@@ -1,5 +1,6 @@
 """How the server begins and ends, in a process of its own, and whom it gives up."""
 
+import json
 import os
 import signal
 import socket
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from http.client import HTTPResponse
 from io import BytesIO
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -124,3 +126,28 @@ def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.Mo
         # Who waits for news has asked.
         monkeypatch.setattr("stepscope.dashboard.server.revision.HEARTBEAT_SECONDS", 0.0)
         assert b"event: heartbeat\n" in iter(stream.readline, b"")
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "why"),
+    [
+        ("application/octet-stream", 413, "The request is longer than the 1,073,741,824 bytes that are read of one."),
+        ("text/plain", 415, "Expected the file as application/octet-stream."),
+    ],
+)
+def test_who_sends_all_before_listening_hears_why_a_file_is_refused(
+    port: int, kind: str, status: int, why: str
+) -> None:
+    """A connection that is closed with bytes unread is reset: the sender heard of nothing but a lost connection."""
+    declared = (1 << 30) + 1 if status == 413 else 1 << 29
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(
+            f"POST /api/traces/drop?name=a.json HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
+            f"Content-Length: {declared}\r\nConnection: close\r\n\r\n".encode()
+        )
+        for _ in range(16):
+            connection.sendall(bytes(1 << 20))
+        connection.shutdown(socket.SHUT_WR)
+        answer = HTTPResponse(connection)
+        answer.begin()
+        assert (answer.status, json.loads(answer.read())) == (status, {"detail": why})

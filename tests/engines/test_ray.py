@@ -15,6 +15,7 @@ from stepscope.summary.index_building import fill_index
 from stepscope.summary.log_index import LogIndex
 from tests.profiler.ranks.jobs import write_job
 from tests.summary import engine_work
+from tests.summary.index_parts import files_of
 
 pytest.importorskip("ray", reason="Ray is not installed: make test-engines")
 pytestmark = pytest.mark.timeout(600)
@@ -61,7 +62,7 @@ def test_an_index_is_filled_by_ray(tmp_path: Path, engine: Engine) -> None:
             writer.add_scalar("loss", 1.0, 0)
     index = str(tmp_path / "index")
     *_, totals = fill_index([str(tmp_path / "logs")], LogIndex(index), engine, Progress(0, 0))
-    assert (totals.runs, {path.parts[0] for path in LogIndex(index).load()}) == (2, {"a", "b"})
+    assert (totals.runs, {path.parts[0] for path in files_of(index, tmp_path / "logs")}) == (2, {"a", "b"})
 
 
 def test_a_cluster_that_does_not_answer_is_named() -> None:

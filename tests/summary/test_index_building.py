@@ -16,6 +16,7 @@ from stepscope.summary.log_parts import LogPart, cut, from_anywhere
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.remote_source import Requests
 from stepscope.summary.source import FoundFile
+from tests.summary.index_parts import files_of
 from tests.summary.test_log_index import let_age, look, read_anew, shown
 
 RUNS = 6
@@ -114,7 +115,7 @@ def test_a_file_that_no_worker_can_read_is_named_and_the_others_are_read(
     (file,) = (logs / "run_3").iterdir()
     assert progress.failures == {f"run_3/{file.name}": "too large"}
     assert (progress.done, progress.ended, progress.complete) == (RUNS, True, False)
-    assert {path.parent.name for path in LogIndex(str(tmp_path / "index")).load()} == {
+    assert {path.parent.name for path in files_of(tmp_path / "index", logs)} == {
         f"run_{number}" for number in range(RUNS) if number != 3
     }
 
@@ -127,7 +128,7 @@ def test_what_was_read_stays_where_the_rest_is_given_up(logs: Path, tmp_path: Pa
         next(steps)
         next(steps)
         steps.close()
-    assert {path.parent.name for path in LogIndex(str(tmp_path / "index")).load()} == {"run_0"}
+    assert {path.parent.name for path in files_of(tmp_path / "index", logs)} == {"run_0"}
     assert filled(logs, tmp_path / "index")[0][-1].taken == 2
 
 

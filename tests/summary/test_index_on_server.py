@@ -89,8 +89,9 @@ def test_a_restart_asks_for_the_listing_and_for_what_changed(
     of_logs = {method: count for (method, folder), count in requests.items() if folder == "logs"}
     assert of_logs == {"list_objects_v2": 1, "get_object": 3}
     of_index = {method: count for (method, folder), count in requests.items() if folder == "index"}
-    # The manifest and the list of the one segment; a block for each run whose points were asked for.
-    assert of_index["get_object"] == 2 + RUNS + 1
+    # The manifest, again before it is replaced, and the list of the one segment; a block for each run whose points were
+    # asked for.
+    assert of_index["get_object"] == 3 + RUNS + 1
     assert of_index["put_object"] == 2
     requests.clear()
     assert last_values(started(bucket)[0]) == expected
@@ -115,10 +116,11 @@ def test_a_source_counts_what_the_store_was_asked_for(
         "list_objects_v2": 1,
         "get_object": 1,
     }
-    # The manifest, at which s3fs looks first, and the list of the only segment, whose size the manifest tells.
+    # The manifest, at which s3fs looks first, again before it is replaced, and the list of the only segment, whose size
+    # the manifest tells.
     assert {method: count for (method, folder), count in requests.items() if folder == "index"} == {
-        "head_object": 1,
-        "get_object": 2,
+        "head_object": 2,
+        "get_object": 3,
         "put_object": 2,
     }
     store.pipe(f"{bucket}/logs/run_01/events.out.tfevents.1", grown)

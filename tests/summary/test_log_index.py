@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -23,6 +24,7 @@ from stepscope.summary.logdir import Logdir
 from stepscope.summary.packed_points import BlockInMemory, PackedPoints, Packer
 from stepscope.summary.points import TagState
 from stepscope.summary.snapshot import Snapshot
+from tests.summary.index_parts import files_of, loaded_index
 
 
 @pytest.fixture
@@ -189,7 +191,7 @@ def test_files_that_are_gone_are_not_shown_and_leave_the_index(logs: Path, tmp_p
     with SummaryWriter(logs / "c") as writer:
         writer.add_scalar("loss", 1.0, 1)
     assert shown(look(logs, tmp_path / "index")) == read_anew(logs)
-    assert {path.parts[0] for path in LogIndex(str(tmp_path / "index")).load()} == {"b", "c"}
+    assert {path.parts[0] for path in files_of(tmp_path / "index", logs)} == {"b", "c"}
 
 
 def test_a_run_that_grows_while_it_is_followed_is_kept_as_it_was_last(logs: Path, tmp_path: Path) -> None:
@@ -285,11 +287,44 @@ def test_a_manifest_cannot_lead_out_of_its_folder(logs: Path, tmp_path: Path) ->
     (segment,) = (tmp_path / "index").glob("*.segment")
     outside = segment.rename(tmp_path / segment.name)
     manifest = (tmp_path / "index" / "manifest").read_bytes()
-    place = log_index._decoded_manifest(manifest).segments[0]
+    ((logs_name, (place,)),) = log_index._decoded_manifest(manifest).items()
     led_out = log_index.SegmentPlace(f"../{outside.name}", place.at, place.length, place.crc)
-    encoded = msgspec.msgpack.encode(log_index._Manifest([led_out], ""))
+    encoded = msgspec.msgpack.encode({logs_name: [led_out]})
     (tmp_path / "index" / "manifest").write_bytes(log_index._MAGIC + crc32c(encoded).to_bytes(4, "little") + encoded)
-    assert LogIndex(str(tmp_path / "index")).load() == {}
+    assert files_of(tmp_path / "index", logs) == {}
+
+
+def test_each_log_directory_has_its_own_part_of_an_index(tmp_path: Path) -> None:
+    """What is stored before all files are listed said nothing of those of others, which were shown as runs once."""
+    index = tmp_path / "index"
+    for name in ("ours", "theirs"):
+        with SummaryWriter(tmp_path / name / name) as writer:
+            writer.add_scalar("loss", 8.0, 0)
+    look(tmp_path / "theirs", index)
+    ours = Logdir(tmp_path / "ours", index=LogIndex(str(index)))
+    (read,) = files_of(index, tmp_path / "theirs").values()
+    kept, files = loaded_index(index, tmp_path / "ours")
+    assert files == {}
+    kept.store([read._replace(found=replace(read.found, path=PurePosixPath("ours/events.out.tfevents.1")))])
+    assert list(files_of(index, tmp_path / "ours")) == [PurePosixPath("ours/events.out.tfevents.1")]
+    ours.update()
+    ours.wait_until_stored()
+    for name in ("ours", "theirs"):
+        assert {path.parts[0] for path in files_of(index, tmp_path / name)} == {name}
+        assert set(Logdir(tmp_path / name, index=LogIndex(str(index))).indexed().runs) == {name}
+
+
+def test_a_log_directory_under_another_name_is_taken_from_the_index_and_has_a_part_of_its_own_then(
+    logs: Path, tmp_path: Path
+) -> None:
+    look(logs, tmp_path / "index")
+    (tmp_path / "linked").symlink_to(logs)
+    for _ in range(2):
+        logdir = Logdir(tmp_path / "linked", index=LogIndex(str(tmp_path / "index")))
+        assert shown(logdir.update()) == read_anew(logs)
+        assert logdir.taken_files == len(list(logs.rglob("events*")))
+        logdir.wait_until_stored()
+    assert len(files_of(tmp_path / "index", tmp_path / "linked")) == len(list(logs.rglob("events*")))
 
 
 def test_two_that_follow_share_an_index(logs: Path, tmp_path: Path) -> None:
@@ -320,7 +355,7 @@ def test_many_that_write_at_once_leave_an_index_that_is_whole(logs: Path, tmp_pa
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(LogIndex(str(tmp_path / "index")).load()) == 3
+    assert len(files_of(tmp_path / "index", logs)) == 3
     assert not list((tmp_path / "index").glob("unfinished-*"))
     assert shown(look(logs, tmp_path / "index")) == read_anew(logs)
 
@@ -348,8 +383,8 @@ def test_small_segments_become_one_and_dead_ones_leave(logs: Path, tmp_path: Pat
         with SummaryWriter(logs / f"more_{number}") as writer:
             writer.add_scalar("loss", float(number), 1)
         look(logs, index)
-    loaded = LogIndex(str(index))
-    assert len(loaded.load()) == 15
+    loaded, files = loaded_index(index, logs)
+    assert len(files) == 15
     assert len(loaded._places) < 10
     assert shown(look(logs, index)) == read_anew(logs)
 

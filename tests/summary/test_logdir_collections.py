@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.summary import collections_off, logdir
+from stepscope.summary import collections_off
 from stepscope.summary.collections_off import without_collections
 from stepscope.summary.logdir import Logdir
 
@@ -44,7 +44,6 @@ def test_many_objects_are_put_aside_for_good_in_a_program_that_puts_objects_asid
 ) -> None:
     """A collection that looks through those of 100,000 runs keeps every thread waiting for seconds."""
     collector = Collector(put_aside)
-    monkeypatch.setattr(logdir, "gc", collector)
     monkeypatch.setattr(collections_off, "gc", collector)
     Logdir(tmp_path).update()
     assert collector.called == called

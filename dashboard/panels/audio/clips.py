@@ -1,5 +1,6 @@
 """Clips as they were logged: what they are, told from their first bytes, and what is known of them."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -102,8 +103,8 @@ def clip_of(audio: Audio, sample: int) -> Clip:
     return audio.clips[sample]
 
 
-def sound_of(clip: Clip, cache: SoundCache) -> Sound:
-    """Return the clip's sound.
+def sound_of(clip: Clip, cache: SoundCache, moment: Hashable = None) -> Sound:
+    """Return the clip's sound, which the cache finds by the moment from then on, if there is one.
 
     Raises:
         PayloadError: it is damaged, not decoded here, or too long.
@@ -113,7 +114,8 @@ def sound_of(clip: Clip, cache: SoundCache) -> Sound:
         raise PayloadError(_unknown(clip))
     if mime_type not in _DECODED:
         raise UndecodedError(f"{_NAMES[mime_type]} files")
-    sound = cache.get(Encoded(clip.encoded, _NAMES[mime_type]))
+    encoded = Encoded(clip.encoded, _NAMES[mime_type])
+    sound = cache.get(encoded) if moment is None else cache.keep(moment, encoded)
     if sound.is_too_long:
         raise UndecodedError(f"clips of more than {sound.frames / sound.rate / 60:,.0f} minutes")
     return sound

@@ -1,5 +1,6 @@
 """The clips over HTTP: their bytes, what is known of them, and their waveforms and spectrograms."""
 
+from collections.abc import Hashable
 from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -48,11 +49,24 @@ def read_sound(live: Live, series: Series, index: int, sample: int) -> Sound:
     Raises:
         HTTPException: 404 where there is no such point; 422 where its sound cannot be decoded here.
     """
+    cache = live.shared(SoundCache)
+    moment = _moment_of(series, index, sample)
+    known = None if moment is None else cache.at(moment)
+    if known is not None and not known.is_too_long:
+        return known
     clip = read_clip(series, index, sample)
     try:
-        return sound_of(clip, live.shared(SoundCache))
+        return sound_of(clip, cache, moment)
     except PayloadError as error:
         raise HTTPException(422, f"No sound: {error}.") from error
+
+
+def _moment_of(series: Series, index: int, sample: int) -> Hashable:
+    """Return what tells a sample of a point from all others; None where there is no such point."""
+    if index >= len(series):
+        return None
+    written = int(series.steps[index]), float(series.wall_times[index])
+    return series.run, series.tag, series.epoch, index, sample, written
 
 
 def caching(series: Series, index: int, step: int | None, wall_time: float | None) -> dict[str, str]:

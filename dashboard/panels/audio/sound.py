@@ -1,12 +1,14 @@
 """Sound of clips as numbers, decoded by libsndfile (`soundfile`): WAV, FLAC, Ogg and MP3."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from io import BytesIO
 from threading import Lock
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,7 @@ MOST_KEPT: Final = 1 << 25
 MOST_COUNTED: Final = 1 << 30
 """Numbers of a clip from which it is too long: some seconds' work to decode them once."""
 _AT_A_TIME: Final = 1 << 19
+_MOST_SOUNDS: Final = 64
 _UNKNOWN: Final = 1 << 62
 """Frames from which a header does not know how many there are."""
 _MP3_LEAD: Final = 9 * 1152
@@ -63,13 +66,20 @@ class Encoded:
     name: str
     """Of its format: "WAV"."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         return digest(self.content)
 
     @property
     def version(self) -> Hashable:
         return self.name
+
+
+class _Named(NamedTuple):
+    """What tells a clip from others, without its bytes."""
+
+    id: str
+    version: Hashable
 
 
 class Sound:
@@ -118,10 +128,29 @@ class Sound:
 
 
 class SoundCache(OpenedCache[Encoded, Sound]):
-    """The clips decoded last."""
+    """The clips decoded last, found by their bytes, or by the moment of a point: to read it takes longer than to draw
+    a long clip.
+    """
 
     def __init__(self) -> None:
-        super().__init__(decode, PayloadError, most=64, max_bytes=1 << 29)
+        super().__init__(decode, PayloadError, most=_MOST_SOUNDS, max_bytes=1 << 29)
+        self._moments: Final = OrderedDict[Hashable, _Named]()
+        self._lock_of_moments: Final = Lock()
+
+    def at(self, moment: Hashable) -> Sound | None:
+        """Return the sound of a moment if it is kept."""
+        with self._lock_of_moments:
+            named = self._moments.get(moment)
+        return None if named is None else self.peek(named)
+
+    def keep(self, moment: Hashable, encoded: Encoded) -> Sound:
+        """Return the sound of a clip, to be found by the moment from now on; raises as `decode`."""
+        named = _Named(encoded.id, encoded.version)
+        with self._lock_of_moments:
+            self._moments[moment] = named
+            if len(self._moments) > _MOST_SOUNDS:
+                self._moments.popitem(last=False)
+        return self.get(encoded)
 
 
 def digest(content: bytes) -> str:

@@ -1,6 +1,7 @@
 """How much each hyperparameter has to do with a metric: importance in a random forest, and correlation."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -18,6 +19,8 @@ POOR_FIT: Final = 0.3
 TREES: Final = 100
 REPEATS: Final = 3
 MOST_CATEGORIES: Final = 30
+MOST_GROWN: Final = 5_000
+"""Sessions that a tree is grown from; of more, each tree has others, drawn at random from all."""
 
 Values = Sequence[HParamValue | None]
 Floats = NDArray[np.float64]
@@ -140,7 +143,8 @@ def permutation_importance(hparams: Mapping[str, Values], metric: Floats, *, see
     both MSEs over the out-of-bag predictions of the whole forest, at least 0, the mean of `REPEATS` shufflings. The
     forest is scikit-learn's ``RandomForestRegressor``. It predicts ranks: a few diverged sessions would otherwise be
     all that it explains. Categories are one column each, which are shuffled together. Hyperparameters that say the
-    same share their importance.
+    same share their importance. Of more than `MOST_GROWN` sessions each tree is grown from so many of all, with
+    replacement, and the predictions are those for an even sample of so many.
 
     Args:
         hparams: by name, the value of each session; each must differ between some.
@@ -152,10 +156,18 @@ def permutation_importance(hparams: Mapping[str, Values], metric: Floats, *, see
     blocks = [_encoded(values) for values in hparams.values()]
     table = np.hstack(blocks)
     target = ranks(metric)
-    forest: Any = RandomForestRegressor(TREES, min_samples_leaf=2, max_features=0.5, random_state=seed, n_jobs=1)
+    judged = np.linspace(0, len(target) - 1, min(len(target), MOST_GROWN)).round().astype(np.intp)
+    forest: Any = RandomForestRegressor(
+        TREES,
+        min_samples_leaf=2,
+        max_features=0.5,
+        max_samples=MOST_GROWN if len(target) > MOST_GROWN else None,
+        random_state=seed,
+        n_jobs=1,
+    )
     forest.fit(table, target)
     trees = [
-        (tree.tree_, np.setdiff1d(np.arange(len(target)), drawn))
+        (tree.tree_, np.setdiff1d(judged, drawn))
         for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True)
     ]
     trees = [(tree, out) for tree, out in trees if len(out)]
@@ -206,7 +218,8 @@ def _encoded(values: Values) -> NDArray[np.float32]:
         ranked[~have] = float(np.median(ranked[have]))
         return ranked[:, None].astype(np.float32)
     labels = [_label(value) for value in values]
-    common = sorted(set(labels), key=lambda label: (-labels.count(label), label))[:MOST_CATEGORIES]
+    counts = Counter(labels)
+    common = sorted(counts, key=lambda label: (-counts[label], label))[:MOST_CATEGORIES]
     return np.array([[label == category for category in common] for label in labels], np.float32)
 
 

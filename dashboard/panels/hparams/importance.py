@@ -6,7 +6,15 @@ from typing import Any
 
 from dash import html
 
-from stepscope.dashboard.panels.hparams.analysis import FEWEST_SESSIONS, POOR_FIT, TREES, Analysis, Correlation, analyze
+from stepscope.dashboard.panels.hparams.analysis import (
+    FEWEST_SESSIONS,
+    MOST_GROWN,
+    POOR_FIT,
+    TREES,
+    Analysis,
+    Correlation,
+    analyze,
+)
 from stepscope.dashboard.panels.hparams.table import Table
 from stepscope.dashboard.server.numbers import count, counted
 
@@ -22,12 +30,8 @@ class Bar:
 
 def analysis_of(table: Table) -> Analysis | None:
     """Return the analysis of the sessions that pass the filters, each by itself; None without a target or columns."""
-    target = table.target
-    columns = [column for column in table.columns if column.kind == "hparam"]
-    if target is None or not columns:
-        return None
-    metric = [row.metrics[target.key][0] if target.key in row.metrics else None for row in table.passing]
-    return analyze({column.key: [row.hparams.get(column.key) for row in table.passing] for column in columns}, metric)
+    passing = table.passing
+    return None if table.target is None or not passing.hparams else analyze(passing.hparams, passing.metric)
 
 
 def bars(found: Analysis, by: str, labels: Mapping[str, str]) -> list[Bar]:
@@ -64,22 +68,23 @@ def warnings(found: Analysis) -> list[str]:
     return said
 
 
-def sampled(table: Table) -> list[str]:
-    """Return that the sessions looked at are not all that pass, where they are not."""
-    looked_at, passing = len(table.passing), table.window.passing
-    return [f"Of an even sample: {count(looked_at)} of {counted(passing, 'session')}."] if looked_at < passing else []
-
-
 def method(found: Analysis) -> str:
     """Return how the numbers came about."""
     if found.forest is None:
         return f"{counted(found.sessions, 'session')}."
     return (
         f"{counted(found.sessions, 'session')}; random forest of {count(TREES)} trees (scikit-learn) on the ranks of "
-        f"the metric, out-of-bag R\u00b2 {found.forest.r2:.2f}. Importance: share of the variance that is lost when "
-        "the hyperparameter is shuffled. Correlation: Spearman's \u03c1 for numbers, correlation ratio \u03b7 for "
-        "categories."
+        f"the metric{_drawn(found)}, out-of-bag R\u00b2 {found.forest.r2:.2f}. Importance: share of the variance that "
+        "is lost when the hyperparameter is shuffled. Correlation: Spearman's \u03c1 for numbers, correlation ratio "
+        "\u03b7 for categories."
     )
+
+
+def _drawn(found: Analysis) -> str:
+    if found.sessions <= MOST_GROWN:
+        return ""
+    grown = f"each grown from {count(MOST_GROWN)} sessions drawn at random from all"
+    return f", {grown} and judged by {count(MOST_GROWN)} spread evenly"
 
 
 def importance_view(table: Table, found: Analysis | None, by: str, switch: Any) -> html.Div:
@@ -109,7 +114,7 @@ def importance_view(table: Table, found: Analysis | None, by: str, switch: Any) 
     return html.Div(
         [
             head,
-            *(html.P(text, className="hparams-warning", role="status") for text in [*warnings(found), *sampled(table)]),
+            *(html.P(text, className="hparams-warning", role="status") for text in warnings(found)),
             _bar_table(listed, max((bar.importance or 0 for bar in listed), default=0)) if listed else html.Div(),
             html.P(method(found), className="hparams-method"),
         ],

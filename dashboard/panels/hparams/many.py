@@ -17,8 +17,8 @@ from stepscope.dashboard.runs.facts import Facts
 from stepscope.dashboard.tensorboard.hparams.sessions import run_of_metric
 from stepscope.summary.distinct import distinct_values
 
-_MOST_OF_GROUPS: Final = 20_000
-"""Sessions after which no further group is taken."""
+MOST_OF_GROUPS: Final = 20_000
+"""Sessions after which a page gets no further group."""
 _DIGITS: Final = re.compile(r"(\d+)")
 
 Floats = NDArray[np.float64]
@@ -33,10 +33,8 @@ class Chosen:
     """Sessions of the rows that the table begins with, in order; of groups, one after the other."""
     sampled: Places
     """Sessions of further rows, for the charts."""
-    even: Places
-    """Sessions that pass, or an even sample of them where they are many, for what is said of each by itself."""
-    passing: int
-    """How many sessions pass the filters."""
+    passing: Places
+    """All that pass the filters."""
     rows: int
     """How many rows they make."""
     found: int
@@ -44,7 +42,14 @@ class Chosen:
 
 
 def choose(
-    found: Sessions, requested: TableRequest, how: Rows, target: Column | None, lower: bool, most: int, listed: int
+    found: Sessions,
+    requested: TableRequest,
+    how: Rows,
+    target: Column | None,
+    lower: bool,
+    most: int,
+    listed: int,
+    most_of_groups: int,
 ) -> Chosen:
     """Return which sessions are looked at.
 
@@ -56,9 +61,10 @@ def choose(
         lower: whether lower values of it are better.
         most: rows that are chosen at most.
         listed: rows of them that are the first of the table.
+        most_of_groups: sessions after which no further group is taken: a few groups may have most of them.
     """
     passing = np.flatnonzero(passes(found, requested))
-    searched = passing[_holds_words(found, requested.search)[passing]]
+    searched = passing[holds_words(found, requested.search)[passing]]
     if how == "sessions":
         heads, members = searched, None
         rows = len(passing)
@@ -70,20 +76,21 @@ def choose(
     # Axes go from end to end; other metrics would have to be read of all sessions for that.
     by_points = None if found.snapshot.loading else target
     axes = [column for column in found.columns if column is by_points or (column.default and column.kind == "hparam")]
-    spread = _spread(rest, most - len(first), [_numbers(found, column, requested) for column in axes])
+    spread = _spread(rest, most - len(first), [numbers(found, column, requested) for column in axes])
 
     def sessions(chosen: Places) -> Places:
         if members is None:
             return chosen
         parts: list[Places] = [chosen[:0]]
+        taken = 0
         for head in chosen:
-            # A few groups may have most sessions.
-            if sum(map(len, parts)) > _MOST_OF_GROUPS:
+            if taken > most_of_groups:
                 break
             parts.append(members(head))
+            taken += len(parts[-1])
         return np.concatenate(parts)
 
-    return Chosen(sessions(first), sessions(spread), _spread(passing, most, []), len(passing), rows, len(heads))
+    return Chosen(sessions(first), sessions(spread), passing, rows, len(heads))
 
 
 def passes(found: Sessions, requested: TableRequest) -> NDArray[np.bool_]:
@@ -92,18 +99,18 @@ def passes(found: Sessions, requested: TableRequest) -> NDArray[np.bool_]:
     if requested.status:
         keep &= np.isin(_statuses(found), [STATUSES.index(one) for one in STATUSES if one in requested.status])
     for name, texts in requested.allowed:
-        labels, codes = _texts(found, name)
+        labels, codes = texts_of(found, name)
         keep &= np.isin(codes, [code for code, label in enumerate(labels) if label in texts])
     columns = {column.key: column for column in found.columns}
     for name, interval in requested.ranges:
         column = columns.get(name)
         if column is not None:
-            values = _numbers(found, column, requested)
+            values = numbers(found, column, requested)
             keep &= (values >= interval.low) & (values <= interval.high)
     return keep
 
 
-def _holds_words(found: Sessions, search: str) -> NDArray[np.bool_]:
+def holds_words(found: Sessions, search: str) -> NDArray[np.bool_]:
     """Return, for each session, whether its name, group, status and hyperparameters have all words of a search."""
     words = search.lower().split()
     if not words:
@@ -130,7 +137,7 @@ def _groups(
     ends = np.append(begins[1:], len(ordered))
     heads = ordered[begins]
     if target is not None and how in ("min", "max", "median"):
-        values = _numbers(found, target, requested)[ordered]
+        values = numbers(found, target, requested)[ordered]
         ranked = np.lexsort((values, codes[by_group]))
         counts = np.add.reduceat(~np.isnan(values), begins) if len(begins) else begins
         at = {"min": np.zeros_like(counts), "max": counts - 1, "median": (counts - 1) // 2}[how]
@@ -181,8 +188,8 @@ def _sort_keys(found: Sessions, name: str, column: Column | None, requested: Tab
             if column is None:
                 return None
             if column.type == "number":
-                return _numbers(found, column, requested)
-            labels, codes = _texts(found, name)
+                return numbers(found, column, requested)
+            labels, codes = texts_of(found, name)
             ranks = _ranks(labels)
             ranks[[at for at, label in enumerate(labels) if label == ""]] = np.nan
             return ranks[codes]
@@ -195,7 +202,7 @@ def _durations(found: Sessions) -> Floats:
     return np.where(durations >= 0, durations, np.nan)
 
 
-def _numbers(found: Sessions, column: Column, requested: TableRequest) -> Floats:
+def numbers(found: Sessions, column: Column, requested: TableRequest) -> Floats:
     """Return the numbers of a column, NaN where a session has none."""
     if column.kind == "hparam":
 
@@ -217,7 +224,7 @@ def _numbers(found: Sessions, column: Column, requested: TableRequest) -> Floats
     return Facts.of(found.snapshot).lately(key, reached)
 
 
-def _texts(found: Sessions, name: str) -> tuple[list[str], Places]:
+def texts_of(found: Sessions, name: str) -> tuple[list[str], Places]:
     """Return the different texts of a hyperparameter, "" for none, and which of them each session has."""
 
     def coded() -> tuple[list[str], Places]:

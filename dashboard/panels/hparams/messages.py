@@ -73,4 +73,12 @@ class SentTable(TypedDict):
     folder: str
 
 
-MESSAGES: Final = (SentTable,)
+class SentDensity(TypedDict):
+    """The header of the counts of all sessions on pairs of columns."""
+
+    sessions: int
+    ends: dict[str, tuple[float, float]]
+    """By column of numbers, the least and the greatest."""
+
+
+MESSAGES: Final = (SentTable, SentDensity)

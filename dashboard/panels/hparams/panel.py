@@ -183,11 +183,10 @@ class HParamsPanel(Panel):
             snapshot = live.snapshot()
             found, requested = asked_for(snapshot, view)
             table = table_of(snapshot, requested, found)
-            shown = (table.target, table.lower_is_better, table.columns, table.passing)
-            now = fingerprint((shown, RANKED.of(view)))
+            analysis = latest.get((table.columns, table.passing), lambda: analysis_of(table))
+            now = fingerprint((table.target, table.lower_is_better, table.columns, analysis, RANKED.of(view)))
             if now == known:
                 raise dash.exceptions.PreventUpdate
-            analysis = latest.get(shown, lambda: analysis_of(table))
             by = segmented(RANKED, view, {"importance": "Importance", "correlation": "Correlation"}, "Bars sorted by")
             return importance_view(table, analysis, RANKED.of(view), by), now
 

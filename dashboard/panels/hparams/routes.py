@@ -1,21 +1,25 @@
 """``/api/hparams``: what the table shows as CSV, JSON or LaTeX."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import Final, Literal
+from itertools import pairwise
+from typing import Annotated, Final, Literal
 
 import msgspec
-from fastapi import APIRouter
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 
 from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.panels.hparams.density import Axis, density
+from stepscope.dashboard.panels.hparams.messages import SentDensity
 from stepscope.dashboard.panels.hparams.sessions import Column, read_sessions, text_of
 from stepscope.dashboard.panels.hparams.settings import TableRequest
-from stepscope.dashboard.panels.hparams.table import Row, build_table
+from stepscope.dashboard.panels.hparams.table import MOST_ROWS, Row, all_rows, build_table, row_of, shown_columns
+from stepscope.dashboard.server.binary import ColumnPack
 from stepscope.dashboard.server.bodies import Body, parsed
 from stepscope.dashboard.server.headers import attachment
 from stepscope.dashboard.server.live import Live
-from stepscope.dashboard.server.work import LightRoute, Pieces
+from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.dashboard.tensorboard.hparams.download import MEDIA_TYPES, Cell, Format, encoded
 
 FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
@@ -29,6 +33,13 @@ FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
 """Columns of the table that are neither hyperparameters nor metrics: header and cell; times are in seconds."""
 
 
+MOST_BINS: Final = 512
+MOST_AXES: Final = 200
+MOST_PAIRS: Final = 1_000
+MOST_COUNTS: Final = 4_000_000
+"""Pairs of bins of all pairs of axes: 16 MB."""
+
+
 class AskedTable(msgspec.Struct):
     """What the page shows."""
 
@@ -38,6 +49,32 @@ class AskedTable(msgspec.Struct):
     """Keys of the columns, and keys of `FACTS`, from left to right."""
     rows: list[str] | None = None
     """Names of the rows from top to bottom; None for all that pass and that the search finds, in the view's order."""
+
+
+Cuts = Annotated[list[float], msgspec.Meta(max_length=MOST_BINS)]
+Labels = Annotated[list[str], msgspec.Meta(max_length=MOST_BINS)]
+
+
+class AskedAxis(msgspec.Struct):
+    """A column of the page's charts, cut into bins."""
+
+    key: str
+    cuts: Cuts = []
+    """Of numbers, where one bin ends and the next begins, ascending."""
+    positive: bool = False
+    """Only numbers above 0 have a place on it."""
+    labels: Labels | None = None
+    """Of texts, a bin each."""
+
+
+class AskedDensity(msgspec.Struct):
+    """What the page's charts are to show of all sessions."""
+
+    view: str
+    """The query string of the address bar."""
+    axes: Annotated[list[AskedAxis], msgspec.Meta(max_length=MOST_AXES)]
+    pairs: Annotated[list[tuple[int, int]], msgspec.Meta(max_length=MOST_PAIRS)]
+    """Two places in ``axes`` each."""
 
 
 def make_router(live: Live) -> APIRouter:
@@ -57,32 +94,80 @@ def make_router(live: Live) -> APIRouter:
         content = encoded(*cells(live, requested), file_format)
         return Pieces(content, media_type=MEDIA_TYPES[file_format], headers=attachment("hparams", extension))
 
+    @routes.post("/density", response_class=Response)
+    @heavy
+    def density_of_sessions(body: Body) -> Response:
+        """Return how many sessions lie where on pairs of columns, as `stepscope.dashboard.server.binary` writes it.
+
+        The body is JSON: ``view``, the query string of the page; ``axes``, of which each has the ``key`` of a column,
+        and the ``cuts`` between its bins or the ``labels`` that are its bins; and ``pairs`` of places in ``axes``. The
+        header has "sessions", how many pass the filters and the search, and "ends", by column the least and the
+        greatest number. There is a column of counts for each pair, uint32 ``[(bins + 1) * (bins + 1)]``: the last bin
+        is for sessions without a place on the axis.
+        """
+        return Response(_density(live, parsed(body, AskedDensity)), media_type="application/octet-stream")
+
     return routes
 
 
-def cells(live: Live, requested: AskedTable) -> tuple[list[str], list[list[Cell]]]:
-    """Header and rows of what was asked for."""
+def _density(live: Live, asked: AskedDensity) -> bytes:
+    axes = [
+        Axis(axis.key, tuple(axis.cuts), axis.positive, None if axis.labels is None else tuple(axis.labels))
+        for axis in asked.axes
+    ]
+    if any(a >= b for axis in axes for a, b in pairwise(axis.cuts)):
+        raise HTTPException(422, "Expected the cuts of each axis ascending.")
+    if any(not 0 <= place < len(axes) for pair in asked.pairs for place in pair):
+        raise HTTPException(422, f"Expected pairs of places among {len(axes)} axes.")
+    if sum((axes[a].bins + 1) * (axes[b].bins + 1) for a, b in asked.pairs) > MOST_COUNTS:
+        raise HTTPException(413, f"Expected at most {MOST_COUNTS:,} pairs of bins.")
+    wanted = TableRequest.of(decode(asked.view))
+    found = density(read_sessions(live.snapshot(), wanted.folder), wanted, axes, asked.pairs)
+    pack = ColumnPack()
+    for counts in found.counts:
+        pack.add(counts.reshape(-1))
+    header: SentDensity = {"sessions": found.sessions, "ends": dict(found.ends)}
+    return pack.body(header)
+
+
+def cells(live: Live, requested: AskedTable) -> tuple[list[str], Iterable[list[Cell]]]:
+    """Header and rows of what was asked for; of very many rows each is made when it is sent."""
     wanted = TableRequest.of(decode(requested.view))
     found = read_sessions(live.snapshot(), wanted.folder)
-    if requested.rows is None:
-        table = build_table(found, wanted, 0, len(found.sessions))
+    timed = "@duration" in requested.columns
+    rows: Callable[[], Iterable[Row]]
+    if requested.rows is None or len(found.sessions) > MOST_ROWS:
+        columns = shown_columns(found.columns, wanted)
+        rows = partial(all_rows, found, wanted, timed=timed)
+        have_deviations = row_of(found, wanted) == "avg"
     else:
         table = build_table(found, wanted, len(found.sessions))
-    columns = {column.key: column for column in table.columns}
-    spread = {key for row in table.rows for key in row.deviations}
-    rows = {row.name: row for row in table.rows}
-    names = list(rows) if requested.rows is None else requested.rows
-    chosen = [key for key in requested.columns if key in FACTS or key in columns]
+        columns, rows, have_deviations = table.columns, lambda: table.rows, True
+    spread = {key for row in rows() for key in row.deviations} if have_deviations else set[str]()
+    header, takes = _taken(requested.columns, {column.key: column for column in columns}, spread)
+    if requested.rows is None:
+        return header, ([take(row) for take in takes] for row in rows())
+    asked = frozenset(requested.rows)
+    by_name = {row.name: [take(row) for take in takes] for row in rows() if row.name in asked}
+    return header, [by_name[name] for name in requested.rows if name in by_name]
+
+
+def _taken(
+    keys: Iterable[str], columns: Mapping[str, Column], spread: Collection[str]
+) -> tuple[list[str], list[Callable[[Row], Cell]]]:
+    """Return the header of a file, and what gives the cells of a row."""
     header: list[str] = []
     takes: list[Callable[[Row], Cell]] = []
-    for key in chosen:
+    for key in keys:
+        if key not in FACTS and key not in columns:
+            continue
         name, take = FACTS[key] if key in FACTS else (columns[key].label, partial(_cell, column=columns[key]))
         header.append(name)
         takes.append(take)
         if key in spread:
             header.append(f"{name} (standard deviation)")
             takes.append(lambda row, key=key: row.deviations.get(key))  # type: ignore[misc]
-    return header, [[take(rows[name]) for take in takes] for name in names if name in rows]
+    return header, takes
 
 
 def _cell(row: Row, column: Column) -> Cell:

@@ -19,6 +19,7 @@ from stepscope.dashboard.tensorboard.hparams.sessions import (
     run_of_metric,
     sessions,
 )
+from stepscope.summary.collections_off import putting_aside
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.kinds.hparams import SESSION_START_TAG, HParamValue
 from stepscope.summary.proto import hparams_pb2
@@ -111,11 +112,14 @@ def read_sessions(snapshot: Snapshot, folder: str = "") -> Sessions:
     """
     if folder and folder not in folders(snapshot):
         return _read_sessions(snapshot, folder)
+
     # Without the snapshot, which holds what is known of it: a ring of them would stay for long.
-    read = Facts.of(snapshot).once(
-        ("sessions", folder), lambda: replace(_read_sessions(snapshot, folder), snapshot=EMPTY_SNAPSHOT)
-    )
-    return replace(read, snapshot=snapshot)
+    def read() -> Sessions:
+        with putting_aside():
+            return replace(_read_sessions(snapshot, folder), snapshot=EMPTY_SNAPSHOT)
+
+    found = Facts.of(snapshot).once(("sessions", folder), read)
+    return replace(found, snapshot=snapshot)
 
 
 def _read_sessions(snapshot: Snapshot, folder: str) -> Sessions:

@@ -2,15 +2,16 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from statistics import fmean, stdev
 from typing import Any, Final, TypeAlias, assert_never
 
 from stepscope.dashboard.page.colors import PALETTE, RING, RunColor
 from stepscope.dashboard.panels.hparams import messages
-from stepscope.dashboard.panels.hparams.many import choose
+from stepscope.dashboard.panels.hparams.many import MOST_OF_GROUPS, choose, numbers
 from stepscope.dashboard.panels.hparams.messages import SentRow, SentTable
 from stepscope.dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
 from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, Status, TableRequest
@@ -80,14 +81,23 @@ class Table:
     lower_is_better: bool
     rows: tuple[Row, ...]
     """Those of the table, and after them those that only charts draw."""
-    each: Callable[[], tuple[Row, ...]] = field(repr=False, compare=False)
-    """Gives the sessions that pass the filters, one row each; an even sample of them where they are many."""
+    each: Callable[[], "Passing"] = field(repr=False, compare=False)
+    """Gives all sessions that pass the filters."""
     window: Window
 
     @cached_property
-    def passing(self) -> tuple[Row, ...]:
+    def passing(self) -> "Passing":
         """What ``each`` gives; made when it is first asked for."""
         return self.each()
+
+
+@dataclass(frozen=True)
+class Passing:
+    """The sessions that pass the filters, as columns: what each was given, and what the target came to."""
+
+    hparams: Mapping[str, Sequence[HParamValue | None]]
+    """Of the shown hyperparameters."""
+    metric: Sequence[float | None]
 
 
 def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS, listed: int = LISTED_ROWS) -> Table:
@@ -100,10 +110,8 @@ def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS,
         listed: of these, how many are the first of the table.
     """
     columns = shown_columns(found.columns, requested)
-    metrics = [column for column in columns if column.kind == "metric"]
     all_metrics = [column for column in found.columns if column.kind == "metric"]
-    target = next((column for column in all_metrics if column.key == requested.target), next(iter(metrics), None))
-    wanted = tuple({column.key: column for column in (*metrics, *([target] if target else []))}.values())
+    target, wanted = _target_and_metrics(found, columns, requested)
     lower = _lower(target, requested)
     constant = tuple(
         (column.label, column.values[0])
@@ -111,13 +119,50 @@ def build_table(found: Sessions, requested: TableRequest, most: int = MOST_ROWS,
         if column.kind == "hparam" and not column.default and column.values and column not in columns
     )
     if len(found.sessions) > most:
-        rows, each, window = _windowed(found, requested, target, lower, wanted, most, listed)
+        rows, each, window = _windowed(found, requested, target, lower, columns, wanted, most, listed)
     else:
-        rows, each, window = _whole(found, requested, target, all_metrics, wanted)
+        rows, each, window = _whole(found, requested, target, all_metrics, columns, wanted)
     return Table(found, columns, constant, target, lower, rows, each, window)
 
 
-_Rows: TypeAlias = tuple[tuple[Row, ...], Callable[[], tuple[Row, ...]], Window]
+def all_rows(found: Sessions, requested: TableRequest, *, timed: bool) -> Iterator[Row]:
+    """Yield all rows that the view asks for, in its order, each made when it is its turn.
+
+    Args:
+        found: the sessions.
+        requested: what the view asks for.
+        timed: find out how long each session took, which takes a look at all of its points.
+    """
+    columns = shown_columns(found.columns, requested)
+    target, wanted = _target_and_metrics(found, columns, requested)
+    how = row_of(found, requested)
+    most = len(found.sessions)
+    chosen = choose(found, requested, how, target, _lower(target, requested), most, most, most)
+    rows = (_row(found, found.sessions[place], wanted, requested, timed=timed) for place in chosen.listed)
+    if how == "sessions":
+        return rows
+    key = target.key if target is not None else ""
+    return (_joined(name, list(group), how, key) for name, group in groupby(rows, lambda row: row.group))
+
+
+def _target_and_metrics(
+    found: Sessions, columns: Sequence[Column], requested: TableRequest
+) -> tuple[Column | None, tuple[Column, ...]]:
+    """Return the target, and the metrics that rows need: those that are shown, and the target."""
+    metrics = [column for column in columns if column.kind == "metric"]
+    asked = (column for column in found.columns if column.kind == "metric" and column.key == requested.target)
+    target = next(asked, next(iter(metrics), None))
+    return target, tuple({column.key: column for column in (*metrics, *([target] if target else []))}.values())
+
+
+def row_of(found: Sessions, requested: TableRequest) -> Rows:
+    """Return what a row is: a session, or what stands for a group."""
+    if requested.rows != "auto":
+        return requested.rows
+    return "avg" if len({session.group for session in found.sessions}) < len(found.sessions) else "sessions"
+
+
+_Rows: TypeAlias = tuple[tuple[Row, ...], Callable[[], Passing], Window]
 
 
 def _whole(
@@ -125,6 +170,7 @@ def _whole(
     requested: TableRequest,
     target: Column | None,
     all_metrics: Sequence[Column],
+    columns: Sequence[Column],
     wanted: Sequence[Column],
 ) -> _Rows:
     hparams = frozenset(column.key for column in found.columns if column.kind == "hparam")
@@ -144,7 +190,13 @@ def _whole(
     if how != "sessions":
         rows = grouped(rows, how, target.key if target is not None else "")
     window = Window(True, len(rows), len(rows), len(rows), len(passing))
-    return tuple(rows), lambda: passing, window
+
+    def each() -> Passing:
+        key = target.key if target is not None else ""
+        metric = [row.metrics[key][0] if key in row.metrics else None for row in passing]
+        return Passing(_given(columns, [row.hparams for row in passing]), metric)
+
+    return tuple(rows), each, window
 
 
 def _windowed(
@@ -152,14 +204,13 @@ def _windowed(
     requested: TableRequest,
     target: Column | None,
     lower: bool,
+    columns: Sequence[Column],
     wanted: Sequence[Column],
     most: int,
     listed: int,
 ) -> _Rows:
-    how = requested.rows
-    if how == "auto":
-        how = "avg" if len({session.group for session in found.sessions}) < len(found.sessions) else "sessions"
-    chosen = choose(found, requested, how, target, lower, most, listed)
+    how = row_of(found, requested)
+    chosen = choose(found, requested, how, target, lower, most, listed, MOST_OF_GROUPS)
 
     def rows_at(places: Iterable[int], *, timed: bool = True) -> list[Row]:
         return [_row(found, found.sessions[place], wanted, requested, timed=timed) for place in places]
@@ -168,8 +219,20 @@ def _windowed(
     first, rest = rows_at(chosen.listed), rows_at(chosen.sampled, timed=False)
     if how != "sessions":
         first, rest = (grouped(rows, how, target.key if target is not None else "") for rows in (first, rest))
-    window = Window(False, len(first), chosen.rows, chosen.found, chosen.passing)
-    return (*first, *rest), lambda: tuple(rows_at(chosen.even, timed=False)), window
+    window = Window(False, len(first), chosen.rows, chosen.found, len(chosen.passing))
+
+    def each() -> Passing:
+        passing = chosen.passing.tolist()
+        metric = [] if target is None else numbers(found, target, requested)[chosen.passing].tolist()
+        return Passing(_given(columns, [found.sessions[place].hparams for place in passing]), metric)
+
+    return (*first, *rest), each, window
+
+
+def _given(
+    columns: Sequence[Column], hparams: Sequence[Mapping[str, HParamValue]]
+) -> Mapping[str, Sequence[HParamValue | None]]:
+    return {column.key: [one.get(column.key) for one in hparams] for column in columns if column.kind == "hparam"}
 
 
 def shown_columns(columns: Sequence[Column], requested: TableRequest) -> tuple[Column, ...]:

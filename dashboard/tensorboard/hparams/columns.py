@@ -2,14 +2,18 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 from stepscope.dashboard.server.patterns import exact_case
 from stepscope.dashboard.tensorboard.hparams.sessions import python_value
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.hparams import HParamValue
 from stepscope.summary.proto import hparams_pb2
-from stepscope.summary.proto.hparams_pb2 import ColParams, MetricName, MetricValue, SessionGroup
+from stepscope.summary.proto.hparams_pb2 import ColParams, MetricName, MetricValue
 from stepscope.summary.safe_regex import PatternError
+
+ValuesOf: TypeAlias = Callable[[ColParams], Sequence[HParamValue | None]]
+"""Gives what each group has in a column; None where it has nothing."""
 
 
 class HParamsRequestError(UserError):
@@ -21,49 +25,33 @@ def metric_value(values: Iterable[MetricValue], name: MetricName) -> MetricValue
     return next((value for value in values if value.name == name), None)
 
 
-def column_value(group: SessionGroup, column: ColParams) -> HParamValue | None:
-    """Return what a group has in a column; None where it has nothing.
-
-    Raises:
-        HParamsRequestError: the column is neither a hyperparameter nor a metric.
-    """
-    match column.WhichOneof("name"):
-        case "metric":
-            found = metric_value(group.metric_values, column.metric)
-            return found.value if found is not None else None
-        case "hparam":
-            return python_value(group.hparams[column.hparam]) if column.hparam in group.hparams else None
-        case _:
-            raise HParamsRequestError("Each of colParams must name a metric or an hparam; one names neither.")
-
-
-def filtered(groups: Sequence[SessionGroup], columns: Iterable[ColParams]) -> list[SessionGroup]:
-    """Return the groups that pass the filter of every column.
+def filtered(groups: Sequence[int], columns: Iterable[ColParams], values_of: ValuesOf) -> list[int]:
+    """Return the places of groups that pass the filter of every column.
 
     Raises:
         HParamsRequestError: a filter cannot be applied to the values of its column.
     """
     kept = list(groups)
     for column in columns:
-        values = [column_value(group, column) for group in kept]
-        passes = _passes(column, [value for value in values if value is not None])
+        values = values_of(column)
+        passes = _passes(column, [value for at in kept if (value := values[at]) is not None])
         kept = [
-            group
-            for group, value in zip(kept, values, strict=True)
-            if (not column.exclude_missing_values if value is None else passes(value))
+            at for at in kept if (not column.exclude_missing_values if (value := values[at]) is None else passes(value))
         ]
     return kept
 
 
-def ordered(groups: Iterable[SessionGroup], columns: Sequence[ColParams]) -> list[SessionGroup]:
-    """Return the groups by name, then by the columns that have an order, of which the first counts most.
+def ordered(
+    groups: Iterable[int], columns: Sequence[ColParams], names: Sequence[str], values_of: ValuesOf
+) -> list[int]:
+    """Return places of groups by name, then by the columns that have an order, of which the first counts most.
 
     Missing values, and NaN, come last, or first where the column says so.
 
     Raises:
         HParamsRequestError: a column has an order that nobody knows.
     """
-    result = sorted(groups, key=lambda group: group.name)
+    result = sorted(groups, key=names.__getitem__)
     for column in reversed(columns):
         if column.order == hparams_pb2.ORDER_UNSPECIFIED:
             continue
@@ -71,18 +59,15 @@ def ordered(groups: Iterable[SessionGroup], columns: Sequence[ColParams]) -> lis
             raise HParamsRequestError(f"The order of a column must be ORDER_ASC or ORDER_DESC, got {column.order}.")
         descending = column.order == hparams_pb2.ORDER_DESC
         missing_is_largest = column.missing_values_first == descending
-        result.sort(key=_sort_key(column, missing_is_largest), reverse=descending)
+        result.sort(key=_sort_key(values_of(column), missing_is_largest), reverse=descending)
     return result
 
 
-def keep_included(groups: Iterable[SessionGroup], columns: Sequence[ColParams]) -> None:
-    """Remove the hyperparameters that no column includes, if any column says whether it is included."""
+def is_included(columns: Sequence[ColParams]) -> Callable[[str], bool]:
+    """Return whether a hyperparameter is sent: all are, unless any column says whether it is included."""
     if not any(column.HasField("include_in_result") for column in columns):
-        return
-    kept = {c.hparam for c in columns if c.include_in_result or not c.HasField("include_in_result")}
-    for group in groups:
-        for name in [name for name in group.hparams if name not in kept]:
-            del group.hparams[name]
+        return lambda _name: True
+    return {c.hparam for c in columns if c.include_in_result or not c.HasField("include_in_result")}.__contains__
 
 
 def _passes(column: ColParams, values: Sequence[HParamValue]) -> Callable[[HParamValue], bool]:
@@ -115,9 +100,11 @@ def _text_filter(pattern: str, values: Sequence[HParamValue]) -> Callable[[HPara
     return lambda value: value in passing
 
 
-def _sort_key(column: ColParams, missing_is_largest: bool) -> Callable[[SessionGroup], tuple[bool, bool, HParamValue]]:
-    def key(group: SessionGroup) -> tuple[bool, bool, HParamValue]:
-        value = column_value(group, column)
+def _sort_key(
+    values: Sequence[HParamValue | None], missing_is_largest: bool
+) -> Callable[[int], tuple[bool, bool, HParamValue]]:
+    def key(at: int) -> tuple[bool, bool, HParamValue]:
+        value = values[at]
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return (missing_is_largest, False, 0.0)
         # Numbers go before texts, which they cannot be compared with.

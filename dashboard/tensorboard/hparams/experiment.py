@@ -1,12 +1,14 @@
 """Which hyperparameters and metrics there are: as the runs say, or where none does, as they have them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from google.protobuf.struct_pb2 import ListValue, Value
+from google.protobuf.struct_pb2 import ListValue
 
+from stepscope.dashboard.runs.facts import Facts
 from stepscope.dashboard.tensorboard.hparams.sessions import (
     experiments,
     fits_json,
+    hparams_of,
     metric_names,
     python_value,
     sessions,
@@ -28,14 +30,19 @@ def experiment(snapshot: Snapshot, *, include_metrics: bool = True, limit: int =
         include_metrics: whether to say which metrics there are.
         limit: how many hyperparameters to list at most; 0 for all.
     """
-    said = experiments(snapshot.runs)
-    found = joined(said) if said else _experiment_of_sessions(snapshot)
+    found = Experiment()
+    found.CopyFrom(Facts.of(snapshot).once("experiment", lambda: _experiment(snapshot)))
     if not include_metrics:
         found.ClearField("metric_infos")
     infos = sorted(found.hparam_infos, key=lambda info: (not info.differs, info.name))
     del found.hparam_infos[:]
     found.hparam_infos.extend(infos[:limit] if limit > 0 else infos)
     return found
+
+
+def _experiment(snapshot: Snapshot) -> Experiment:
+    said = experiments(snapshot.runs)
+    return joined(said) if said else _experiment_of_sessions(snapshot)
 
 
 def joined(parts: Sequence[Experiment]) -> Experiment:
@@ -61,12 +68,11 @@ def joined(parts: Sequence[Experiment]) -> Experiment:
     return whole
 
 
-def info_of_values(name: str, values: Iterable[Value]) -> HParamInfo | None:
+def info_of_values(name: str, known: Sequence[HParamValue]) -> HParamInfo | None:
     """Return what is known of a hyperparameter from the values it has; None where it has none.
 
     Numbers get an interval, texts and truth values a list. Values of different types are taken as texts.
     """
-    known = [found for value in values if fits_json(value) and (found := python_value(value)) is not None]
     types = {data_type(value) for value in known}
     if not types:
         return None
@@ -85,13 +91,16 @@ def info_of_values(name: str, values: Iterable[Value]) -> HParamInfo | None:
 
 
 def _experiment_of_sessions(snapshot: Snapshot) -> Experiment:
-    found = list(sessions(snapshot.runs))
-    values: dict[str, list[Value]] = {}
-    for session in found:
-        for name, value in session.start.hparams.items():
-            values.setdefault(name, []).append(value)
+    runs: list[str] = []
+    values: dict[str, list[HParamValue]] = {}
+    for session in sessions(snapshot.runs):
+        runs.append(session.run)
+        for name, value in hparams_of(session.start).items():
+            plain = python_value(value)
+            if plain is not None:
+                values.setdefault(name, []).append(plain)
     infos = [info for name in sorted(values) if (info := info_of_values(name, values[name])) is not None]
-    metrics = metric_names(snapshot, [session.run for session in found]) if infos else []
+    metrics = metric_names(snapshot, runs) if infos else []
     return Experiment(hparam_infos=infos, metric_infos=[MetricInfo(name=name) for name in metrics])
 
 

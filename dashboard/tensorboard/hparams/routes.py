@@ -18,7 +18,7 @@ from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
 from stepscope.dashboard.tensorboard.hparams.columns import HParamsRequestError
 from stepscope.dashboard.tensorboard.hparams.download import MEDIA_TYPES, Format, encoded, table
 from stepscope.dashboard.tensorboard.hparams.experiment import experiment, readable_json
-from stepscope.dashboard.tensorboard.hparams.groups import session_groups
+from stepscope.dashboard.tensorboard.hparams.groups import GroupsPage, session_groups
 from stepscope.dashboard.tensorboard.hparams.sessions import run_of_metric
 from stepscope.dashboard.tensorboard.messages import message_answer, messages_answer
 from stepscope.dashboard.tensorboard.plugin import TensorboardPlugin
@@ -28,7 +28,6 @@ from stepscope.summary.proto.hparams_pb2 import (
     GetExperimentRequest,
     ListMetricEvalsRequest,
     ListSessionGroupsRequest,
-    ListSessionGroupsResponse,
 )
 from stepscope.summary.series import SCALARS
 from stepscope.summary.snapshot import Snapshot
@@ -70,7 +69,7 @@ def metric_points(snapshot: Snapshot, request: ListMetricEvalsRequest) -> Respon
     return json_answer(point_list(find_series(snapshot, run, request.metric_name.tag, SCALARS)))
 
 
-def groups_asked_for(snapshot: Snapshot, request: ListSessionGroupsRequest) -> ListSessionGroupsResponse:
+def groups_asked_for(snapshot: Snapshot, request: ListSessionGroupsRequest) -> GroupsPage:
     """Return the groups, or why there cannot be any."""
     return asking(lambda: session_groups(snapshot, request))
 
@@ -78,7 +77,7 @@ def groups_asked_for(snapshot: Snapshot, request: ListSessionGroupsRequest) -> L
 def groups_answer(snapshot: Snapshot, request: ListSessionGroupsRequest) -> Response:
     """Return the groups as they are asked for, each made JSON when it is sent."""
     found = groups_asked_for(snapshot, request)
-    return messages_answer("sessionGroups", found.session_groups, totalSize=found.total_size)
+    return messages_answer("sessionGroups", found.groups, totalSize=found.total)
 
 
 def visible_columns(text: str) -> list[bool]:
@@ -149,7 +148,7 @@ def router(live: Live) -> APIRouter:
         visible = visible_columns(columnsVisibility)
         include = requested.include_metrics or not requested.HasField("include_metrics")
         columns = experiment(snapshot, include_metrics=include)
-        content = encoded(*table(columns, groups_asked_for(snapshot, requested).session_groups, visible), format)
+        content = encoded(*table(columns, groups_asked_for(snapshot, requested).groups, visible), format)
         extension = "tex" if format == "latex" else format
         return Pieces(content, media_type=MEDIA_TYPES[format], headers=attachment("hparams", extension))
 

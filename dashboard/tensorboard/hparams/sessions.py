@@ -10,6 +10,7 @@ from google.protobuf.struct_pb2 import Value
 
 from stepscope.summary.bounded_messages import parse
 from stepscope.summary.kinds.hparams import EXPERIMENT_TAG, PLUGIN_NAME, SESSION_END_TAG, SESSION_START_TAG, HParamValue
+from stepscope.summary.proto import hparams_pb2
 from stepscope.summary.proto.hparams_pb2 import (
     Experiment,
     HParamsPluginData,
@@ -20,7 +21,7 @@ from stepscope.summary.proto.hparams_pb2 import (
     SessionEndInfo,
     SessionStartInfo,
 )
-from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.series import SCALARS, Run
 from stepscope.summary.snapshot import Snapshot
 
 
@@ -87,12 +88,6 @@ def run_of_metric(session: str, group: str) -> str:
     return posixpath.normpath(posixpath.join(session, group))
 
 
-def metric_series(snapshot: Snapshot, session: str, metric: MetricName) -> Series | None:
-    """Return the scalars of a metric of a session; None where it has none."""
-    series = snapshot.series(run_of_metric(session, metric.group), metric.tag)
-    return series if series is not None and series.kind == SCALARS and len(series) else None
-
-
 def metric_names(snapshot: Snapshot, session_runs: Iterable[str]) -> list[MetricName]:
     """Return the scalars of the sessions and of the runs below them, by tag and group.
 
@@ -108,6 +103,11 @@ def metric_names(snapshot: Snapshot, session_runs: Iterable[str]) -> list[Metric
     return [MetricName(tag=tag, group=group) for tag, group in sorted(names)]
 
 
+def status_of(found: FoundSession) -> int:
+    """Return the status that a session ended with, of ``hparams_pb2.Status``; unknown where it has not."""
+    return hparams_pb2.STATUS_UNKNOWN if found.end is None else found.end.status
+
+
 def session_message(snapshot: Snapshot, found: FoundSession, metrics: Iterable[MetricInfo]) -> Session:
     """Return the session with the last value of each metric that it has."""
     message = Session(
@@ -115,15 +115,22 @@ def session_message(snapshot: Snapshot, found: FoundSession, metrics: Iterable[M
         start_time_secs=found.start.start_time_secs,
         model_uri=found.start.model_uri,
         monitor_url=found.start.monitor_url,
+        metric_values=metric_values(snapshot, found.run, metrics),
     )
     if found.end is not None:
         message.status = found.end.status
         message.end_time_secs = found.end.end_time_secs
+    return message
+
+
+def metric_values(snapshot: Snapshot, session: str, metrics: Iterable[MetricInfo]) -> list[MetricValue]:
+    """Return the last value of each metric that a session has."""
+    values: list[MetricValue] = []
     for metric in metrics:
-        series = metric_series(snapshot, found.run, metric.name)
-        summary = None if series is None else series.summary
+        run = snapshot.runs.get(run_of_metric(session, metric.name.group))
+        summary = None if run is None else run.summary(metric.name.tag)
         if summary is not None:
-            message.metric_values.append(
+            values.append(
                 MetricValue(
                     name=metric.name,
                     value=summary.last,
@@ -131,7 +138,7 @@ def session_message(snapshot: Snapshot, found: FoundSession, metrics: Iterable[M
                     wall_time_secs=summary.last_time,
                 )
             )
-    return message
+    return values
 
 
 def hparams_of(start: SessionStartInfo) -> Mapping[str, Value]:

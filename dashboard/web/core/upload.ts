@@ -1,4 +1,5 @@
 /** A file that is sent to a route, with word of how much of it is there. */
+import { fileSize } from "./numbers.ts";
 
 export interface Upload<T> {
   /** The answer; fails with a sentence, which is empty where it was canceled. */
@@ -6,8 +7,15 @@ export interface Upload<T> {
   cancel: () => void;
 }
 
-/** Sends a file; tells how much of it is there. */
+/** Bytes of a file that the server takes, as `LARGEST_UPLOAD` in server/dropped_files.py. */
+export const LARGEST = 2 ** 30;
+
+/** Sends a file, unless it is larger than any may be; tells how much of it is there. */
 export function upload<T>(address: string, file: File, tell: (share: number) => void): Upload<T> {
+  if (file.size > LARGEST) {
+    const why = `The file has ${fileSize(file.size)}; ${fileSize(LARGEST)} is the largest that can be dropped.`;
+    return { done: Promise.reject(new Error(why)), cancel: () => {} };
+  }
   const request = new XMLHttpRequest();
   const done = new Promise<T>((resolve, reject) => {
     request.upload.onprogress = (event) => tell(event.lengthComputable ? event.loaded / event.total : 0);

@@ -22,6 +22,12 @@ export interface SentTable {
   folder: string;
 }
 
+/** The header of the counts of all sessions on pairs of columns. */
+export interface SentDensity {
+  sessions: number;
+  ends: Record<string, [number, number]>;
+}
+
 /** A hyperparameter or a metric, and texts of its values: the first 200 of ``count``. */
 export interface Column {
   key: string;
