@@ -11,7 +11,7 @@ from typing import Final
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.freed_memory import give_back
 from stepscope.summary.index_lists import IndexedFile
-from stepscope.summary.log_index import IndexedFiles, LogIndex
+from stepscope.summary.log_index import IndexedFiles, LogIndex, SegmentPlace
 from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.small_files import read_together
@@ -67,6 +67,13 @@ class KeptFiles:
             self._index.logs = identity_of(self._source)
             self._indexed = self._index.load()
         return self._indexed if self._indexed.logs == self._index.logs else None
+
+    def adopt(self, written: Sequence[SegmentPlace]) -> None:
+        """Take over what another process has just written into the index, before anything is listed."""
+        if self._index is not None:
+            self.indexed()
+            self._index.adopt(written)
+            self._indexed = self._index.loaded()
 
     def forget_others(self) -> None:
         """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""

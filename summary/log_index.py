@@ -116,6 +116,11 @@ class LogIndex:
             self._take_segment(place)
         return IndexedFiles(dict(self._files), manifest.logs)
 
+    def loaded(self) -> IndexedFiles:
+        """Return what it has of itself and of `adopt`, without a look at what others may have written."""
+        with self._changing:
+            return IndexedFiles(dict(self._files), self.logs)
+
     def segments_of(self, paths: Iterable[PurePosixPath]) -> tuple[SegmentPlace, ...]:
         """Return the segments that have some files."""
         places = (self._files.get(str(path)) for path in paths)
