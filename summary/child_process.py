@@ -1,6 +1,7 @@
 """Child processes that run code of Stepscope."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -24,3 +25,14 @@ def python_command(code: str, *arguments: str) -> list[str]:
     if _ROOT not in path:
         path.append(_ROOT)
     return [sys.executable, "-P", "-c", _PATH + code, json.dumps(path), *arguments]
+
+
+def end_with_input() -> None:
+    """Wait in a thread of a child process for the end of its standard input, which its parent holds, and end it then.
+
+    So it ends when its parent has ended, however that came.
+    """
+    # Below Python's buffers, whose lock a thread that waits would still hold when the process ends.
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os._exit(0)

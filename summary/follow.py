@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from stepscope.summary.first_reading import FirstReading
 from stepscope.summary.full_install import NotInstalledError
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.snapshot import Snapshot
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
     from stepscope.summary.folder_watches import FolderWatches
+    from stepscope.summary.log_index import SegmentPlace
 
 _SETTLING_SECONDS: Final = 0.05
 _MOST_WATCHED: Final = 4_000
@@ -33,6 +35,9 @@ _SECONDS_BETWEEN_ATTEMPTS: Final = 60.0
 """After the system refused to watch a folder, for which it may have to go through all folders below."""
 _MOST_WAIT_SECONDS: Final = 5.0
 """For whoever is to show first what an index has."""
+_SECONDS_BETWEEN_PARTS: Final = 0.5
+_PARTS_REST: Final = 10
+"""Times as long as it took to show a part of what another process reads, until more of it is shown."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -47,6 +52,7 @@ class Follower:
         poll_seconds: how often to look in any case, for file systems that do not tell of changes.
         may_look: is waited for, a little while, where an index has something to show before the first look, which
             would keep the processor from who shows it.
+        reading: fills the index of the log directory meanwhile; ended with the follower.
     """
 
     def __init__(
@@ -56,11 +62,13 @@ class Follower:
         *,
         poll_seconds: float = 5.0,
         may_look: threading.Event | None = None,
+        reading: FirstReading | None = None,
     ) -> None:
         self._logdir = logdir
         self._on_snapshot = on_snapshot
         self._poll_seconds = poll_seconds
         self._may_look = may_look
+        self._reading = reading
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._published = -1
@@ -90,6 +98,8 @@ class Follower:
         self._stopping.set()
         if self._may_look is not None:
             self._may_look.set()
+        if self._reading is not None:
+            self._reading.stop()
         self._wake.set()
         self._thread.join()
         for observer in self._observers.values():
@@ -137,6 +147,7 @@ class Follower:
 
     def _show_indexed(self) -> None:
         try:
+            self._show_what_is_read_ahead()
             snapshot = self._logdir.indexed()
             if not snapshot.revision:
                 return
@@ -147,6 +158,22 @@ class Follower:
             return
         if self._may_look is not None:
             self._may_look.wait(_MOST_WAIT_SECONDS)
+
+    def _show_what_is_read_ahead(self) -> None:
+        """Publish what another process reads into the index until that is all, now and then as it comes."""
+        if self._reading is None:
+            return
+        written: list[SegmentPlace] = []
+        due = 0.0
+        for segments in self._reading.segments():
+            written += segments
+            if (begin := time.monotonic()) >= due:
+                self._publish(self._logdir.indexed(written))
+                written.clear()
+                ended = time.monotonic()
+                due = ended + max(_SECONDS_BETWEEN_PARTS, _PARTS_REST * (ended - begin))
+        if written:
+            self._publish(self._logdir.indexed(written))
 
     def _publish(self, snapshot: Snapshot) -> None:
         if snapshot.revision != self._published:

@@ -6,12 +6,14 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.summary.cache_folder import cache_folder
-from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.source import Source
+
+if TYPE_CHECKING:
+    from stepscope.summary.log_index import LogIndex
 
 _DAY: Final = 86400
 _UNUSED_SECONDS: Final = 30 * _DAY
@@ -19,15 +21,23 @@ _MOST_BYTES: Final = 4 << 30
 """Beyond which the indexes that were used longest ago are deleted."""
 
 
-def index_in_cache(source: Source) -> LogIndex:
-    """Return the index of a log directory in the user's cache; those that nobody used for long are deleted."""
+def place_in_cache(source: Source) -> Path:
+    """Return where the index of a log directory is in the user's cache; it need not be there."""
     key = hashlib.blake2b(os.fsencode(identity_of(source)), digest_size=16).hexdigest()
-    folder = cache_folder("index")
+    return cache_folder("index") / key
+
+
+def index_in_cache(source: Source) -> "LogIndex":
+    """Return the index of a log directory in the user's cache; those that nobody used for long are deleted."""
+    # A server that starts knows the place before it imports what reads.
+    from stepscope.summary.log_index import LogIndex
+
+    place = place_in_cache(source)
     with contextlib.suppress(OSError):
-        os.utime(folder / key)
+        os.utime(place)
     with contextlib.suppress(OSError):
-        prune(folder, key)
-    return LogIndex(str(folder / key))
+        prune(place.parent, place.name)
+    return LogIndex(str(place))
 
 
 def prune(folder: Path, kept: str) -> None:

@@ -8,7 +8,7 @@ where that is another one.
 import errno
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
@@ -64,6 +64,7 @@ class IndexedRuns(Mapping[str, Run]):
         number: numbers event files, which ``blobs`` tells them apart by.
         version: of all series.
         keep_superseded: show points that a restart overwrote.
+        before: what was shown when the index had less; runs that have the same files are the same.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class IndexedRuns(Mapping[str, Run]):
         version: int,
         *,
         keep_superseded: bool,
+        before: "IndexedRuns | None" = None,
     ) -> None:
         self.version: Final = version
         self._source: Final = source
@@ -85,6 +87,10 @@ class IndexedRuns(Mapping[str, Run]):
             by_folder.setdefault(file.path.rpartition("/")[0] or ".", []).append(file)
         runs: list[Run] = []
         for folder, of_run in by_folder.items():
+            known = None if before is None else before.with_files(readable(folder), {file.path for file in of_run})
+            if known is not None:
+                runs.append(known)
+                continue
             in_order = _in_order(of_run, keep_superseded=keep_superseded)
             if in_order:
                 firsts = [file.first_wall_time for file in in_order if not math.isnan(file.first_wall_time)]
@@ -104,10 +110,14 @@ class IndexedRuns(Mapping[str, Run]):
 
     def version_of(self, run: str, paths: Iterable[PurePosixPath]) -> int | None:
         """Return the version of a run's series if they are those of some files, and of no other."""
+        found = self.with_files(run, set(map(str, paths)))
+        return found.series.version if found is not None and isinstance(found.series, _IndexedSeries) else None
+
+    def with_files(self, run: str, paths: Set[str]) -> Run | None:
+        """Return a run if it is of some files, and of no other."""
         found = self._runs.get(run)
         series = None if found is None else found.series
-        same = isinstance(series, _IndexedSeries) and series.paths == set(map(str, paths))
-        return self.version if same else None
+        return found if isinstance(series, _IndexedSeries) and series.paths == paths else None
 
     def stored(self, run: str, files: Iterable[_File]) -> StoredSeries:
         """Return the series of a run, of its files in order."""

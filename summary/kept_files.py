@@ -11,7 +11,7 @@ from typing import Final
 from stepscope.summary.column_cache import ColumnCache
 from stepscope.summary.freed_memory import give_back
 from stepscope.summary.index_lists import IndexedFile
-from stepscope.summary.log_index import IndexedFiles, LogIndex
+from stepscope.summary.log_index import IndexedFiles, LogIndex, SegmentPlace
 from stepscope.summary.logdir_source import identity_of
 from stepscope.summary.packed_points import Packer
 from stepscope.summary.small_files import read_together
@@ -72,6 +72,13 @@ class KeptFiles:
             if self._are_others:
                 self._indexed = self._index.of_others()
         return None if self._are_others else self._indexed
+
+    def adopt(self, written: Sequence[SegmentPlace]) -> None:
+        """Take over what another process has just written into the index, before anything is listed."""
+        if self._index is not None:
+            self.indexed()
+            self._index.adopt(written)
+            self._indexed = self._index.loaded()
 
     def forget_others(self) -> None:
         """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""

@@ -136,6 +136,11 @@ class LogIndex:
         self._folder.write_manifest(_encoded_manifest(parts))
         return [place.name for places in parts.values() for place in places]
 
+    def loaded(self) -> IndexedFiles:
+        """Return what it has of itself and of `adopt`, without a look at what others may have written."""
+        with self._changing:
+            return IndexedFiles(dict(self._files), self.logs)
+
     def segments_of(self, paths: Iterable[PurePosixPath]) -> tuple[SegmentPlace, ...]:
         """Return the segments that have some files."""
         places = (self._files.get(str(path)) for path in paths)

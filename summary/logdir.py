@@ -20,7 +20,7 @@ from stepscope.summary.contents import Companion, FileHealth
 from stepscope.summary.indexed_runs import IndexedRuns
 from stepscope.summary.kept_files import KeptFiles
 from stepscope.summary.local_source import LocalSource
-from stepscope.summary.log_index import LogIndex
+from stepscope.summary.log_index import LogIndex, SegmentPlace
 from stepscope.summary.logdir_source import name_of, source_of
 from stepscope.summary.ordered_runs import OrderedRuns
 from stepscope.summary.recognition import Recognizer
@@ -110,22 +110,35 @@ class Logdir:
         """How many files were as an earlier start had left them, and were not read."""
         return self._kept.taken
 
-    def indexed(self) -> Snapshot:
+    def indexed(self, written: Sequence[SegmentPlace] = ()) -> Snapshot:
         """Return what the index has, marked as loading, before the log directory is looked at for the first time.
 
         The snapshot is that of the last update where there was one, or where the index has nothing of this directory.
+
+        Args:
+            written: what another process has written into the index since this was last called.
         """
         # What is at an address is not asked for file by file.
-        files = self._kept.indexed() if self._snapshot.revision == 0 and self.source.watchable_folders else None
+        if not self.source.watchable_folders or (self._snapshot.revision > 0 and self._indexed is None):
+            return self._snapshot
+        if written:
+            self._kept.adopt(written)
+        files = self._kept.indexed() if written or self._indexed is None else None
         if files:
-            number = partial(next, self._file_numbers)
             runs = IndexedRuns(
-                files, self.source, self._blobs, number, next(self._versions), keep_superseded=self._keep_superseded
+                files,
+                self.source,
+                self._blobs,
+                partial(next, self._file_numbers),
+                next(self._versions),
+                keep_superseded=self._keep_superseded,
+                before=self._indexed,
             )
             if runs:
                 self._indexed = runs
                 self._runs.changed(runs)
-                self._snapshot = Snapshot(1, runs, loading=True, name=name_of(self.source.address))
+                revision = self._snapshot.revision + 1
+                self._snapshot = Snapshot(revision, runs, loading=True, name=name_of(self.source.address))
         return self._snapshot
 
     def update(

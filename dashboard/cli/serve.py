@@ -31,6 +31,8 @@ from stepscope.dashboard.server.steady_output import steady_console
 from stepscope.dashboard.server.web_server import ends_as_interrupted
 from stepscope.summary.cache_folder import cache_folder
 from stepscope.summary.errors import UserError
+from stepscope.summary.first_reading import read_ahead
+from stepscope.summary.index_places import place_in_cache
 from stepscope.summary.source import Source
 
 if TYPE_CHECKING:
@@ -129,11 +131,21 @@ class ServeVerb:
 
     def run(self, arguments: Namespace) -> int:
         console = steady_console()
-        return self.run_with(arguments, check_logdirs(arguments.logdir, console), console)
+        return self.run_with(arguments, check_logdirs(arguments.logdir, console), console, logdirs=arguments.logdir)
 
     @staticmethod
-    def run_with(arguments: Namespace, source: Source, console: Console, tab: str = "") -> int:
-        """Serve what is in a source, by the options of `add_server_arguments`; the link leads to a tab, if given."""
+    def run_with(
+        arguments: Namespace, source: Source, console: Console, *, tab: str = "", logdirs: Sequence[str] = ()
+    ) -> int:
+        """Serve what is in a source.
+
+        Args:
+            arguments: those of `add_server_arguments`.
+            source: what is served.
+            console: is told how it goes.
+            tab: the one that the link leads to; empty for the first.
+            logdirs: what the user called the source, where a process may read it ahead.
+        """
         if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
             raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
         token = token_for(arguments.host, arguments.token, without=arguments.no_token)
@@ -142,6 +154,9 @@ class ServeVerb:
         listener = listen(arguments.host, arguments.port, console, shared=arguments.reuse_port)
         path, title = source.address, arguments.window_title or ""
         shared = None if arguments.index is None else index_at(arguments.index, "--index")
+        in_cache = not arguments.no_cache and shared is None
+        place = str(place_in_cache(source)) if in_cache else None if shared is None else shared.address
+        reading = None if place is None else read_ahead(logdirs, source.watchable_folders, place)
 
         def make() -> "Live":
             from stepscope.dashboard.cli import serving
@@ -149,7 +164,6 @@ class ServeVerb:
             from stepscope.summary.column_cache import ColumnCache
             from stepscope.summary.index_places import index_in_cache
 
-            in_cache = not arguments.no_cache and shared is None
             live = serving.make_live(
                 source,
                 arguments.keep_superseded,
@@ -157,12 +171,17 @@ class ServeVerb:
                 ColumnCache(cache_folder("columns")) if in_cache else None,
                 index_in_cache(source) if in_cache else shared,
                 title,
+                reading,
             )
             serving.keep_results(live, None if arguments.no_cache else result_folder())
             return live
 
         served = Served(path, make, title)
-        serve(served, access, arguments.capture, listener, console, browse=arguments.open_browser, tab=tab)
+        try:
+            serve(served, access, arguments.capture, listener, console, browse=arguments.open_browser, tab=tab)
+        finally:
+            if reading is not None:
+                reading.stop()
         return 0
 
 

@@ -24,6 +24,7 @@ from stepscope.dashboard.traces.sources import has_traces, trace_sources
 from stepscope.profiler.client import Address
 from stepscope.summary import scan
 from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.first_reading import FirstReading
 from stepscope.summary.follow import Follower
 from stepscope.summary.kernels import Group
 from stepscope.summary.log_index import LogIndex
@@ -44,8 +45,9 @@ def make_live(
     cache: ColumnCache | None = None,
     index: LogIndex | None = None,
     title: str = "",
+    reading: FirstReading | None = None,
 ) -> Live:
-    """Return the log directory, ready to be followed."""
+    """Return the log directory, ready to be followed; ``reading`` is what fills the index already."""
     logdir = Logdir(
         source,
         companion_patterns=companion_patterns(),
@@ -57,7 +59,7 @@ def make_live(
     may_look = threading.Event()
     return Live(
         source.address,
-        lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds, may_look=may_look),
+        lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds, may_look=may_look, reading=reading),
         title,
         may_look,
     )

@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-import os
 import subprocess
 import sys
 import threading
@@ -15,7 +14,7 @@ import numpy as np
 from stepscope.dashboard.curves import smoothing
 from stepscope.profiler import traces
 from stepscope.summary import bounded_messages, scan, small_files
-from stepscope.summary.child_process import python_command
+from stepscope.summary.child_process import end_with_input, python_command
 from stepscope.summary.debugger.event_rows import execution_rows, trace_rows
 from stepscope.summary.kernels import Group
 from stepscope.summary.messages import KeyTable
@@ -150,18 +149,10 @@ WARMERS: Final[Mapping[str, Callable[[], None]]] = {
 
 def compile_for_a_server(names: list[str]) -> None:
     """Compile groups in turn and print the name of each that is done, which is all that the process does."""
-    # The server's end of the pipe closes when it ends, however that comes.
-    threading.Thread(target=_end_with_input, daemon=True).start()
+    threading.Thread(target=end_with_input, daemon=True).start()
     for name in names:
         WARMERS[name]()
         print(name, flush=True)
-
-
-def _end_with_input() -> None:
-    # Below Python's buffers, whose lock a thread that waits would still hold when the process ends.
-    while os.read(sys.stdin.fileno(), 4096):
-        pass
-    os._exit(0)
 
 
 def hold_back(

@@ -1,0 +1,99 @@
+"""The server's end of the process that reads many small event files before the server itself can.
+
+See `stepscope.summary.first_reader`. Nothing here takes long to import: the process is started before anything else is.
+"""
+
+import logging
+import os
+import subprocess
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from stepscope.summary.child_process import python_command
+from stepscope.summary.storage import is_address
+
+if TYPE_CHECKING:
+    from stepscope.summary.log_index import SegmentPlace
+
+_LEAST_FOLDERS: Final = 1_000
+"""From which on it pays; it has loops and libraries of its own to load."""
+_MOST_LISTED: Final = 64
+"""Folders that are listed to find out."""
+_CODE: Final = (
+    # Ctrl+C goes to all processes of a terminal; this one ends with the server.
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "from stepscope.summary.first_reader import main; main(*sys.argv[1:])"
+)
+_log: Final = logging.getLogger(__name__)
+
+
+class FirstReading:
+    """A process that reads what is small in log directories into their index; what it leaves out is read later on.
+
+    Args:
+        logdirs: what `stepscope.summary.logdir_source.sources_of` takes.
+        index: the folder of the index.
+
+    Raises:
+        OSError: no process can be started.
+    """
+
+    def __init__(self, logdirs: Sequence[str], index: str) -> None:
+        self._process: Final = subprocess.Popen(
+            python_command(_CODE, index, *logdirs), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def segments(self) -> Iterator[Sequence["SegmentPlace"]]:
+        """Yield what was written into the index, part by part, until all is or the process ends before."""
+        import msgspec
+
+        from stepscope.summary.log_index import SegmentPlace
+
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            # That of a process that was ended may be half a line.
+            if line.endswith(b"\n"):
+                yield msgspec.json.decode(line, type=list[SegmentPlace])
+        if self._process.wait() > 0:
+            _log.warning("the process that was to read event files failed; they are read without it")
+
+    def stop(self) -> None:
+        """End the process; nothing happens where it has ended, and whoever asks for `segments` waits no longer."""
+        self._process.kill()
+        self._process.wait()
+
+
+def read_ahead(logdirs: Sequence[str], folders: Sequence[Path], index: str) -> FirstReading | None:
+    """Start to read ahead, where nothing is kept of log directories and they have very many folders.
+
+    Args:
+        logdirs: what `stepscope.summary.logdir_source.sources_of` takes.
+        folders: where they are on this machine.
+        index: the address of the index.
+    """
+    if not logdirs or is_address(index) or os.path.exists(os.path.join(index, "manifest")) or not _are_many_below(folders):
+        return None
+    try:
+        return FirstReading(logdirs, index)
+    except OSError as error:
+        _log.warning("event files are read by the server itself: no process could be started for it (%s)", error)
+        return None
+
+
+def _are_many_below(folders: Sequence[Path]) -> bool:
+    """Return whether a short look finds very many folders."""
+    found = 0
+    to_list = deque(map(str, folders))
+    for _ in range(_MOST_LISTED):
+        if not to_list or found >= _LEAST_FOLDERS:
+            break
+        try:
+            with os.scandir(to_list.popleft()) as entries:
+                below = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+        found += len(below)
+        to_list += below
+    return found >= _LEAST_FOLDERS
