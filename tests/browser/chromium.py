@@ -19,6 +19,8 @@ from tools.browser import FLAGS, browser_path
 PATIENCE_MS: Final = 60_000
 # How many times slower the scripts of pages run, to find what only a busy machine shows: STEPSCOPE_SLOW_PAGES=4.
 SLOWNESS: Final = float(os.environ.get("STEPSCOPE_SLOW_PAGES", "1"))
+# No page lasts long enough for its scripts to be compiled a third and a fourth time, a sixth of a browser's work.
+TEST_FLAGS: Final = (*FLAGS, "--js-flags=--no-maglev,--no-opt")
 EMPTY: Final = "about:blank"
 MODIFIERS: Final = ("Alt", "Control", "Meta", "Shift")
 STAYS: Final = (
@@ -51,7 +53,7 @@ class Pages:
         self._context: Final = playwright.chromium.launch_persistent_context(
             folder,
             executable_path=browser_path(),
-            args=FLAGS,
+            args=TEST_FLAGS,
             viewport=viewport,
             has_touch=has_touch,
             color_scheme="light",
@@ -153,7 +155,7 @@ class Chromium:
     @cached_property
     def browser(self) -> Browser:
         """A browser for tests that make their own contexts."""
-        browser = self.playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
+        browser = self.playwright.chromium.launch(executable_path=browser_path(), args=TEST_FLAGS)
         self._ends.callback(browser.close)
         return browser
 

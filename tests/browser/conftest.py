@@ -1,8 +1,6 @@
 """A dashboard on a free port over a temporary log directory, and a headless Chromium page that tolerates no error."""
 
 import re
-import socket
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -24,7 +22,7 @@ from playwright.sync_api import (
     expect,
 )
 
-from stepscope.dashboard.cli.serving import make_live, make_server
+from stepscope.dashboard.cli.serving import make_app, make_live
 from stepscope.dashboard.page import bundle
 from stepscope.dashboard.page.assets import VARIANT
 from stepscope.dashboard.server.access import Access
@@ -32,6 +30,7 @@ from stepscope.dashboard.server.app import LOCAL
 from stepscope.dashboard.server.live import Live
 from stepscope.summary.logdir_source import source_of
 from tests.browser.chromium import CHROMIUM, PATIENCE_MS, Listeners
+from tests.browser.servers import SERVERS
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -63,52 +62,26 @@ def logdir(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def usual_port() -> int:
-    """The port of the first dashboard of each test of a worker.
-
-    The page's scripts then have the same address in all of them, so that the browser compiles them once.
-    """
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-    return port
-
-
-def origin_of(port: int) -> str:
-    return f"http://localhost:{port}"
-
-
-def listening(port: int) -> socket.socket:
-    try:
-        return socket.create_server(("127.0.0.1", port))
-    except OSError:
-        return socket.create_server(("127.0.0.1", 0))
-
-
 @pytest.fixture
-def serve(usual_port: int) -> Iterator[Callable[..., Dashboard]]:
+def serve() -> Iterator[Callable[..., Dashboard]]:
     """A function that serves a directory until the test ends."""
     stops: list[Callable[[], None]] = []
 
     def start(path: Path, *, keep_superseded: bool = False, access: Access = LOCAL) -> Dashboard:
-        listener = listening(usual_port)
         live = make_live(source_of(path), keep_superseded, 0.2)
-        server = make_server(live, access)
+        server = SERVERS.lend(make_app(live, access, ()))
+        # Streams end with what they are about, so that the server does not wait for them.
+        stops.extend((live.stop, server.take_back))
         live.start()
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-
-        def stop() -> None:
-            server.should_exit = True
-            thread.join()
-            listener.close()
-
-        stops.append(stop)
-        return Dashboard(f"http://localhost:{listener.getsockname()[1]}", path, live)
+        return Dashboard(origin_of(server.port), path, live)
 
     yield start
     for stop in stops:
         stop()
+
+
+def origin_of(port: int) -> str:
+    return f"http://localhost:{port}"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -121,12 +94,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
-    """End Chromium after the last test that drives it."""
+    """End Chromium and the servers after the last test that drives it."""
     try:
         return (yield)
     finally:
         if nextitem is None or nextitem.get_closest_marker("browser") is None:
             CHROMIUM.end()
+            SERVERS.end()
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +116,7 @@ def browser(playwright: Playwright) -> Browser:
 
 
 @pytest.fixture
-def page(
-    request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard], usual_port: int
-) -> Iterator[Page]:
+def page(request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     """A page that fails the test on a console error, an uncaught exception, or a request to another host.
 
     It is left before its servers are stopped: it would ask them in vain. Nothing of it stays for the next test but
@@ -175,7 +147,7 @@ def page(
         "websocket": check,
     }
     yield CHROMIUM.desktop.lend(listeners)
-    CHROMIUM.desktop.take_back(listeners, origin_of(usual_port), failed=request.node.stash.get(FAILED, False))
+    CHROMIUM.desktop.take_back(listeners, origin_of(SERVERS.usual.port), failed=request.node.stash.get(FAILED, False))
     if kept:
         CHROMIUM.desktop.forget_answers()
     assert errors == []
@@ -184,24 +156,22 @@ def page(
 
 @pytest.fixture
 def refused_page(
-    request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard], usual_port: int
+    request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]
 ) -> Iterator[Page]:
     """The page for tests in which requests fail, which the browser writes to its console."""
     listeners: Listeners = {}
     yield CHROMIUM.desktop.lend(listeners)
-    CHROMIUM.desktop.take_back(listeners, origin_of(usual_port), failed=request.node.stash.get(FAILED, False))
+    CHROMIUM.desktop.take_back(listeners, origin_of(SERVERS.usual.port), failed=request.node.stash.get(FAILED, False))
     CHROMIUM.desktop.forget_answers()
 
 
 @pytest.fixture
-def phone(
-    request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard], usual_port: int
-) -> Iterator[Page]:
+def phone(request: pytest.FixtureRequest, playwright: Playwright, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     """A page as wide as a phone, under a finger; left before its servers are stopped."""
     errors: list[str] = []
     listeners: Listeners = {"pageerror": lambda error: errors.append(str(error))}
     yield CHROMIUM.phone.lend(listeners)
-    CHROMIUM.phone.take_back(listeners, origin_of(usual_port), failed=request.node.stash.get(FAILED, False))
+    CHROMIUM.phone.take_back(listeners, origin_of(SERVERS.usual.port), failed=request.node.stash.get(FAILED, False))
     CHROMIUM.phone.forget_answers()
     assert errors == []
 

@@ -38,7 +38,7 @@ def answers(dump: Path) -> Any:
     return json.loads(dump.read_text())
 
 
-@pytest.fixture(params=LOGDIRS)
+@pytest.fixture(scope="module", params=LOGDIRS)
 def pair(request: pytest.FixtureRequest, peer: Peer) -> tuple[TestClient, Any]:
     """A server over a log directory, and what TensorBoard says about it."""
     dump = answers(peer(f"{request.param}.tensorboard.json"))
@@ -110,7 +110,7 @@ def all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_all_kinds(tmp_path_factory.mktemp("all_kinds"))
 
 
-@pytest.fixture(params=[*LOGDIRS, "all kinds"])
+@pytest.fixture(scope="module", params=[*LOGDIRS, "all kinds"])
 def both(request: pytest.FixtureRequest, peer: Peer, all_kinds: Path) -> tuple[TestClient, TensorBoard]:
     """A server over a log directory, and TensorBoard."""
     logdir = all_kinds if request.param == "all kinds" else peer(LOGDIRS[request.param])

@@ -1,0 +1,95 @@
+"""The web servers of a worker, which stay while their application changes from test to test.
+
+To begin and to end one takes uvicorn a fifth of a second, most of which it waits.
+"""
+
+import socket
+import threading
+from typing import Final
+
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stepscope.dashboard.server.web_server import DashboardServer
+
+# As long as the dashboard itself waits for answers that are not done when it ends.
+PATIENCE_S: Final = 3.0
+
+
+async def nobody(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer for no test."""
+    await PlainTextResponse("no test is served here", 503)(scope, receive, send)
+
+
+class LentServer:
+    """A server that gives each request to the application that it has at the time."""
+
+    def __init__(self) -> None:
+        self._app: ASGIApp = nobody
+        self._open = 0
+        self._ended: Final = threading.Condition()
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port: Final[int] = listener.getsockname()[1]
+        self._server: Final = DashboardServer(self, lambda: None)
+        self._thread: Final = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]})
+        self._thread.start()
+
+    @property
+    def is_free(self) -> bool:
+        return self._app is nobody
+
+    def lend(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def take_back(self) -> None:
+        """Give the application no more requests, and wait for those that it has."""
+        self._app = nobody
+        with self._ended:
+            self._ended.wait_for(lambda: not self._open, PATIENCE_S)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._ended:
+            self._open += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            with self._ended:
+                self._open -= 1
+                self._ended.notify_all()
+
+    def end(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+
+
+class Servers:
+    """As many as a test has needed at once."""
+
+    def __init__(self) -> None:
+        self._all: Final[list[LentServer]] = []
+
+    @property
+    def usual(self) -> LentServer:
+        """That of the first dashboard of each test.
+
+        The page's scripts then have the same address in all of them, so that the browser compiles them once.
+        """
+        return self._all[0] if self._all else self._another()
+
+    def lend(self, app: ASGIApp) -> LentServer:
+        server = next((each for each in self._all if each.is_free), None) or self._another()
+        server.lend(app)
+        return server
+
+    def _another(self) -> LentServer:
+        self._all.append(LentServer())
+        return self._all[-1]
+
+    def end(self) -> None:
+        for server in self._all:
+            server.end()
+        self._all.clear()
+
+
+SERVERS: Final = Servers()
+"""Their threads end before tests without a browser begin, as Chromium does."""
