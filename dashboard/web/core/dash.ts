@@ -56,7 +56,14 @@ export function callbacks(namespace: string, functions: Record<string, Callback>
 export const setProps = (id: Id, props: Record<string, unknown>): void => window.dash_clientside.set_props?.(id, props);
 
 /** The properties that a component has now, if it is on the page. */
-export const propsOf = (id: Id): Record<string, unknown> | undefined => window.dash_component_api?.getLayout(id)?.props;
+export function propsOf(id: Id): Record<string, unknown> | undefined {
+  try {
+    return window.dash_component_api?.getLayout(id)?.props;
+  } catch {
+    // Dash looks for the place of a component that it does not know.
+    return undefined;
+  }
+}
 
 /** Whether Dash runs yet. */
 export const isReady = (): boolean => Boolean(window.dash_clientside.set_props);
