@@ -1,6 +1,7 @@
 """Ids and small parts that the page and every panel share."""
 
 from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from typing import Any, Final
 
 import dash_mantine_components as dmc
@@ -39,8 +40,13 @@ def scheme_input(panel: str) -> Input:
 
 
 def panel_stores(panel: str, query: str, revision: int | None, scheme: str | None) -> list[dcc.Store]:
-    """Return what the inputs above listen to; the page puts it beside the open panel and keeps it up to date."""
-    values = {"panel-view": query, "panel-revision": revision, "panel-scheme": scheme}
+    """Return what the inputs above listen to; the page puts it beside the open panel and keeps it up to date.
+
+    What the panel was made of stays as it is: by it the page knows a panel that was mounted again, and one that comes
+    after the view has changed.
+    """
+    made = {"key": token_hex(8), "view": query}
+    values = {"panel-made": made, "panel-view": query, "panel-revision": revision, "panel-scheme": scheme}
     return [dcc.Store(id={"type": kind, "panel": panel}, data=value) for kind, value in values.items()]
 
 

@@ -176,6 +176,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         Input({"type": "setting", "name": ALL}, "value"),
         Input({"type": "toggle", "name": ALL}, "checked"),
         State("panel-name", "data"),
+        State({"type": "panel-made", "panel": ALL}, "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(
@@ -187,6 +188,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         Input("revision", "data"),
         Input("scheme", "data"),
         Input("panel", "children"),
+        State({"type": "panel-made", "panel": ALL}, "data"),
         State({"type": "panel-view", "panel": ALL}, "data"),
         State({"type": "panel-revision", "panel": ALL}, "data"),
         State({"type": "panel-scheme", "panel": ALL}, "data"),

@@ -136,13 +136,21 @@ window.addEventListener("popstate", () => {
 
 /** Parameters whose controls are around the panel, which is no reason to make it again. */
 const OF_FRAME = new Set(["tab", "run_filter"]);
+/** What the open panel was made of: the view, and a key that no other time has (`panel_stores` of page/controls.py). */
+interface Made {
+  key: string;
+  view: string;
+}
+let seen = "";
 /** The panel was on its way while the view changed: its controls show the one that it was made of. */
 let isOutdated = false;
 
-/** Whether a control of the panel shows what one query string says and another does not. */
-function isControlled(made: string): boolean {
-  const [before, now] = [new URLSearchParams(made), new URLSearchParams(current)];
-  return [...new Set([...before.keys(), ...now.keys()])].some((name) =>
+/** Looks at a panel that has been mounted, before its controls say what is chosen: of Dash's callbacks any comes first. */
+function seePanel([made]: readonly (Made | undefined)[]): void {
+  if (!made || made.key === seen) return;
+  seen = made.key;
+  const [before, now] = [new URLSearchParams(made.view), new URLSearchParams(current)];
+  isOutdated = [...new Set([...before.keys(), ...now.keys()])].some((name) =>
     !OF_FRAME.has(name) && !sameValues(before.getAll(name), now.getAll(name)) &&
     ["setting", "toggle"].some((type) => propsOf({ ...settingId(name) as Record<string, string>, type }))
   );
@@ -282,7 +290,8 @@ callbacks("stepscope", {
    * Controls -> URL. Also called for controls that have been mounted: these say what the view says, or what is chosen
    * where it says nothing.
    */
-  collect(_values: unknown, _checked: unknown, openPanel: string) {
+  collect(_values: unknown, _checked: unknown, openPanel: string, made: readonly Made[]) {
+    seePanel(made);
     const params = new URLSearchParams(current);
     let step = false;
     for (const trigger of callbackContext().triggered) {
@@ -294,7 +303,7 @@ callbacks("stepscope", {
         continue;
       }
       if (trigger.value === undefined || trigger.value === null) continue;
-      // It says what was chosen before, and the panel is about to be made again. Dash calls `tellPanel` first.
+      // It says what was chosen before, and the panel is about to be made again.
       if (isOutdated && !OF_FRAME.has(name)) continue;
       const value = typeof trigger.value === "boolean" ? (trigger.value ? "on" : "off") : String(trigger.value);
       if (name === "tab") {
@@ -322,12 +331,12 @@ callbacks("stepscope", {
     revision: number | null,
     scheme: string | null,
     _children: unknown,
+    made: readonly Made[],
     views: unknown[],
     revisions: unknown[],
     schemes: unknown[],
   ) {
-    const isMounted = callbackContext().triggered.some(({ prop_id }) => prop_id === "panel.children");
-    if (isMounted) isOutdated = views.some((made) => isControlled(String(made ?? "")));
+    seePanel(made);
     // What it is made again of is what Dash has heard.
     if (isOutdated && view === current) {
       isOutdated = false;
