@@ -57,11 +57,13 @@ function factParts(): HTMLElement[] {
     const searched = found < all_rows ? `the search finds ${integer(found)}` : "";
     const order = loading ? ", by metrics in order once all are read" : " in its order";
     const tabled = listed < found ? `the table has the first ${integer(listed)}${order}` : "";
-    const drawn = rows.length < found ? `${integer(rows.length)} are drawn` : "";
+    const shaded = loading ? `${integer(rows.length)} are drawn` : "charts draw these over a shade of all";
+    const drawn = rows.length < found ? shaded : "";
     const about = [searched, tabled, drawn].filter(Boolean).join(", ");
     const title =
-      "Sort, search or filter to see others; files have all. Charts draw the first of the table, those with " +
-      "the least and the greatest values, and an even sample.";
+      "Sort, search or filter to see others; files have all. Charts draw the first of the table, and where all " +
+      `others lie as a shade, which is stronger where more are. Brushes select among ${integer(rows.length)}: the ` +
+      "first, those with the least and the greatest values, and an even sample.";
     if (about) parts.push(make("span", { className: "count hparams-window", title }, about));
   }
   if (constant.length) {
