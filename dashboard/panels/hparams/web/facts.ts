@@ -3,6 +3,7 @@ import { make } from "../../../web/core/dom.ts";
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { runs } from "../../../runs/web/state.ts";
 import { settings } from "./settings.generated.ts";
+import { hasShades } from "./shades.ts";
 import { clear, data, refusal, selectedRows, selectedRuns, update } from "./state.ts";
 
 /** What elements show, as text. */
@@ -57,8 +58,8 @@ function factParts(): HTMLElement[] {
     const searched = found < all_rows ? `the search finds ${integer(found)}` : "";
     const order = loading ? ", by metrics in order once all are read" : " in its order";
     const tabled = listed < found ? `the table has the first ${integer(listed)}${order}` : "";
-    const shaded = loading ? `${integer(rows.length)} are drawn` : "charts draw these over a shade of all";
-    const drawn = rows.length < found ? shaded : "";
+    const chosen = hasShades() ? "charts draw these over a shade of all" : `${integer(rows.length)} are drawn`;
+    const drawn = rows.length < found ? chosen : "";
     const about = [searched, tabled, drawn].filter(Boolean).join(", ");
     const title =
       "Sort, search or filter to see others; files have all. Charts draw the first of the table, and where all " +
@@ -76,7 +77,11 @@ function factParts(): HTMLElement[] {
 
 export function drawFacts(): void {
   const { sessions, passing, rows, constant, listed, all_rows, found, loading } = data();
-  fill("hparams-facts", [sessions, passing, rows.length, constant, listed, all_rows, found, loading], factParts);
+  fill(
+    "hparams-facts",
+    [sessions, passing, rows.length, constant, listed, all_rows, found, loading, hasShades()],
+    factParts,
+  );
   const [chosen, among] = [selectedRuns().size, selectedRows()?.size];
   fill("hparams-selection", [refusal(), chosen, among, rows.length], () => selectionParts(chosen, among));
 }

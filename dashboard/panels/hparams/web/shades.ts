@@ -29,6 +29,9 @@ let known: Known | null = null;
 let asking: { key: string; of: Data; aborting: AbortController } | null = null;
 let version = 0;
 
+/** Whether charts show where all sessions lie. */
+export const hasShades = (): boolean => known?.of === data();
+
 /** Grows whenever charts have something new to show. */
 export const shadesVersion = (): number => version;
 
