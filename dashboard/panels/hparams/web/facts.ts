@@ -28,8 +28,9 @@ export function removeFilters(): void {
 function selectionParts(chosen: number, rows: number | undefined): HTMLElement[] {
   const refused = refusal();
   if (!chosen) return refused ? [make("span", { className: "hparams-warning" }, refused)] : [];
+  const { whole_table, all_rows, rows: sent } = data();
   const words = rows
-    ? `${integer(rows)} of ${integer(data().all_rows)} selected`
+    ? `${integer(rows)} of ${whole_table ? integer(all_rows) : `${integer(sent.length)} on the page`} selected`
     : `${chosen} selected, not in the table`;
   return [
     make("span", { className: refused ? "hparams-warning" : "count" }, refused || words),

@@ -16,7 +16,7 @@ import {
   within,
 } from "./drawing.ts";
 import { between, greatest } from "./density.ts";
-import { drawStrengths, type Shade, shadesOf } from "./shades.ts";
+import { drawStrengths, rowsDrawn, type Shade, shadesOf } from "./shades.ts";
 import type { ShownColumn } from "./payload.ts";
 import type { Scale } from "./scales.ts";
 import { settings } from "./settings.generated.ts";
@@ -341,8 +341,9 @@ export function parallel(width: number, coloring: Coloring): HTMLElement {
   const box = make("div", {
     className: "hparams-parallel",
     role: "group",
-    ariaLabel:
-      `Parallel coordinates of ${rows.length} rows over ${axes.length} columns; the table below has the same data`,
+    ariaLabel: `Parallel coordinates of ${
+      rowsDrawn(drawnFirst)
+    } over ${axes.length} columns; the table below has the same data`,
   });
   box.style.width = whole + "px";
   box.style.height = HEIGHT + "px";

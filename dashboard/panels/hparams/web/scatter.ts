@@ -16,7 +16,7 @@ import {
   within,
 } from "./drawing.ts";
 import { alphaOf, type Bins, greatest } from "./density.ts";
-import { type Shade, shadesOf } from "./shades.ts";
+import { rowsDrawn, type Shade, shadesOf } from "./shades.ts";
 import type { ShownColumn } from "./payload.ts";
 import type { Scale, Tick } from "./scales.ts";
 import { settings } from "./settings.generated.ts";
@@ -338,7 +338,7 @@ export function scatter(width: number, coloring: Coloring): HTMLElement {
   const box = make("div", {
     className: "hparams-scatter",
     role: "img",
-    ariaLabel: `Scatter of ${rows.length} rows: ${names(across)} against ${names(down)}`,
+    ariaLabel: `Scatter of ${rowsDrawn(shades && firstRows())}: ${names(across)} against ${names(down)}`,
   });
   box.style.width = whole + "px";
   box.style.height = height + "px";

@@ -32,6 +32,10 @@ let version = 0;
 /** Whether charts show where all sessions lie. */
 export const hasShades = (): boolean => known?.of === data();
 
+/** Which rows a chart draws, in words: all, or some over a shade. */
+export const rowsDrawn = (first: ReadonlySet<number> | null): string =>
+  first ? `the first ${first.size} rows, and a shade of all sessions` : `${data().rows.length} rows`;
+
 /** Grows whenever charts have something new to show. */
 export const shadesVersion = (): number => version;
 
