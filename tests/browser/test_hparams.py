@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Response, Route, expect
 
 from stepscope.dashboard.panels.hparams import panel
+from stepscope.dashboard.panels.hparams.table import build_table
 from stepscope.dashboard.server.binary import unpack
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
@@ -350,7 +351,7 @@ def test_scatter_selects_the_point_under_the_pointer(serve: Callable[..., Dashbo
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page gets three rows of more, two of them for the table."""
     monkeypatch.setattr(panel, "MOST_ROWS", 3)
-    monkeypatch.setattr(panel, "build_table", partial(panel.build_table, most=3, listed=2))
+    monkeypatch.setattr(panel, "build_table", partial(build_table, most=3, listed=2))
 
 
 PAINTED = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(one => one)"
@@ -367,8 +368,8 @@ def test_of_many_sessions_charts_shade_all_and_draw_the_first(
 
     def has_room(answer: Response) -> bool:
         """The axis has room for what no row of the page has."""
-        axes = answer.request.post_data_json["axes"] if "/density" in answer.url else []
-        return any(axis["key"] == "other" and max(axis["cuts"]) > 90 for axis in axes)
+        asked = answer.request.post_data_json if "/density" in answer.url else None
+        return any(axis["key"] == "other" and max(axis["cuts"]) > 90 for axis in (asked or {"axes": []})["axes"])
 
     with page.expect_response(has_room) as shaded:
         page.goto(serve(logdir).url + "?tab=hparams&hparams.metrics=loss&hparams.metrics=other")

@@ -12,9 +12,9 @@ from stepscope.dashboard.tensorboard.hparams import experiment as experiment_of_
 from stepscope.dashboard.tensorboard.hparams import groups as groups_of_sessions
 from stepscope.dashboard.tensorboard.hparams.experiment import experiment
 from stepscope.dashboard.tensorboard.hparams.groups import session_groups
-from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession
+from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession, session_message
 from stepscope.summary.logdir import open_logdir
-from stepscope.summary.proto.hparams_pb2 import ORDER_DESC, ListSessionGroupsRequest
+from stepscope.summary.proto.hparams_pb2 import ORDER_DESC, ListSessionGroupsRequest, Status
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.hparams_logs import write_experiment, write_sessions
 from tests.dashboard.routes import client_with_companions
@@ -119,15 +119,14 @@ def test_a_log_directory_without_sessions(tmp_path: Path) -> None:
 def test_messages_are_made_of_the_groups_that_are_sent_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a hundred thousand each waits for nobody, and keeps nobody waiting."""
     made: list[str] = []
-    make = groups_of_sessions.session_message
 
     def counting(snapshot: Snapshot, found: FoundSession, metrics: Any) -> Any:
         made.append(found.run)
-        return make(snapshot, found, metrics)
+        return session_message(snapshot, found, metrics)
 
     monkeypatch.setattr(groups_of_sessions, "session_message", counting)
     snapshot = open_logdir(write_sessions(tmp_path))
-    request = ListSessionGroupsRequest(slice_size=2, start_index=1, allowed_statuses=[0, 1, 2, 3])
+    request = ListSessionGroupsRequest(slice_size=2, start_index=1, allowed_statuses=Status.values())
     request.col_params.add(hparam="lr", order=ORDER_DESC)
     page = session_groups(snapshot, request)
     assert (page.total, made) == (4, [])

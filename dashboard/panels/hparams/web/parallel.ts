@@ -338,6 +338,9 @@ export function parallel(width: number, coloring: Coloring): HTMLElement {
     const ys = Float64Array.from(rows, (row) => yOf(scale.place(row.v[column.place])));
     return { column, scale, ys, x: 20 + spacing * index, missing: ys.includes(NOWHERE) };
   });
+  const pairs = axes.slice(1).map((_axis, at): [number, number] => [at, at + 1]);
+  const shades = shadesOf(axes, pairs, MOST_BINS);
+  const drawnFirst = shades && firstRows();
   const box = make("div", {
     className: "hparams-parallel",
     role: "group",
@@ -350,9 +353,6 @@ export function parallel(width: number, coloring: Coloring): HTMLElement {
   const faint = canvas(whole, HEIGHT, "");
   const base = canvas(whole, HEIGHT, "");
   const overlay = canvas(whole, HEIGHT, "over");
-  const pairs = axes.slice(1).map((_axis, at): [number, number] => [at, at + 1]);
-  const shades = shadesOf(axes, pairs, MOST_BINS);
-  const drawnFirst = shades && firstRows();
   if (shades) drawShades(faint, axes, shades);
   let faintDrawn = shades !== null;
   const drawBase: DrawBase = (active, bounds, drawn = axes) => {
