@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { alphaOf, between, binsOf, outside } from "./density.ts";
+import { alphaOf, between, binsOf, isCounted, outside } from "./density.ts";
 import { scaleFor } from "./scales.ts";
 
 const number = { key: "lr", kind: "hparam" as const, type: "number" as const, values: [] };
@@ -63,4 +63,13 @@ Deno.test("as many sessions go through each column of pixels, along the lines be
 Deno.test("the fewest are seen beside the most", () => {
   assert.ok(alphaOf(1, 100_000) > 0.05);
   assert.equal(alphaOf(7, 7), 0.75);
+});
+
+Deno.test("a text for each of very many sessions, and no number at all, are not counted", () => {
+  const text = (count: number) => {
+    const labels = Array.from({ length: count }, (_, at) => `trial ${at}`);
+    return scaleFor({ kind: "hparam", type: "text", values: [] }, labels, undefined);
+  };
+  assert.deepEqual([512, 513].map((count) => isCounted(text(count))), [true, false]);
+  assert.deepEqual([[1], [NaN]].map((values) => isCounted(scaleFor(number, values, undefined))), [true, false]);
 });

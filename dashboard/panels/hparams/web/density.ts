@@ -14,6 +14,13 @@ export interface Side {
   scale: Scale;
 }
 
+/** Labels of a column that the server counts at most. */
+const MOST_LABELS = 512;
+
+/** Whether the server can count in bins of a scale. */
+export const isCounted = ({ kind, labels, ticks }: Scale): boolean =>
+  kind === "category" ? labels.length <= MOST_LABELS : ticks.length > 0;
+
 /** A column cut into bins: what the server is asked for, and where on its axis each bin has its middle, from 0 to 1. */
 export interface Bins {
   asked: { key: string; labels: string[] } | { key: string; cuts: number[]; positive: boolean };

@@ -89,14 +89,14 @@ function drawFaint(context: CanvasRenderingContext2D, axes: Axis[]): void {
 }
 
 /** All sessions: more of them go through where it is stronger. */
-function drawShades(context: CanvasRenderingContext2D, axes: Axis[], shades: Shade[]): void {
+function drawShades(context: CanvasRenderingContext2D, axes: Axis[], shades: (Shade | null)[]): void {
   const heights = ({ middles }: Shade["first"]) => [...middles.map(yOf), NOWHERE];
   const width = Math.max(1, Math.round(axes[1].x - axes[0].x));
-  const gaps = shades.map(({ counts, first, second }) => {
-    return between(counts, [heights(first), heights(second)], width, HEIGHT);
-  });
-  const most = Math.max(...gaps.map(greatest));
-  gaps.forEach((gap, at) => drawStrengths(context, gap, width, most, axes[at].x));
+  const gaps = shades.map((shade) =>
+    shade && between(shade.counts, [heights(shade.first), heights(shade.second)], width, HEIGHT)
+  );
+  const most = Math.max(...gaps.map((gap) => greatest(gap ?? [])));
+  gaps.forEach((gap, at) => gap && drawStrengths(context, gap, width, most, axes[at].x));
 }
 
 function drawLines(context: CanvasRenderingContext2D, axes: Axis[], { colors }: Coloring, active: Active): void {

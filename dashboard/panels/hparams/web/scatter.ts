@@ -328,7 +328,8 @@ export function scatter(width: number, coloring: Coloring): HTMLElement {
       const left = LEFT + i * (cellWidth + GAP);
       const xs = Float64Array.from(x.places, (place) => left + inside(place, cellWidth));
       const cell = { x: x.column, y: y.column, left, top, width: cellWidth, height: cellHeight, xs, ys };
-      if (shades) drawShade(base, cell, shades[j * across.length + i]);
+      const shade = shades?.[j * across.length + i];
+      if (shade) drawShade(base, cell, shade);
       drawPoints(base, cell, coloring, active, size, shades !== null);
       if (j === down.length - 1) drawAcross(base, x, cell);
       cells.push(cell);

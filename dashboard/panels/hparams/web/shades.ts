@@ -2,14 +2,11 @@
 import type { Column } from "../../../web/core/binary.ts";
 import { Api, isAbort, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
-import { alphaOf, type Bins, binsOf, outside, type Side } from "./density.ts";
+import { alphaOf, type Bins, binsOf, isCounted, outside, type Side } from "./density.ts";
 import { ink } from "./drawing.ts";
 import type { SentDensity } from "./messages.generated.ts";
 import type { Data } from "./payload.ts";
 import { data, redraw, setEnds } from "./state.ts";
-
-/** Labels of a column that the server counts at most. */
-const MOST_LABELS = 512;
 
 /** How many sessions there are in each two bins of a pair; the last of either is for those without a place. */
 export interface Shade {
@@ -40,21 +37,33 @@ export const rowsDrawn = (first: ReadonlySet<number> | null): string =>
 export const shadesVersion = (): number => version;
 
 /**
- * The shades of pairs of columns over all sessions; none where charts draw all of these, and until the server has
- * counted.
+ * The shades of pairs of columns over all sessions; null where charts draw all of these, and until the server has
+ * counted; of a pair, where one of its columns has too many texts, or no number.
  * @param pairs places in `sides`
  */
-export function shadesOf(sides: readonly Side[], pairs: readonly [number, number][], most: number): Shade[] | null {
+export function shadesOf(
+  sides: readonly Side[],
+  pairs: readonly [number, number][],
+  most: number,
+): (Shade | null)[] | null {
   const of = data();
-  const isCounted = sides.every(({ scale: { labels, ticks } }) => labels.length <= MOST_LABELS && ticks.length);
-  if (of.whole_table || of.loading || !pairs.length || !isCounted) return null;
-  const bins = sides.map((side) => binsOf(side, most));
-  const body = { axes: bins.map(({ asked }) => asked), pairs };
+  const counted = pairs.filter((pair) => pair.every((at) => isCounted(sides[at].scale)));
+  if (of.whole_table || of.loading || !counted.length) return null;
+  const used = [...new Set(counted.flat())];
+  const bins = new Map(used.map((at) => [at, binsOf(sides[at], most)]));
+  const body = {
+    axes: [...bins.values()].map(({ asked }) => asked),
+    pairs: counted.map((pair) => pair.map((at) => used.indexOf(at))),
+  };
   const key = JSON.stringify(body);
   if (known?.key !== key || known.of !== of) void ask(key, of, sides, body);
   if (known?.key !== key) return null;
   const { counts } = known;
-  return pairs.map(([a, b], at) => ({ counts: counts[at], first: bins[a], second: bins[b] }));
+  return pairs.map((pair) => {
+    const [first, second] = pair.map((at) => bins.get(at));
+    const at = counted.indexOf(pair);
+    return at >= 0 && first && second ? { counts: counts[at], first, second } : null;
+  });
 }
 
 async function ask(key: string, of: Data, sides: readonly Side[], body: object): Promise<void> {
