@@ -126,7 +126,7 @@ def test_messages_are_made_of_the_groups_that_are_sent_alone(tmp_path: Path, mon
 
     monkeypatch.setattr(groups_of_sessions, "session_message", counting)
     snapshot = open_logdir(write_sessions(tmp_path))
-    request = ListSessionGroupsRequest(slice_size=2, start_index=1, allowed_statuses=Status.values())
+    request = ListSessionGroupsRequest(slice_size=2, start_index=1, allowed_statuses=Status.keys())
     request.col_params.add(hparam="lr", order=ORDER_DESC)
     page = session_groups(snapshot, request)
     assert (page.total, made) == (4, [])
