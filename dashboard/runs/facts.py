@@ -32,9 +32,7 @@ _STRUCTURE: Final = frozenset(
     }
 )  # fmt: skip
 """What the names of runs, their tags and their hyperparameters tell, without any point."""
-_STRUCTURE_KEYS: Final = frozenset(
-    {"colors", "seeds", "seeds_found", "sorted names", "tags", "sessions", "folders", "experiment"}
-)
+_STRUCTURE_KEYS: Final = frozenset({"colors", "seeds", "seeds_found", "sorted names", "tags", "sessions", "folders"})
 """The same of what others had worked out here; an example of a search is one, whatever its number."""
 _EXAMPLES: Final = frozenset({"placeholder"})
 """Searches that found some runs, which find these among more as well."""

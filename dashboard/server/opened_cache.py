@@ -78,7 +78,7 @@ class OpenedCache(Generic[S, O]):
             if error is None or own:
                 return future.result()
 
-    def peek(self, source: S) -> O | None:
+    def peek(self, source: Listed) -> O | None:
         """Return the opened thing if it is kept."""
         with self._lock:
             future = self._opened.get((source.id, source.version))

@@ -1,10 +1,14 @@
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Response, Route, expect
 
+from stepscope.dashboard.panels.hparams import panel
+from stepscope.dashboard.panels.hparams.table import build_table
+from stepscope.dashboard.server.binary import unpack
 from stepscope.summary import SummaryWriter
 from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
 from stepscope.summary.proto.summary_pb2 import Summary
@@ -341,6 +345,44 @@ def test_scatter_selects_the_point_under_the_pointer(serve: Callable[..., Dashbo
     page.mouse.up()
     expect(selection(page)).to_contain_text("1 of 10 selected")
     expect(page).to_have_url(re.compile("runs.select=run_9"))
+
+
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page gets three rows of more, two of them for the table."""
+    monkeypatch.setattr(panel, "MOST_ROWS", 3)
+    monkeypatch.setattr(panel, "build_table", partial(build_table, most=3, listed=2))
+
+
+PAINTED = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(one => one)"
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_of_many_sessions_charts_shade_all_and_draw_the_first(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_sweep(logdir)
+    for at in range(10):
+        with SummaryWriter(str(logdir / f"run_{at}")) as writer:
+            writer.add_scalar("other", 100.0 if at == 5 else 1.0 + at / 100, 1)
+
+    def has_room(answer: Response) -> bool:
+        """The axis has room for what no row of the page has."""
+        asked = answer.request.post_data_json if "/density" in answer.url else None
+        return any(axis["key"] == "other" and max(axis["cuts"]) > 90 for axis in (asked or {"axes": []})["axes"])
+
+    with page.expect_response(has_room) as shaded:
+        page.goto(serve(logdir).url + "?tab=hparams&hparams.metrics=loss&hparams.metrics=other")
+    header, counts = unpack(shaded.value.body())
+    assert (header["sessions"], [int(of_pair.sum()) for of_pair in counts]) == (10, [10, 10, 10])
+    expect(page.locator(ROWS)).to_have_count(2)
+    expect(page.locator("#hparams-facts")).to_contain_text("charts draw these over a shade of all")
+    shade = page.locator(".hparams-parallel canvas").first
+    expect(shade).to_be_visible()
+    page.wait_for_function(f"""() => ({PAINTED})(document.querySelector(".hparams-parallel canvas"))""")
+    with page.expect_response(has_room) as shaded:
+        page.locator(".hparams-panel").get_by_text("Scatter", exact=True).click()
+    assert [int(of_pair.sum()) for of_pair in unpack(shaded.value.body())[1]] == [10] * 4
 
 
 def test_importance_says_what_matters(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:

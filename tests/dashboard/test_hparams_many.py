@@ -17,7 +17,7 @@ from stepscope.dashboard.panels.hparams import table as hparams_table
 from stepscope.dashboard.panels.hparams.many import passes
 from stepscope.dashboard.panels.hparams.panel import asked_for
 from stepscope.dashboard.panels.hparams.routes import AskedTable, cells
-from stepscope.dashboard.panels.hparams.sessions import read_sessions
+from stepscope.dashboard.panels.hparams.sessions import metric_value, read_sessions
 from stepscope.dashboard.panels.hparams.settings import TableRequest
 from stepscope.dashboard.panels.hparams.table import Table, Window, all_rows, build_table
 from stepscope.summary.snapshot import Snapshot
@@ -101,11 +101,10 @@ def test_files_have_all_rows_in_the_order_of_the_table(query: str) -> None:
 def test_rows_of_files_are_made_when_it_is_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "MOST_ROWS", 3)
     made: list[str] = []
-    look = hparams_table.metric_value
 
     def counting(*arguments: Any) -> Any:
         made.append(arguments[1].run)
-        return look(*arguments)
+        return metric_value(*arguments)
 
     monkeypatch.setattr(hparams_table, "metric_value", counting)
     header, rows = cells(SimpleNamespace(snapshot=lambda: SWEEP), AskedTable("", ["@run", "lr"]))  # type: ignore[arg-type]

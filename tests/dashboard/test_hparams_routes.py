@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from stepscope.dashboard.tensorboard.hparams import experiment as experiment_of_sessions
+from stepscope.dashboard.tensorboard.hparams import groups as groups_of_sessions
+from stepscope.dashboard.tensorboard.hparams.experiment import experiment
+from stepscope.dashboard.tensorboard.hparams.groups import session_groups
+from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession, session_message
 from stepscope.summary.listed import let_go
-from stepscope.summary.proto.hparams_pb2 import SessionGroup
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.hparams_pb2 import ORDER_DESC, ListSessionGroupsRequest, SessionGroup, Status
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.hparams_logs import write_experiment, write_sessions
 from tests.dashboard.routes import client_with_companions
 
@@ -122,3 +129,31 @@ def test_a_log_directory_without_sessions(tmp_path: Path) -> None:
     client = client_with_companions(tmp_path)
     assert columns(client) == {}
     assert groups(client) == []
+
+
+def test_messages_are_made_of_the_groups_that_are_sent_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred thousand each waits for nobody, and keeps nobody waiting."""
+    made: list[str] = []
+
+    def counting(snapshot: Snapshot, found: FoundSession, metrics: Any) -> Any:
+        made.append(found.run)
+        return session_message(snapshot, found, metrics)
+
+    monkeypatch.setattr(groups_of_sessions, "session_message", counting)
+    snapshot = open_logdir(write_sessions(tmp_path))
+    request = ListSessionGroupsRequest(slice_size=2, start_index=1, allowed_statuses=Status.keys())
+    request.col_params.add(hparam="lr", order=ORDER_DESC)
+    page = session_groups(snapshot, request)
+    assert (page.total, made) == (4, [])
+    first = next(page.groups)
+    assert (first.name, made) == ("alone", ["alone"])
+    assert len(list(page.groups)) == 1
+
+
+def test_the_experiment_of_a_snapshot_is_found_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = open_logdir(write_sessions(tmp_path))
+    whole = experiment(snapshot)
+    monkeypatch.setattr(experiment_of_sessions, "sessions", None)
+    monkeypatch.setattr(experiment_of_sessions, "experiments", None)
+    assert not experiment(snapshot, include_metrics=False, limit=1).metric_infos
+    assert experiment(snapshot) == whole

@@ -15,6 +15,7 @@ from stepscope.dashboard.panels.hparams.sessions import Column, Reached, Session
 from stepscope.dashboard.panels.hparams.settings import STATUSES, Rows, TableRequest
 from stepscope.dashboard.runs.facts import Facts
 from stepscope.dashboard.tensorboard.hparams.sessions import run_of_metric
+from stepscope.summary.collections_off import putting_aside
 from stepscope.summary.distinct import distinct_values
 
 MOST_OF_GROUPS: Final = 20_000
@@ -213,7 +214,8 @@ def numbers(found: Sessions, column: Column, requested: TableRequest) -> Floats:
         return found.once(("numbers", column.key), given)
 
     def reached() -> Floats:
-        by_run = Facts.of(found.snapshot).by_run(Reached(column.tag, requested.value))
+        with putting_aside():
+            by_run = Facts.of(found.snapshot).by_run(Reached(column.tag, requested.value))
         if column.group:
             values = [by_run.get(run_of_metric(session.run, column.group)) for session in found.sessions]
         else:

@@ -3,6 +3,7 @@ import { make } from "../../../web/core/dom.ts";
 import { settings as runSettings } from "../../../runs/web/settings.generated.ts";
 import type { Setting } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
+import { shadesVersion } from "./shades.ts";
 import { type Coloring, coloring as coloringNow, hideTip, shade } from "./drawing.ts";
 import { parallel } from "./parallel.ts";
 import type { Data, ShownColumn } from "./payload.ts";
@@ -124,6 +125,7 @@ export function drawChart(): void {
     chart,
     place.clientWidth,
     scheme(),
+    shadesVersion(),
     ...DRAWN.flatMap(({ name }) => [name, ...view.values(name)]),
   ].join("\n");
   if (state === shown && drawn === data()) return;

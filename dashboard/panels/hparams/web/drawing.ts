@@ -7,7 +7,7 @@ import { view } from "../../../web/page/view.ts";
 import type { Cell, Row, ShownColumn } from "./payload.ts";
 import { kindAfter, type Scale, scaleFor, short } from "./scales.ts";
 import { settings } from "./settings.generated.ts";
-import { columns, data, pairs, scheme, setPairs, update, valuesOf } from "./state.ts";
+import { columns, data, extentOf, pairs, scheme, setPairs, update } from "./state.ts";
 
 const MOST_TIP = 24;
 
@@ -35,9 +35,9 @@ export function within(box: HTMLElement, event: MouseEvent): [number, number] {
   return [event.clientX - corner.left, event.clientY - corner.top];
 }
 
-/** The scale of a column over the rows that are there: as the user chose it, else as suits it. */
+/** The scale of a column over all sessions: as the user chose it, else as suits it. */
 export const scaleOf = (column: ShownColumn): Scale =>
-  scaleFor(column, valuesOf(column.place), pairs(settings.scale).get(column.key));
+  scaleFor(column, extentOf(column), pairs(settings.scale).get(column.key));
 
 /** Takes the next of the three scales for a column. */
 export function nextScale(column: ShownColumn): void {

@@ -3,6 +3,7 @@ import { make } from "../../../web/core/dom.ts";
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { runs } from "../../../runs/web/state.ts";
 import { settings } from "./settings.generated.ts";
+import { hasShades } from "./shades.ts";
 import { clear, data, refusal, selectedRows, selectedRuns, update } from "./state.ts";
 
 /** What elements show, as text. */
@@ -27,8 +28,9 @@ export function removeFilters(): void {
 function selectionParts(chosen: number, rows: number | undefined): HTMLElement[] {
   const refused = refusal();
   if (!chosen) return refused ? [make("span", { className: "hparams-warning" }, refused)] : [];
+  const { whole_table, all_rows, rows: sent } = data();
   const words = rows
-    ? `${integer(rows)} of ${integer(data().all_rows)} selected`
+    ? `${integer(rows)} of ${whole_table ? integer(all_rows) : `${integer(sent.length)} on the page`} selected`
     : `${chosen} selected, not in the table`;
   return [
     make("span", { className: refused ? "hparams-warning" : "count" }, refused || words),
@@ -57,11 +59,13 @@ function factParts(): HTMLElement[] {
     const searched = found < all_rows ? `the search finds ${integer(found)}` : "";
     const order = loading ? ", by metrics in order once all are read" : " in its order";
     const tabled = listed < found ? `the table has the first ${integer(listed)}${order}` : "";
-    const drawn = rows.length < found ? `${integer(rows.length)} are drawn` : "";
+    const chosen = hasShades() ? "charts draw these over a shade of all" : `${integer(rows.length)} are drawn`;
+    const drawn = rows.length < found ? chosen : "";
     const about = [searched, tabled, drawn].filter(Boolean).join(", ");
     const title =
-      "Sort, search or filter to see others; files have all. Charts draw the first of the table, those with " +
-      "the least and the greatest values, and an even sample.";
+      "Sort, search or filter to see others; files have all. Charts draw the first of the table, and where all " +
+      `others lie as a shade, which is stronger where more are. Brushes select among ${integer(rows.length)}: the ` +
+      "first, those with the least and the greatest values, and an even sample.";
     if (about) parts.push(make("span", { className: "count hparams-window", title }, about));
   }
   if (constant.length) {
@@ -74,7 +78,11 @@ function factParts(): HTMLElement[] {
 
 export function drawFacts(): void {
   const { sessions, passing, rows, constant, listed, all_rows, found, loading } = data();
-  fill("hparams-facts", [sessions, passing, rows.length, constant, listed, all_rows, found, loading], factParts);
+  fill(
+    "hparams-facts",
+    [sessions, passing, rows.length, constant, listed, all_rows, found, loading, hasShades()],
+    factParts,
+  );
   const [chosen, among] = [selectedRuns().size, selectedRows()?.size];
   fill("hparams-selection", [refusal(), chosen, among, rows.length], () => selectionParts(chosen, among));
 }

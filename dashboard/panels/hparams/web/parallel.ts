@@ -15,10 +15,12 @@ import {
   showTip,
   within,
 } from "./drawing.ts";
+import { between, greatest } from "./density.ts";
+import { drawStrengths, rowsDrawn, type Shade, shadesOf } from "./shades.ts";
 import type { ShownColumn } from "./payload.ts";
 import type { Scale } from "./scales.ts";
 import { settings } from "./settings.generated.ts";
-import { clear, columns, data, pairs, pick, select, selectedRows } from "./state.ts";
+import { clear, columns, data, firstRows, pairs as pairsIn, pick, select, selectedRows } from "./state.ts";
 
 const HEIGHT = 322;
 const TOP = 66;
@@ -27,6 +29,8 @@ const LEAST_SPACING = 66;
 /** Room for the ticks of the last axis. */
 const SIDE = 64;
 const REACH = 14;
+/** Bins of an axis: as many as can be told apart. */
+const MOST_BINS = 96;
 /** Where a value is drawn that its axis has not. */
 const NOWHERE = BOTTOM + 18;
 
@@ -61,7 +65,7 @@ export function moveAxis(key: string, by: number): void {
   if (from >= 0) view.write(settings.order, moved(keys, from, from + by));
 }
 
-const brushes = (): Brushes => brushesIn(pairs(settings.brush));
+const brushes = (): Brushes => brushesIn(pairsIn(settings.brush));
 
 /** The height of a bound of a brush; `side` is 1 for the upper, -1 for the lower. */
 function edgeOf({ kind, labels, place }: Scale, bound: number, side: number): number {
@@ -82,6 +86,17 @@ function drawFaint(context: CanvasRenderingContext2D, axes: Axis[]): void {
   context.strokeStyle = ink("ink-dim");
   context.globalAlpha = Math.max(0.05, Math.min(0.2, 40 / rows.length));
   rows.forEach((_row, at) => line(context, axes, at));
+}
+
+/** All sessions: more of them go through where it is stronger. */
+function drawShades(context: CanvasRenderingContext2D, axes: Axis[], shades: (Shade | null)[]): void {
+  const heights = ({ middles }: Shade["first"]) => [...middles.map(yOf), NOWHERE];
+  const width = Math.max(1, Math.round(axes[1].x - axes[0].x));
+  const gaps = shades.map((shade) =>
+    shade && between(shade.counts, [heights(shade.first), heights(shade.second)], width, HEIGHT)
+  );
+  const most = Math.max(...gaps.map((gap) => greatest(gap ?? [])));
+  gaps.forEach((gap, at) => gap && drawStrengths(context, gap, width, most, axes[at].x));
 }
 
 function drawLines(context: CanvasRenderingContext2D, axes: Axis[], { colors }: Coloring, active: Active): void {
@@ -231,6 +246,7 @@ function listen(
   { colors }: Coloring,
   overlay: CanvasRenderingContext2D,
   drawBase: DrawBase,
+  drawnFirst: Active,
 ): void {
   const { rows } = data();
   let hovered = -1;
@@ -291,7 +307,7 @@ function listen(
 
   function idle(event: PointerEvent): void {
     const [x, y] = within(box, event);
-    hover(nearest(axes, selectedRows(), x, y, reachOf(event, 8)), event);
+    hover(nearest(axes, selectedRows() ?? drawnFirst, x, y, reachOf(event, 8)), event);
     box.style.cursor = axisAt(x, y) ? "row-resize" : hovered >= 0 ? "pointer" : "";
   }
   const show = (event: PointerEvent) => {
@@ -322,30 +338,35 @@ export function parallel(width: number, coloring: Coloring): HTMLElement {
     const ys = Float64Array.from(rows, (row) => yOf(scale.place(row.v[column.place])));
     return { column, scale, ys, x: 20 + spacing * index, missing: ys.includes(NOWHERE) };
   });
+  const pairs = axes.slice(1).map((_axis, at): [number, number] => [at, at + 1]);
+  const shades = shadesOf(axes, pairs, MOST_BINS);
+  const drawnFirst = shades && firstRows();
   const box = make("div", {
     className: "hparams-parallel",
     role: "group",
-    ariaLabel:
-      `Parallel coordinates of ${rows.length} rows over ${axes.length} columns; the table below has the same data`,
+    ariaLabel: `Parallel coordinates of ${
+      rowsDrawn(drawnFirst)
+    } over ${axes.length} columns; the table below has the same data`,
   });
   box.style.width = whole + "px";
   box.style.height = HEIGHT + "px";
   const faint = canvas(whole, HEIGHT, "");
   const base = canvas(whole, HEIGHT, "");
   const overlay = canvas(whole, HEIGHT, "over");
-  let faintDrawn = false;
+  if (shades) drawShades(faint, axes, shades);
+  let faintDrawn = shades !== null;
   const drawBase: DrawBase = (active, bounds, drawn = axes) => {
     // Behind a moving brush only the active lines are drawn again.
     if (active && !faintDrawn) drawFaint(faint, axes);
     faintDrawn ||= active !== null;
-    faint.canvas.hidden = !active;
+    faint.canvas.hidden = !active && !shades;
     base.clearRect(0, 0, whole, HEIGHT);
-    drawLines(base, drawn, coloring, active);
+    drawLines(base, drawn, coloring, active ?? drawnFirst);
     drawAxes(base, axes, bounds);
   };
   const bounds = brushes();
   drawBase(selectedRows() ?? (bounds.size ? inside(rows, axes, bounds) : null), bounds);
   box.append(faint.canvas, base.canvas, overlay.canvas, ...axes.map((axis) => axisHead(axis, spacing, whole)));
-  listen(box, axes, coloring, overlay, drawBase);
+  listen(box, axes, coloring, overlay, drawBase, drawnFirst);
   return make("div", { className: "hparams-scroll" }, box);
 }

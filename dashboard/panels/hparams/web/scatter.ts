@@ -15,14 +15,21 @@ import {
   showTip,
   within,
 } from "./drawing.ts";
+import { alphaOf, type Bins, greatest } from "./density.ts";
+import { rowsDrawn, type Shade, shadesOf } from "./shades.ts";
 import type { ShownColumn } from "./payload.ts";
 import type { Scale, Tick } from "./scales.ts";
 import { settings } from "./settings.generated.ts";
-import { columns, data, pick, selectedRows, update, valuesOf } from "./state.ts";
+import { columns, data, firstRows, pick, selectedRows, update, valuesOf } from "./state.ts";
 
 const GAP = 10;
 const LEFT = 74;
 const FOOT = 46;
+/** Bins of a side: squares of a few pixels. */
+const BINS = 64;
+const BINS_ALONE = 128;
+/** Pixels of the shade of a text. */
+const WIDEST_LABEL = 8;
 
 interface Side {
   column: ShownColumn;
@@ -98,12 +105,39 @@ function drawDown(context: CanvasRenderingContext2D, { column, scale }: Side, to
   context.restore();
 }
 
+/** From where to where the bins of a column reach in a cell; the last is for those without a place. */
+function spans({ middles, asked }: Bins, size: number): [number, number][] {
+  const apart = (size - 24) / middles.length;
+  const width = "labels" in asked ? Math.min(WIDEST_LABEL, apart) : apart;
+  return [
+    ...middles.map((middle): [number, number] => [inside(middle, size) - width / 2, width]),
+    [inside(NaN, size) - 2, 4],
+  ];
+}
+
+/** All sessions of a cell: more of them are where it is stronger. */
+function drawShade(context: CanvasRenderingContext2D, { left, top, width, height }: Cell, shade: Shade): void {
+  const [across, down] = [spans(shade.first, width), spans(shade.second, height)];
+  const most = greatest(shade.counts);
+  context.fillStyle = ink("ink-soft");
+  across.forEach(([x, w], i) =>
+    down.forEach(([y, h], j) => {
+      const count = shade.counts[i * down.length + j];
+      if (!count) return;
+      context.globalAlpha = alphaOf(count, most);
+      context.fillRect(left + x, top + height - y - h, w, h);
+    })
+  );
+  context.globalAlpha = 1;
+}
+
 function drawPoints(
   context: CanvasRenderingContext2D,
   cell: Cell,
   { colors }: Coloring,
   active: ReadonlySet<number> | null,
   size: number,
+  isShaded: boolean,
 ): void {
   context.strokeStyle = ink("line");
   context.lineWidth = 1;
@@ -116,7 +150,7 @@ function drawPoints(
       context.arc(cell.xs[at], cell.ys[at], size, 0, 2 * Math.PI);
       context.fill();
     };
-  if (active) {
+  if (active && !isShaded) {
     context.fillStyle = ink("ink-dim");
     context.globalAlpha = 0.18;
     colors.forEach((_color, at) => active.has(at) || dot(at));
@@ -130,10 +164,17 @@ function drawPoints(
   context.globalAlpha = 1;
 }
 
-function nearest({ xs, ys }: Cell, x: number, y: number, reach: number): number {
+function nearest(
+  { xs, ys }: Cell,
+  drawn: ReadonlySet<number> | null,
+  x: number,
+  y: number,
+  reach: number,
+): number {
   let best = -1;
   let distance = reach;
   for (let at = 0; at < xs.length; at += 1) {
+    if (drawn && !drawn.has(at)) continue;
     const away = Math.hypot(xs[at] - x, ys[at] - y);
     if (away < distance) [best, distance] = [at, away];
   }
@@ -146,6 +187,7 @@ function listen(
   { colors }: Coloring,
   overlay: CanvasRenderingContext2D,
   size: number,
+  drawn: ReadonlySet<number> | null,
 ): void {
   const { rows } = data();
   const cellAt = (x: number, y: number) =>
@@ -175,7 +217,7 @@ function listen(
   function idle(event: PointerEvent): void {
     const [x, y] = within(box, event);
     const cell = cellAt(x, y);
-    hover(cell ? nearest(cell, x, y, reachOf(event, 9)) : -1, cell, event);
+    hover(cell ? nearest(cell, drawn, x, y, reachOf(event, 9)) : -1, cell, event);
   }
 
   function rubberBand(cell: Cell, event: PointerEvent): void {
@@ -274,7 +316,9 @@ export function scatter(width: number, coloring: Coloring): HTMLElement {
   const size = isSingle ? 4.5 : rows.length > 400 ? 2 : 3;
   const base = canvas(whole, height, "");
   const overlay = canvas(whole, height, "over");
-  const active = selectedRows();
+  const pairs = down.flatMap((_y, j) => across.map((_x, i): [number, number] => [i, across.length + j]));
+  const shades = shadesOf([...across, ...down], pairs, isSingle ? BINS_ALONE : BINS);
+  const active = selectedRows() ?? (shades && firstRows());
   const cells: Cell[] = [];
   down.forEach((y, j) => {
     const top = j * (cellHeight + GAP) + 4;
@@ -284,7 +328,9 @@ export function scatter(width: number, coloring: Coloring): HTMLElement {
       const left = LEFT + i * (cellWidth + GAP);
       const xs = Float64Array.from(x.places, (place) => left + inside(place, cellWidth));
       const cell = { x: x.column, y: y.column, left, top, width: cellWidth, height: cellHeight, xs, ys };
-      drawPoints(base, cell, coloring, active, size);
+      const shade = shades?.[j * across.length + i];
+      if (shade) drawShade(base, cell, shade);
+      drawPoints(base, cell, coloring, active, size, shades !== null);
       if (j === down.length - 1) drawAcross(base, x, cell);
       cells.push(cell);
     });
@@ -293,11 +339,11 @@ export function scatter(width: number, coloring: Coloring): HTMLElement {
   const box = make("div", {
     className: "hparams-scatter",
     role: "img",
-    ariaLabel: `Scatter of ${rows.length} rows: ${names(across)} against ${names(down)}`,
+    ariaLabel: `Scatter of ${rowsDrawn(shades && firstRows())}: ${names(across)} against ${names(down)}`,
   });
   box.style.width = whole + "px";
   box.style.height = height + "px";
   box.append(base.canvas, overlay.canvas);
-  listen(box, cells, coloring, overlay, size);
+  listen(box, cells, coloring, overlay, size, shades && active);
   return make("div", {}, make("div", { className: "hparams-scroll" }, box), foot([...across, ...down]));
 }

@@ -32,12 +32,23 @@ let current = NOTHING;
 
 export const data = (): Data => current;
 export const hasData = (): boolean => current !== NOTHING;
-export const setData = (sent: Data): void => void (current = sent);
+let ends: ReadonlyMap<string, readonly number[]> = new Map();
+
+export function setData(sent: Data): void {
+  current = sent;
+  ends = new Map();
+}
+
+/** The least and the greatest of columns among all sessions, where rows do not have them. */
+export const setEnds = (found: ReadonlyMap<string, readonly number[]>): void =>
+  void (ends = new Map([...ends, ...found]));
 
 /** The shown columns, each with its place in a row's values. */
 export const columns = (): ShownColumn[] => shownColumns(current);
 /** The rows of the table; where there are very many, charts draw others too. */
 export const listedRows = (): Row[] => current.whole_table ? current.rows : current.rows.slice(0, current.listed);
+/** What the axis of a column has to have room for. */
+export const extentOf = ({ key, place }: ShownColumn): Cell[] => [...valuesOf(place), ...(ends.get(key) ?? [])];
 export const valuesOf = (place: number): Cell[] => current.rows.map((row) => row.v[place]);
 
 // --- settings ----------------------------------------------------------------------------------------------
@@ -73,6 +84,9 @@ export function selectedRows(): Set<number> | null {
   const found = new Set(current.rows.flatMap((row, place) => (row.runs.some((run) => runs.has(run)) ? [place] : [])));
   return found.size ? found : null;
 }
+
+/** Places of the rows that stand in the table first: those that are drawn over a shade of all. */
+export const firstRows = (): Set<number> => new Set(listedRows().keys());
 
 /**
  * Selects the runs of some rows.
