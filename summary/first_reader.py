@@ -53,7 +53,7 @@ def main(index: str, *logdirs: str) -> None:
     """
     threading.Thread(target=end_with_input, daemon=True).start()
     gc.disable()
-    # Numba imports SciPy for products of matrices, of which there are none here, and does without where it is not there.
+    # Numba imports it for products of matrices, of which there are none here, and does without where it is not there.
     cast(dict[str, Any], sys.modules)["scipy"] = None
     printing = threading.Lock()
 
