@@ -11,16 +11,20 @@ INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 # Tests start hundreds of Pythons, each of which would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint types units tests test-versions test-integrations test-engines benchmarks protos sample-logs peer-pack screenshots site clean
+.PHONY: demo test check static lint types types-of-python types-of-page units tests test-versions test-integrations test-engines benchmarks protos sample-logs peer-pack screenshots site clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
 
-test: lint types units tests
+test: static tests
 
 # What can be known in a few minutes: all but the tests that drive a browser, read what other tools wrote, or take long.
-check: lint types units
+check: static
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not browser and not peers and not long"
+
+# Each of these works on one processor.
+static: $(VENV)/.installed-test
+	$(MAKE) --jobs=2 lint types units
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -30,8 +34,12 @@ lint: $(VENV)/.installed-test
 	$(DENO) lint --quiet
 	$(DENO) fmt --check --quiet
 
-types: $(VENV)/.installed-test
+types: types-of-python types-of-page
+
+types-of-python: $(VENV)/.installed-test
 	$(BIN)/mypy
+
+types-of-page: $(VENV)/.installed-test
 	$(DENO) check --quiet dashboard
 
 units: $(VENV)/.installed-test

@@ -91,6 +91,29 @@ def _workers_of_joblib_end() -> Iterator[None]:
         loky._executor.shutdown(wait=True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_look_at_the_pages_modules() -> Iterator[None]:
+    """Have the page's modules compared with their bundle once, not by each of a thousand applications."""
+    bundle = sys.modules.get("stepscope.dashboard.page.bundle")
+    if bundle is None:
+        yield
+        return
+    looks_current = bundle.is_current
+    current: set[str] = set()
+
+    def is_current(variant: str, root: Path = bundle.ROOT) -> bool:
+        if root == bundle.ROOT and variant in current:
+            return True
+        found: bool = looks_current(variant, root)
+        if found and root == bundle.ROOT:
+            current.add(variant)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundle, "is_current", is_current)
+        yield
+
+
 @pytest.fixture(scope="session")
 def installed_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which pip installed ``examples/plugin``, for copies."""

@@ -12,7 +12,7 @@ import pytest
 _CORE_ONLY: Final = os.environ.get("STEPSCOPE_INSTALLED") == "core"
 _OTHERS: Final = frozenset(
     ("IPython", "aiohttp", "cv2", "grpc_tools", "httpx", "keras", "matplotlib", "moto", "onnx", "pandas", "playwright",
-     "tensorboard", "tensorboardX", "tensorflow", "torch", "umap")
+     "tensorboard", "tensorboardX", "tensorflow", "torch")
 )  # fmt: skip
 """What tests compare with."""
 _WITHOUT_CORE: Final = frozenset(["fsspec", "h5py", "llvmlite", "numba", "orjson", "polars", "regex", "watchdog"])

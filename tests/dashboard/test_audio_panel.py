@@ -384,16 +384,17 @@ def test_types_are_told_from_the_bytes(content: bytes, mime_type: str) -> None:
     assert sniff(content) == mime_type
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> TestClient:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     """Two stereo samples with labels, then HTML, then a cut WAV, then one without sound."""
-    with SummaryWriter(str(tmp_path / "a")) as writer:
+    logs = tmp_path_factory.mktemp("logs")
+    with SummaryWriter(str(logs / "a")) as writer:
         sound = np.stack([np.arange(-4, 4) / 8, np.zeros(8)], axis=1)
         writer.add_audio("voice", np.stack([sound, -sound]), 0, sample_rate=RATE, walltime=100.0)
         writer.add_summary(legacy(b"<!DOCTYPE html>", "text/html"), 10, walltime=110.0)
         writer.add_summary(legacy(int16_wav([1, 2, 3, 4])[:50]), 20, walltime=120.0)
         writer.add_summary(legacy(int16_wav([])), 30, walltime=130.0)
-    return client_of(tmp_path)
+    return client_of(logs)
 
 
 def test_clip_is_sent_whole_or_by_parts(client: TestClient) -> None:

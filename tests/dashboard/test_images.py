@@ -1,7 +1,6 @@
 import json
 import zipfile
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,10 +31,11 @@ def legacy(content: bytes) -> Summary:
     return Summary(value=[Summary.Value(tag="digit", image=image)])
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> TestClient:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     """Steps 0 and 10 with two samples, then an SVG, a GIF, a PNG without its header, and nothing."""
-    with SummaryWriter(str(tmp_path / "a")) as writer:
+    logs = tmp_path_factory.mktemp("logs")
+    with SummaryWriter(str(logs / "a")) as writer:
         for step in (0, 10):
             pixels = np.full((2, 1, 2, 3), step, np.uint8)
             writer.add_images("digit", pixels, step, walltime=100.0 + step)
@@ -43,7 +43,7 @@ def client(tmp_path: Path) -> TestClient:
         writer.add_summary(legacy(encoded("GIF")), 30, walltime=130.5)
         writer.add_summary(legacy(b"\x89PNG\r\n\x1a\nIHDR"), 40, walltime=140.0)
         writer.add_summary(legacy(b""), 50, walltime=150.0)
-    return client_of(tmp_path)
+    return client_of(logs)
 
 
 @pytest.mark.parametrize(

@@ -316,16 +316,17 @@ def test_the_list_of_comparisons_has_the_runs_and_what_is_chosen(tmp_path: Path)
 # --- routes ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> TestClient:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     """Two samples at step 0; at step 10 vertices alone, of which one is moved; then rows that are none."""
-    with SummaryWriter(str(tmp_path / "a")) as writer:
+    logs = tmp_path_factory.mktemp("logs")
+    with SummaryWriter(str(logs / "a")) as writer:
         writer.add_mesh("m", np.stack([SQUARE, SQUARE * 2]), faces=np.stack([TRIANGLES] * 2), global_step=0)
         moved = SQUARE[np.newaxis].copy()
         moved[0, 0, 2] = 1.5
         writer.add_summary(Summary(value=[value("m_VERTEX", "m", 1, moved)]), 10)
         writer.add_summary(Summary(value=[value("m_VERTEX", "m", 1, np.zeros((4, 2)))]), 20)
-    return client_of(tmp_path)
+    return client_of(logs)
 
 
 def get(client: TestClient, **params: Any) -> tuple[dict[str, Any], dict[str, list[float]]]:

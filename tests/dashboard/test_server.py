@@ -34,14 +34,15 @@ class Once:
     def heed(self, runs: Iterable[str]) -> None: ...
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> TestClient:
-    with SummaryWriter(str(tmp_path / "b")) as writer:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    logs = tmp_path_factory.mktemp("logs")
+    with SummaryWriter(str(logs / "b")) as writer:
         for step, value in enumerate([1.0, math.nan, math.inf, -math.inf]):
             writer.add_scalar("train/loss", value, step, walltime=100.0 + step)
-    with SummaryWriter(str(tmp_path / "a")) as writer:
+    with SummaryWriter(str(logs / "a")) as writer:
         writer.add_scalar("train/loss", 0.5, 0, walltime=200.0)
-    live = Live(str(tmp_path), lambda publish: Once(tmp_path, publish))
+    live = Live(str(logs), lambda publish: Once(logs, publish))
     live.start()
     return TestClient(build_app(live), base_url="http://localhost:6006")
 

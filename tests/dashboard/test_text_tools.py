@@ -144,21 +144,22 @@ def test_no_json_brings_in_markup_of_its_own(value: Any) -> None:
         assert re.fullmatch(r'</?(div|details|summary|span)( class="json(-\w+)?")?( open)?>', tag), tag
 
 
-@pytest.fixture
-def logdir(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs a and b with three and two texts, one of them damaged, and a table."""
+    logs = tmp_path_factory.mktemp("logs")
     for run, texts in (("a", ["one apple", "two\napples", "three Apples, an apple"]), ("b", ["a pear", "an apple"])):
-        with SummaryWriter(str(tmp_path / run)) as writer:
+        with SummaryWriter(str(logs / run)) as writer:
             for step, text in enumerate(texts):
                 writer.add_text("note", text, 10 * step, walltime=100.0 + step)
             if run == "b":
                 damaged = Summary.Value(tag="note/text_summary", simple_value=1.0)
                 writer.add_summary(Summary(value=[damaged]), 20, walltime=103.0)
                 writer.add_text("x/table", [["apple", "1"], ["pear", "2"]], 0, walltime=104.0)
-    return tmp_path
+    return logs
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(logdir: Path) -> TestClient:
     return client_of(logdir)
 

@@ -33,6 +33,7 @@ PARTS: Final = (
     Part("kineto_traces.py"),
     Part("hta_answers.py", ("HolisticTraceAnalysis==0.5.0", "pandas<3")),
     Part("tb_profiler_answers.py", ("torch-tb-profiler==0.4.3", "pandas<3")),
+    Part("umap_answers.py", ("umap-learn==0.5.12",)),
 )
 LOGDIRS: Final = (
     "torch=torch",

@@ -1,10 +1,10 @@
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
-from sklearn.neighbors import NearestNeighbors
 
 from stepscope.dashboard.projections.base import Points, Progress
 from stepscope.dashboard.projections.parallel import Workers
@@ -13,11 +13,10 @@ from stepscope.dashboard.projections.umap import UmapRun, start
 from stepscope.dashboard.projections.umap_graph import Prepared, Wanted, preparation_steps
 from stepscope.dashboard.projections.umap_layout import run_epoch
 from stepscope.dashboard.projections.umap_settings import UmapSettings
+from tools.peer_pack import umap_answers
+from tools.peer_pack.umap_answers import digits
 
-
-def digits(count: int = 500) -> tuple[Points, NDArray[np.int32]]:
-    data = load_digits()
-    return data.data[:count].astype(np.float32), data.target[:count].astype(np.int32)
+Peer = Callable[[str], Path]
 
 
 def begun(*arguments: Any, **options: Any) -> UmapRun:
@@ -71,12 +70,11 @@ def test_tells_how_far_it_is() -> None:
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_is_as_good_as_umap_learn(metric: Any) -> None:
-    library = pytest.importorskip("umap")
+@pytest.mark.parametrize("metric", umap_answers.METRICS)
+def test_is_as_good_as_umap_learn(metric: Any, peer: Peer) -> None:
     points, labels = digits()
-    ours = picture(finished(start(points, UmapSettings(metric=metric, epochs=200))))
-    theirs = library.UMAP(metric=metric, n_epochs=200, init="pca", random_state=0, n_jobs=1).fit_transform(points)
+    ours = picture(finished(start(points, UmapSettings(metric=metric, epochs=umap_answers.EPOCHS))))
+    theirs = np.load(peer(f"pack/{umap_answers.ANSWERS}"))[f"picture_{metric}"]
     own, other = (quality(points, found, metric=metric, labels=labels) for found in (ours, theirs))
     assert own.trustworthiness > other.trustworthiness - 0.01
     assert own.continuity > other.continuity - 0.01
@@ -86,26 +84,19 @@ def test_is_as_good_as_umap_learn(metric: Any) -> None:
 
 
 @pytest.mark.peers
-def test_the_graph_is_umap_learns() -> None:
-    library = pytest.importorskip("umap.umap_")
-    points, labels = digits(200)
-    # Of whole numbers many are equally far from a point, and any of them may be its tenth neighbor.
-    points += np.random.default_rng(37).uniform(0, 1, points.shape).astype(np.float32)
-    distances, rows = NearestNeighbors(n_neighbors=11).fit(points).kneighbors(points.astype(np.float64))
+def test_the_graph_is_umap_learns(peer: Peer) -> None:
+    points, labels = umap_answers.uneven_digits()
+    distances, _ = umap_answers.nearest(points)
     assert (np.diff(distances, axis=1) > 1e-3).all()
-    distances, rows = distances[:, :10], rows[:, :10]
-    # Of a point to itself: it is worked out with an error, and the library takes the nearest that is above 0.
-    distances[:, 0] = 0
-    wanted = Wanted(10, "euclidean", 0.1, 1.0, 100_000, 50.0, 5, 0)
+    wanted = Wanted(umap_answers.NEIGHBORS, "euclidean", 0.1, 1.0, 100_000, 50.0, umap_answers.FAR, 0)
     found = prepared(points, wanted, labels)
-    graph, _, _ = library.fuzzy_simplicial_set(
-        points, 10, None, "euclidean", knn_indices=rows, knn_dists=distances.astype(np.float32)
-    )
-    graph = library.discrete_metric_simplicial_set_intersection(graph, labels, far_dist=5.0).tocsr()
-    ours = np.zeros((200, 200))
-    ours[found.edges.heads, found.edges.tails] = graph.max() / found.edges.every
-    np.testing.assert_allclose(ours, graph.toarray(), atol=1e-4)
-    assert (found.curve.a, found.curve.b) == pytest.approx(library.find_ab_params(1.0, 0.1))
+    answers = np.load(peer(f"pack/{umap_answers.ANSWERS}"))
+    heads, tails, strengths = answers["graph"]
+    theirs, ours = np.zeros((2, 200, 200))
+    theirs[heads.astype(int), tails.astype(int)] = strengths
+    ours[found.edges.heads, found.edges.tails] = strengths.max() / found.edges.every
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+    assert (found.curve.a, found.curve.b) == pytest.approx(answers["curves"][0])
 
 
 def test_the_same_seed_gives_the_same_picture() -> None:
@@ -272,13 +263,13 @@ def test_says_what_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize(("spread", "distance"), [(0.05, 0.0), (0.05, 0.05), (2.0, 0.1), (10.0, 10.0)])
-def test_the_curve_falls_from_the_minimum_distance_on(spread: float, distance: float) -> None:
+def test_the_curve_falls_from_the_minimum_distance_on(spread: float, distance: float, peer: Peer) -> None:
     wanted = Wanted(2, "euclidean", distance, spread, 1, 0.0, 5, 0)
     curve = prepared(np.eye(2, dtype=np.float32), wanted).curve
     lengths = np.linspace(0, 3 * spread, 200)
     strengths = 1 / (1 + curve.a * lengths ** (2 * curve.b))
     requested = np.where(lengths < distance, 1, np.exp(-(lengths - distance) / spread))
     np.testing.assert_allclose(strengths, requested, atol=0.12)
-    if spread == 2.0:
-        theirs = pytest.importorskip("umap.umap_").find_ab_params(spread, distance)
+    if (spread, distance) in umap_answers.SPREADS:
+        theirs = np.load(peer(f"pack/{umap_answers.ANSWERS}"))["curves"][umap_answers.SPREADS.index((spread, distance))]
         assert (curve.a, curve.b) == pytest.approx(theirs, rel=1e-4)

@@ -1,57 +1,30 @@
-"""The layout of one epoch, against umap-learn's where that is installed."""
+"""The layout of one epoch, against umap-learn's."""
 
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from stepscope.dashboard.projections.umap_layout import Curve, Edges, loss, run_epoch
+from tools.peer_pack import umap_answers
 
-CURVE = Curve(1.577, 0.895)
-
-
-def graph(points: int, degree: int, seed: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Heads, tails and epochs from one attraction to the next; the strongest edge is due in each."""
-    generator = np.random.default_rng(seed)
-    heads = np.repeat(np.arange(points, dtype=np.int32), degree)
-    tails = ((heads + generator.integers(1, points, len(heads))) % points).astype(np.int32)
-    every = 1 / generator.uniform(0.2, 1, len(heads))
-    return heads, tails, every / every.min()
+CURVE = Curve(*umap_answers.CURVE)
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
-def test_moves_points_as_umap_learn_does(dimensions: int) -> None:
-    layouts = pytest.importorskip("umap.layouts")
-    heads, tails, every = graph(80, 6)
-    begin = np.random.default_rng(1).uniform(0, 10, (80, dimensions)).astype(np.float32)
-    state = np.array([123456789, 987654321, 555555555], np.int64)
-    # Small steps: large ones make of a difference in rounding another picture.
-    epochs, repulsions, rate = 8, 5, 0.1
-    theirs = begin.copy()
-    layouts.optimize_layout_euclidean(
-        theirs,
-        theirs,
-        heads,
-        tails,
-        epochs,
-        80,
-        every,
-        CURVE.a,
-        CURVE.b,
-        state,
-        initial_alpha=rate,
-        negative_sample_rate=float(repulsions),
-        move_other=True,
-    )
+@pytest.mark.parametrize("dimensions", umap_answers.DIMENSIONS)
+def test_moves_points_as_umap_learn_does(dimensions: int, peer: Callable[[str], Path]) -> None:
+    begin, heads, tails, every, state = umap_answers.layout_input(dimensions)
+    theirs = np.load(peer(f"pack/{umap_answers.ANSWERS}"))[f"layout_{dimensions}"]
     assert not np.allclose(theirs, begin, atol=0.1)
     ours = begin.copy()
     random = state + begin[:, 0].astype(np.float64).view(np.int64).reshape(-1, 1)
-    edges = Edges(heads, tails, every, every.copy(), every / repulsions, random)
-    for epoch in range(epochs):
+    edges = Edges(heads, tails, every, every.copy(), every / umap_answers.REPULSIONS, random)
+    for epoch in range(umap_answers.LAYOUT_EPOCHS):
         # There the learning rate of an epoch is that of the epoch before.
-        step = rate * (1 - max(epoch - 1, 0) / epochs)
-        run_epoch(ours, edges, CURVE, epoch=epoch, step=step, repulsions=repulsions)
+        step = umap_answers.RATE * (1 - max(epoch - 1, 0) / umap_answers.LAYOUT_EPOCHS)
+        run_epoch(ours, edges, CURVE, epoch=epoch, step=step, repulsions=umap_answers.REPULSIONS)
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
@@ -74,7 +47,7 @@ def test_an_edge_draws_its_ends_together_when_it_is_due() -> None:
 
 
 def test_points_in_one_place_stay_and_nothing_is_not_a_number() -> None:
-    heads, tails, every = graph(10, 3)
+    heads, tails, every = umap_answers.edges(10, 3)
     places = np.full((10, 2), 3, np.float32)
     random = np.random.default_rng(0).integers(1 << 16, 1 << 31, (10, 3), dtype=np.int64)
     edges = Edges(heads, tails, every, every.copy(), every / 5, random)
