@@ -11,20 +11,26 @@ from numpy.typing import NDArray
 T = TypeVar("T")
 
 
-class Elements(tuple[T, ...]):
-    """Elements that note what takes them: a loop has an instruction for each."""
+# With where it caches what it knows of generators, in Python 3.12.
+LOOPS = ("FOR_ITER", "CACHE")
 
-    taken_by: set[str]
+
+class Elements(tuple[T, ...]):
+    """Elements that note what takes several of them: a loop has an instruction for each."""
+
+    taken_at_once: set[str]
 
     def __new__(cls, *elements: T) -> "Elements[T]":
         made = super().__new__(cls, elements)
-        made.taken_by = set()
+        made.taken_at_once = set()
         return made
 
     def __iter__(self) -> Iterator[T]:
         for element in super().__iter__():
             taker = sys._getframe(1)
-            self.taken_by.add(dis.opname[taker.f_code.co_code[taker.f_lasti]])
+            instruction = dis.opname[taker.f_code.co_code[taker.f_lasti]]
+            if instruction not in LOOPS:
+                self.taken_at_once.add(instruction)
             yield element
 
 
