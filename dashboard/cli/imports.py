@@ -1,12 +1,15 @@
 """How the command imports what takes long."""
 
+import ast
 import gc
 import importlib
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec, module_from_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, cast
 
@@ -14,6 +17,7 @@ from stepscope.summary.collections_off import without_collections
 
 _MANTINE: Final = "dash_mantine_components"
 _NOTEBOOKS: Final = "IPython"
+_HOLDS_OTHERS: Final = re.compile(r"_children_props: .* = (\[.*\])")
 
 
 @contextmanager
@@ -47,8 +51,21 @@ def import_dash() -> None:
         loaded[no_components.__name__] = no_components
         package: Any = importlib.import_module(_MANTINE)
         package.__getattr__ = _component_of(package)
+        _tell_what_holds_others(package)
         # The first component has Dash send the package's scripts, and every page has this one.
         package.MantineProvider  # noqa: B018
+
+
+def _tell_what_holds_others(package: ModuleType) -> None:
+    """Tell Dash which properties of a package's components hold components: pages hear of it when they are opened."""
+    from dash.development.base_component import ComponentRegistry
+
+    known = ComponentRegistry.children_props[package.__name__]
+    for folder in package.__path__:
+        for module in Path(folder).glob("[A-Z]*.py"):
+            found = _HOLDS_OTHERS.search(module.read_text("utf-8"))
+            if found is not None:
+                known[module.stem] = ast.literal_eval(found[1])
 
 
 def _component_of(package: ModuleType) -> Callable[[str], object]:
