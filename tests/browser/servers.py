@@ -31,7 +31,8 @@ class LentServer:
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: Final[int] = listener.getsockname()[1]
         self._server: Final = DashboardServer(self, lambda: None)
-        self._thread: Final = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]})
+        # It is no reason to stay where tests are given up.
+        self._thread: Final = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, daemon=True)
         self._thread.start()
 
     @property

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -114,27 +114,37 @@ def check_against_events(trace: Trace, events: list[dict[str, Any]]) -> None:
     assert sum(len(counter.values) for counter in trace.counters) == counted
 
 
-@pytest.mark.parametrize("name", CHROME)
-def test_every_slice_of_a_chrome_trace_is_read(peer: Callable[[str], Path], name: str) -> None:
-    path = peer(name)
-    trace = read_trace(path.read_bytes(), name=name)
-    check_against_events(trace, events_of(path))
+class ChromeTrace(NamedTuple):
+    """A trace as it is read, and the events of its file."""
+
+    name: str
+    trace: Trace
+    events: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module", params=CHROME)
+def chrome(request: pytest.FixtureRequest, peer: Callable[[str], Path]) -> ChromeTrace:
+    path = peer(request.param)
+    return ChromeTrace(request.param, read_trace(path.read_bytes(), name=request.param), events_of(path))
+
+
+def test_every_slice_of_a_chrome_trace_is_read(chrome: ChromeTrace) -> None:
+    name, trace, events = chrome
+    check_against_events(trace, events)
     assert trace.losses.counts == CHROME[name]
     assert trace.losses.notes == ()
     if name in STEPS:
         assert [step.number for step in trace.steps] == STEPS[name]
 
 
-@pytest.mark.parametrize("name", CHROME)
-def test_arguments_are_those_of_the_event(peer: Callable[[str], Path], name: str) -> None:
-    path = peer(name)
-    trace = read_trace(path.read_bytes(), name=name)
+def test_arguments_are_those_of_the_event(chrome: ChromeTrace) -> None:
+    _, trace, events = chrome
     by_slice: dict[tuple[str, int, int], list[Any]] = {}
-    for event in events_of(path):
+    for event in events:
         if event.get("ph") in ("X", "i"):
             key = (event["name"], nanoseconds(event["ts"]), nanoseconds(event.get("dur", 0)))
             by_slice.setdefault(key, []).append(event.get("args", {}))
-    for key, arguments in objects(events_of(path)):
+    for key, arguments in objects(events):
         by_slice.setdefault(key, []).append(arguments)
     keys = list(slices(trace))
     for index in range(0, len(trace), max(1, len(trace) // 500)):
