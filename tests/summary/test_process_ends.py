@@ -200,7 +200,7 @@ def test_a_file_that_fails_keeps_no_other_from_being_written(tmp_path: Path) -> 
         "for step in range(500): writer.add_scalar('t', step, step)\n"
         "for step in range(10): writer.add_scalars('main', {'key': step}, step)\n"
         "try: writer.flush()\n"
-        "except OSError as error: print(error.strerror)\n"
+        "except OSError as error: print(error.strerror, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n",
         tmp_path,
     )
