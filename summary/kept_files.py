@@ -78,7 +78,7 @@ class KeptFiles:
         if self._index is not None:
             self.indexed()
             self._index.adopt(written)
-            self._indexed = self._index.loaded()
+            self._indexed, self._are_others = self._index.loaded(), False
 
     def forget_others(self) -> None:
         """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""

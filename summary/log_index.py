@@ -139,7 +139,7 @@ class LogIndex:
     def loaded(self) -> IndexedFiles:
         """Return what it has of itself and of `adopt`, without a look at what others may have written."""
         with self._changing:
-            return IndexedFiles(dict(self._files), self.logs)
+            return IndexedFiles(dict(self._files))
 
     def segments_of(self, paths: Iterable[PurePosixPath]) -> tuple[SegmentPlace, ...]:
         """Return the segments that have some files."""
