@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from stepscope.dashboard.cli.imports import quick_imports
+from stepscope.dashboard.cli.imports import import_dash, quick_imports
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.first_answers import KeptFirstAnswers, ask_for, installation_key
 from stepscope.dashboard.server.opening import Opening
@@ -94,6 +94,7 @@ class Start:
     def _build(self) -> None:
         try:
             with quick_imports():
+                import_dash()
                 front = self._show_front()
                 from stepscope.dashboard.cli import serving
 
