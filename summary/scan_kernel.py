@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -82,6 +83,39 @@ _f64 = _load("f64")
 _f32 = _load("f32")
 
 
+def _has_crc_instruction(context):
+    """Return whether the processor that is compiled for can go on with a CRC-32C itself, as those of x86 can."""
+    triple, _, features = context.codegen().magic_tuple()
+    return triple.startswith("x86_64") and "+crc32" in features.split(",")
+
+
+@intrinsic
+def _is_instruction(typing_context):
+    """Return whether `_crc_with` is an instruction; a constant, so that nothing is left of the other way."""
+
+    def generate(context, builder, signature, arguments):
+        return ir.Constant(ir.IntType(1), int(_has_crc_instruction(context)))
+
+    return types.boolean(), generate
+
+
+@intrinsic
+def _crc_with(typing_context, crc, number):
+    """Return the CRC-32C of what has one and an unsigned number behind it, where that is an instruction."""
+    wide = number.bitwidth == 64
+    name = f"llvm.x86.sse42.crc32.{'64' if wide else '32'}.{number.bitwidth}"
+    result = types.uint64 if wide else types.uint32
+
+    def generate(context, builder, signature, arguments):
+        if not _has_crc_instruction(context):
+            return arguments[0]
+        of = ir.IntType(result.bitwidth)
+        function = ir.FunctionType(of, [of, ir.IntType(number.bitwidth)])
+        return builder.call(cgutils.get_or_insert_function(builder.module, function, name), arguments)
+
+    return result(result, number), generate
+
+
 @kernel()
 def _masked_crc(buffer, begin, end):
     crc = np.uint32(0xFFFFFFFF)
@@ -90,6 +124,18 @@ def _masked_crc(buffer, begin, end):
     eight = np.uint64(8)
     one = np.uint64(1)
     byte = np.uint32(0xFF)
+    if _is_instruction():
+        wide = np.uint64(crc)
+        while i + eight <= stop:
+            wide = _crc_with(wide, _u64(buffer, i))
+            i += eight
+        crc = np.uint32(wide)
+        if i + np.uint64(4) <= stop:
+            crc = _crc_with(crc, _u32(buffer, i))
+            i += np.uint64(4)
+        while i < stop:
+            crc = _crc_with(crc, buffer[i])
+            i += one
     while i + eight <= stop:
         word = _u64(buffer, i)
         low = np.uint32(word & np.uint64(0xFFFFFFFF)) ^ crc
