@@ -21,6 +21,7 @@ from stepscope.summary import scan, small_files
 from stepscope.summary.child_process import end_with_input
 from stepscope.summary.companions import is_event_file
 from stepscope.summary.event_file import EventFile
+from stepscope.summary.index_files import IndexFolder
 from stepscope.summary.index_lists import IndexedFile
 from stepscope.summary.kept_files import LEAST_CACHED
 from stepscope.summary.log_index import PartOfIndex, SegmentPlace
@@ -52,7 +53,7 @@ def main(index: str, *logdirs: str) -> None:
     """
     threading.Thread(target=end_with_input, daemon=True).start()
     gc.disable()
-    # Numba imports SciPy for products of matrices, of which there are none here, and does without where it is not there.
+    # Numba imports it for products of matrices, of which there are none here, and does without where it is not there.
     cast(dict[str, Any], sys.modules)["scipy"] = None
     printing = threading.Lock()
 
@@ -62,6 +63,8 @@ def main(index: str, *logdirs: str) -> None:
             sys.stdout.buffer.flush()
 
     if scan.KERNELS.compiled and small_files.KERNELS.compiled:
+        # What a start left that was ended before it wrote a manifest.
+        IndexFolder(index).sweep(())
         source = sources_of(logdirs)
         packer = Packer()
         with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as pool:

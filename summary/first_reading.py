@@ -73,7 +73,9 @@ def read_ahead(logdirs: Sequence[str], folders: Sequence[Path], index: str) -> F
         folders: where they are on this machine.
         index: the address of the index.
     """
-    if not logdirs or is_address(index) or os.path.exists(os.path.join(index, "manifest")) or not _are_many_below(folders):
+    if not logdirs or is_address(index) or os.path.exists(os.path.join(index, "manifest")):
+        return None
+    if not _are_many_below(folders):
         return None
     try:
         return FirstReading(logdirs, index)

@@ -4,7 +4,6 @@ import io
 import json
 import logging
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final

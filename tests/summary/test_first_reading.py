@@ -1,12 +1,14 @@
 """Many small event files are read by a process of its own, and the server goes on from what that wrote."""
 
+import os
 import queue
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from stepscope.summary import first_reader, first_reading, small_files
+from stepscope.dashboard.server.warm_up import warm_event_files, warm_small_event_files
+from stepscope.summary import first_reader, first_reading
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.first_reader import LEAST_FILES, parts_of_small_files, read_part
 from stepscope.summary.first_reading import FirstReading, read_ahead
@@ -89,7 +91,7 @@ def test_the_server_shows_each_part_as_it_comes_and_all_that_was_written_in_the_
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
     logs, index = tmp_path / "logs", tmp_path / "index"
     write(logs / "a", 3.0, 2.0)
-    write(logs / "b", 1.0, more=frame(b"\xff damaged") + b"half")
+    write(logs / "b", 1.0, more=frame(b"\xff damaged"))
     start = Event(wall_time=1e9, session_log=SessionLog(status=SessionLog.START))
     write(logs / "c", 4.0, more=frame(start.SerializeToString()))
     expected = open_logdir(logs)
@@ -146,13 +148,25 @@ def many(tmp_path: Path) -> Path:
 
 def test_a_process_reads_for_the_server(many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
-    small_files.KERNELS.wait(0)
+    # Nobody waits for a compiler there.
+    warm_event_files()
+    warm_small_event_files()
     read_here: list[object] = []
-    monkeypatch.setattr("stepscope.summary.kept_files.read_together", lambda *given: read_here.append(given))
+
+    def read_together(opened: Sequence[object], sizes: Sequence[int], packer: object) -> list[None]:
+        read_here.extend(opened)
+        return [None] * len(opened)
+
+    monkeypatch.setattr("stepscope.summary.kept_files.read_together", read_together)
     monkeypatch.setattr(EventFile, "read_new", lambda self, size: read_here.append(self.path))
+    left = tmp_path / "index" / f"{7:016x}.segment"
+    left.parent.mkdir()
+    left.touch()
+    os.utime(left, (1e9, 1e9))
     *partial, last = followed(many, tmp_path / "index", FirstReading([str(many)], str(tmp_path / "index")))
+    assert not left.exists()
     assert shown(last) == {f"run_{run:03d}": [float(run)] for run in range(LEAST_FILES)}
-    assert partial and all(list(snapshot.runs) == list(last.runs) for snapshot in partial[-1:])
+    assert list(partial[-1].runs) == list(last.runs)
     assert not read_here
 
 
