@@ -2,6 +2,7 @@
 
 import os
 import queue
+import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +14,7 @@ from stepscope.summary.event_file import EventFile
 from stepscope.summary.first_reader import LEAST_FILES, parts_of_small_files, read_part
 from stepscope.summary.first_reading import FirstReading, read_ahead
 from stepscope.summary.follow import Follower
+from stepscope.summary.kept_files import LEAST_CACHED
 from stepscope.summary.log_index import LogIndex, SegmentPlace
 from stepscope.summary.logdir import Logdir, open_logdir
 from stepscope.summary.logdir_source import source_of
@@ -62,14 +64,13 @@ def for_few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("for_few")
 def test_parts_have_whole_runs_of_small_files() -> None:
-    large = first_reader.LEAST_CACHED
     files = [
         file("a/tfevents.1"),
         file("a/notes.txt"),
         file("b/tfevents.1"),
         file("b/tfevents.2"),
         file("large/tfevents.1"),
-        file("large/tfevents.2", large),
+        file("large/tfevents.2", LEAST_CACHED),
         file("empty/tfevents.1", 0),
         file("c/tfevents.1"),
     ]
@@ -79,9 +80,12 @@ def test_parts_have_whole_runs_of_small_files() -> None:
 
 @pytest.mark.usefixtures("for_few")
 def test_few_small_files_are_left_to_the_server() -> None:
-    large = first_reader.LEAST_CACHED
     assert list(parts_of_small_files([file("a/tfevents.1")])) == []
-    files = [file("a/tfevents", large), file("b/tfevents", large), *(file(f"{run}/tfevents") for run in "cdef")]
+    files = [
+        file("a/tfevents", LEAST_CACHED),
+        file("b/tfevents", LEAST_CACHED),
+        *(file(f"{run}/tfevents") for run in "cdef"),
+    ]
     assert list(parts_of_small_files(files)) == []
 
 
@@ -217,7 +221,7 @@ def test_where_no_process_can_be_started_the_server_reads(
     def refuse(*given: object, **named: object) -> None:
         raise OSError("too many")
 
-    monkeypatch.setattr(first_reading.subprocess, "Popen", refuse)
+    monkeypatch.setattr(subprocess, "Popen", refuse)
     monkeypatch.setattr(first_reading, "_LEAST_FOLDERS", 1)
     (tmp_path / "logs" / "a").mkdir(parents=True)
     assert read_ahead([str(tmp_path)], [tmp_path], str(tmp_path / "index")) is None

@@ -1,10 +1,12 @@
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c as tensorboard_masked_crc
 
+from stepscope.summary import scan_kernel
 from stepscope.summary.records import frame, header, masked_crc
 
 
@@ -28,3 +30,10 @@ def test_crcs_are_those_of_tensorboard(data: bytes) -> None:
     length = struct.pack("<Q", len(data))
     assert masked_crc(data) == tensorboard_masked_crc(data)
     assert header(len(data)) == length + struct.pack("<I", tensorboard_masked_crc(length))
+
+
+def test_compiled_loops_have_the_same_crcs_at_every_length_and_place() -> None:
+    data = np.arange(7, 7 + 5 * 48, 5, np.uint16).astype(np.uint8)
+    for begin, length in ((begin, length) for begin in range(3) for length in range(len(data) - 2)):
+        expected = masked_crc(data[begin : begin + length].tobytes())
+        assert scan_kernel._masked_crc(data, begin, begin + length) == expected
