@@ -33,7 +33,7 @@ def test_crcs_are_those_of_tensorboard(data: bytes) -> None:
 
 
 def test_compiled_loops_have_the_same_crcs_at_every_length_and_place() -> None:
-    data = np.arange(7, 7 + 5 * 48, 5, np.uint16).astype(np.uint8)
+    data = np.arange(7, 247, 5).astype(np.uint8)
     for begin, length in ((begin, length) for begin in range(3) for length in range(len(data) - 2)):
         expected = masked_crc(data[begin : begin + length].tobytes())
         assert scan_kernel._masked_crc(data, begin, begin + length) == expected
