@@ -68,8 +68,17 @@ def main(index: str, *logdirs: str) -> None:
         source = sources_of(logdirs)
         packer = Packer()
         with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as pool:
-            for part in parts_of_small_files(source.list()):
+            begun = [
                 pool.submit(lambda part: tell(read_part(source, part, index, packer)), part)
+                for part in parts_of_small_files(source.list())
+            ]
+            try:
+                for each in begun:
+                    each.result()
+            except OSError:
+                # The server finds out by itself, and says why.
+                pool.shutdown(cancel_futures=True)
+                sys.exit(1)
 
 
 def parts_of_small_files(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
@@ -110,6 +119,9 @@ def read_part(source: Source, files: Sequence[FoundFile], index: str, packer: Pa
         files: whole runs.
         index: the folder of the index.
         packer: shares tables.
+
+    Raises:
+        OSError: the index cannot be written.
     """
     seen_ns = time.time_ns()
     read: list[IndexedFile] = []
@@ -122,6 +134,8 @@ def read_part(source: Source, files: Sequence[FoundFile], index: str, packer: Pa
                 read.append(IndexedFile(file, seen_ns, *found))
     part = PartOfIndex(index, ())
     part.store(read)
+    if part.refused:
+        raise OSError(part.refused)
     return part.written
 
 

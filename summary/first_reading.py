@@ -52,17 +52,20 @@ class FirstReading:
         from stepscope.summary.log_index import SegmentPlace
 
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            # That of a process that was ended may be half a line.
-            if line.endswith(b"\n"):
-                yield msgspec.json.decode(line, type=list[SegmentPlace])
+        with self._process.stdout as lines:
+            for line in lines:
+                # That of a process that was ended may be half a line.
+                if line.endswith(b"\n"):
+                    yield msgspec.json.decode(line, type=list[SegmentPlace])
         if self._process.wait() > 0:
             _log.warning("the process that was to read event files failed; they are read without it")
 
     def stop(self) -> None:
         """End the process; nothing happens where it has ended, and whoever asks for `segments` waits no longer."""
+        assert self._process.stdin is not None
         self._process.kill()
         self._process.wait()
+        self._process.stdin.close()
 
 
 def read_ahead(logdirs: Sequence[str], folders: Sequence[Path], index: str) -> FirstReading | None:

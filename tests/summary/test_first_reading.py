@@ -188,6 +188,18 @@ def test_a_process_that_fails_is_told_of(tmp_path: Path, caplog: pytest.LogCaptu
     assert "are read without it" in caplog.text
 
 
+def test_an_index_that_cannot_be_written_is_told_of(
+    many: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    warm_event_files()
+    warm_small_event_files()
+    (tmp_path / "index").touch()
+    reading = FirstReading([str(many)], str(tmp_path / "index"))
+    assert list(reading.segments()) == []
+    assert "are read without it" in caplog.text
+    reading.stop()
+
+
 def test_one_is_started_where_nothing_is_kept_of_very_many_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
