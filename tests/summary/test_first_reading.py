@@ -186,6 +186,7 @@ def test_a_process_that_fails_is_told_of(tmp_path: Path, caplog: pytest.LogCaptu
     reading = FirstReading(["twice:/a", "twice:/b"], str(tmp_path / "index"))
     assert list(reading.segments()) == []
     assert "are read without it" in caplog.text
+    reading.stop()
 
 
 def test_an_index_that_cannot_be_written_is_told_of(
