@@ -27,7 +27,7 @@ def quick_imports() -> Iterator[None]:
 
 
 def import_dash() -> None:
-    """Import Dash and its components by Mantine without what no page has: a quarter of a start, and 25 MB.
+    """Import Dash and its components by Mantine without what no page has: a sixth of a start, and 20 MB.
 
     Dash imports IPython with all that belongs to it, for applications in a notebook's own process, and does without
     where it is not installed. Mantine's components are a module each, of which one in ten is used: each is imported
