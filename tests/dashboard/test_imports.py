@@ -53,5 +53,9 @@ def test_other_components_and_notebooks_are_not_imported_and_pages_are_told_the_
         "notebooks": False,
         "told": {name: everything[name] for name in COMPONENTS},
         "sent": True,
-        "made": {"props": {"id": "waiting"}, "type": "Loader", "namespace": "dash_mantine_components"},
+        "made": {
+            "props": {"children": None, "id": "waiting"},
+            "type": "Loader",
+            "namespace": "dash_mantine_components",
+        },
     }
