@@ -1,23 +1,24 @@
 """How the command imports what takes long."""
 
-import ast
 import gc
 import importlib
-import re
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec, module_from_spec
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, cast
 
+from stepscope.plugins import is_any_installed
 from stepscope.summary.collections_off import without_collections
 
 _MANTINE: Final = "dash_mantine_components"
 _NOTEBOOKS: Final = "IPython"
-_HOLDS_OTHERS: Final = re.compile(r"_children_props: .* = (\[.*\])")
+COMPONENTS: Final = (
+    "Chip", "ChipGroup", "CopyButton", "Loader", "MantineProvider", "MultiSelect", "NumberInput", "Pagination",
+    "Popover", "PopoverDropdown", "PopoverTarget", "SegmentedControl", "Select", "Slider", "Switch", "Tabs",
+    "TabsList", "TabsTab", "TextInput",
+)  # fmt: skip
+"""Those of Mantine that pages have."""
 
 
 @contextmanager
@@ -31,11 +32,11 @@ def quick_imports() -> Iterator[None]:
 
 
 def import_dash() -> None:
-    """Import Dash and its components by Mantine without what no page has: a quarter of a start, and 25 MB.
+    """Import Dash and its components by Mantine without what no page has: a sixth of a start, and 20 MB.
 
     Dash imports IPython with all that belongs to it, for applications in a notebook's own process, and does without
-    where it is not installed. Mantine's components are a module each, of which one in ten is used: each is imported
-    when it is first asked for. Nothing happens where they were imported before.
+    where it is not installed. Mantine's components are a module each, of which one in ten is used; all of them are
+    there where a plug-in may use others. Nothing happens where they were imported before.
     """
     loaded = cast(dict[str, Any], sys.modules)
     hidden = "dash" not in loaded and loaded.setdefault(_NOTEBOOKS, None) is None
@@ -44,47 +45,15 @@ def import_dash() -> None:
     finally:
         if hidden:
             del loaded[_NOTEBOOKS]
-    if _MANTINE not in loaded:
-        # The package takes all names of this module, whose own imports are all components.
-        no_components: Any = ModuleType(f"{_MANTINE}._imports_")
-        no_components.__all__ = []
-        loaded[no_components.__name__] = no_components
-        package: Any = importlib.import_module(_MANTINE)
-        package.__getattr__ = _component_of(package)
-        _tell_what_holds_others(package)
-        # The first component has Dash send the package's scripts, and every page has this one.
-        package.MantineProvider  # noqa: B018
-
-
-def _tell_what_holds_others(package: ModuleType) -> None:
-    """Tell Dash which properties of a package's components hold components: pages hear of it when they are opened."""
-    from dash.development.base_component import ComponentRegistry
-
-    known = ComponentRegistry.children_props[package.__name__]
-    for folder in package.__path__:
-        for module in Path(folder).glob("[A-Z]*.py"):
-            found = _HOLDS_OTHERS.search(module.read_text("utf-8"))
-            if found is not None:
-                known[module.stem] = ast.literal_eval(found[1])
-
-
-def _component_of(package: ModuleType) -> Callable[[str], object]:
-    """Return what gives a package's components by their names, each of which is a class in a module of its name."""
-    found: dict[str, object] = {}
-    importing = threading.Lock()
-
-    def component(name: str) -> object:
-        with importing:
-            if name not in found:
-                # Not by an import: that would make the module itself an attribute of the package.
-                spec = None if name.startswith("_") else find_spec(f"{package.__name__}.{name}")
-                if spec is None or spec.loader is None:
-                    raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}")
-                module = module_from_spec(spec)
-                spec.loader.exec_module(module)
-                made: Any = getattr(module, name)
-                made._js_dist, made._css_dist = cast(Any, package)._js_dist, cast(Any, package)._css_dist
-                found[name] = made
-        return found[name]
-
-    return component
+    if _MANTINE in loaded or is_any_installed():
+        return
+    # The package takes all names of this module, whose own imports are all components.
+    none: Any = ModuleType(f"{_MANTINE}._imports_")
+    none.__all__ = []
+    loaded[none.__name__] = none
+    package: Any = importlib.import_module(_MANTINE)
+    # Not when they are first used: a page is told at its beginning in which places components have others.
+    for name in COMPONENTS:
+        component = getattr(importlib.import_module(f"{_MANTINE}.{name}"), name)
+        component._js_dist, component._css_dist = package._js_dist, package._css_dist
+        setattr(package, name, component)

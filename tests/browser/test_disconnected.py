@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.chromium import PATIENCE_MS, slowed
@@ -78,13 +78,18 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
     context.close()
 
 
+def banner_of(page: Page) -> Locator:
+    """The one about the connection: charts that were not loaded are alerts, too."""
+    return page.get_by_role("alert").and_(page.locator("#disconnected"))
+
+
 def test_a_server_that_is_gone_is_said_and_all_is_well_when_it_is_back(
     page: Page, server: Server, logdir: Path
 ) -> None:
     page.goto(server.url)
     expect_curves(page)
     server.kill()
-    banner = page.get_by_role("alert")
+    banner = banner_of(page)
     expect(banner).to_contain_text("Disconnected, retrying")
     expect(banner).to_contain_text("Is stepscope still running?")
     expect(banner.locator(".since")).to_have_text(re.compile(r"for \d+ s"))
@@ -114,7 +119,7 @@ def test_what_a_script_was_missing_for_is_there_when_the_server_is_back(page: Pa
     with page.expect_event("requestfailed", lambda request: request.url.endswith("async-community.js")):
         page.goto(server.url)
     server.kill()
-    expect(page.get_by_role("alert")).to_contain_text("Disconnected, retrying")
+    expect(banner_of(page)).to_contain_text("Disconnected, retrying")
     page.unroute_all()
     server.start()
     expect(page.get_by_label("Show a")).to_be_visible()
@@ -142,13 +147,13 @@ def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server,
     page.goto(server.url)
     expect_curves(page)
     server.kill()
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(banner_of(page)).to_be_visible()
     # As many changes as before, so that the new server is at the same revision with other data.
     (old,) = (logdir / "a").iterdir()
     old.unlink()
     write_runs(logdir, "a", points=50)
     server.start()
-    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(banner_of(page)).to_have_count(0)
     page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0]?.x.length === 50")
 
 
@@ -157,7 +162,7 @@ def test_a_server_that_hangs_is_said_until_it_goes_on(page: Page, server: Server
     page.goto(server.url)
     expect_curves(page)
     server.stop()
-    banner = page.get_by_role("alert")
+    banner = banner_of(page)
     expect(banner).to_contain_text("Disconnected, retrying")
     server.go_on()
     expect(banner).to_have_count(0)
@@ -244,7 +249,7 @@ def test_panels_show_what_the_server_that_is_back_has(browser: Browser, logdir: 
         before = {panel: page.evaluate(seen(SHOWN[panel])) for panel, page in pages.items()}
         server.kill()
         for page in pages.values():
-            expect(page.get_by_role("alert")).to_contain_text("Disconnected")
+            expect(banner_of(page)).to_contain_text("Disconnected")
         write_something_for_all(logdir, 2)
         server.start()
         for panel, page in pages.items():

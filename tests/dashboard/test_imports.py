@@ -1,36 +1,32 @@
-"""What the command leaves out of what it imports is there when it is asked for."""
+"""What the command leaves out of what it imports is what no page has."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
+from stepscope.dashboard.cli.imports import COMPONENTS
+
+DASHBOARD = Path(__file__).resolve().parents[2] / "dashboard"
 _PROGRAM = """
 import json, sys
 from stepscope.dashboard.cli.imports import import_dash
 import_dash()
-import dash
 import dash_mantine_components as dmc
 from dash.development.base_component import ComponentRegistry
-modules = lambda: sorted(name for name in sys.modules if name.startswith(("dash_mantine_components.", "IPython")))
-at_first = modules()
-from dash_mantine_components import Button
-missing = [name for name in ("NoSuchThing", "__no_such_thing__") if hasattr(dmc, name)]
-app = dash.Dash()
-app.layout = dmc.MantineProvider(dmc.Button("Press", id="press"))
-package = "dash_mantine_components"
+parts = [name.rpartition(".")[2] for name in sys.modules if name.startswith("dash_mantine_components.")]
 print(json.dumps({
-    "imported": [name for name in at_first if name.rpartition(".")[2][0].isupper()],
+    "imported": sorted(name for name in parts if name[0].isupper()),
     "notebooks": "IPython" in sys.modules,
-    "same": Button is dmc.Button,
-    "missing": missing,
-    "sent": package in ComponentRegistry.registry and Button._js_dist is dmc._js_dist,
-    "made": dmc.Button("Press", id="press").to_plotly_json(),
-    "hold others": ComponentRegistry.children_props[package],
+    "told": ComponentRegistry.children_props["dash_mantine_components"],
+    "sent": "dash_mantine_components" in ComponentRegistry.registry and dmc.Tabs._js_dist is dmc._js_dist,
+    "made": dmc.Loader(id="waiting").to_plotly_json(),
 }))
 import IPython
 import_dash()
 """
-_HOLD_OTHERS = """
+_WHOLE = """
 import json
 import dash_mantine_components
 from dash.development.base_component import ComponentRegistry
@@ -38,22 +34,28 @@ print(json.dumps(ComponentRegistry.children_props["dash_mantine_components"]))
 """
 
 
-def test_components_come_when_they_are_used_and_notebooks_not_at_all() -> None:
-    everything = subprocess.run([sys.executable, "-c", _HOLD_OTHERS], capture_output=True, text=True, check=True)
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True)
-    made = json.loads(done.stdout)
-    # The package has modules of components that it does not offer.
-    made["hold others"] = {name: made["hold others"].get(name) for name in json.loads(everything.stdout)}
-    assert made == {
-        "imported": [],
+def printed(program: str) -> dict[str, object]:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_all_components_that_pages_have_are_imported() -> None:
+    code = "\n".join(path.read_text() for path in DASHBOARD.rglob("*.py"))
+    assert sorted(set(re.findall(r"\bdmc\.([A-Z]\w+)", code))) == sorted(COMPONENTS)
+    assert "from dash_mantine_components" not in code
+
+
+def test_other_components_and_notebooks_are_not_imported_and_pages_are_told_the_same() -> None:
+    everything = printed(_WHOLE)
+    assert printed(_PROGRAM) == {
+        "imported": sorted(COMPONENTS),
         "notebooks": False,
-        "same": True,
-        "missing": [],
+        "told": {name: everything[name] for name in COMPONENTS},
         "sent": True,
         "made": {
-            "props": {"children": "Press", "id": "press"},
-            "type": "Button",
+            "props": {"children": None, "id": "waiting"},
+            "type": "Loader",
             "namespace": "dash_mantine_components",
         },
-        "hold others": json.loads(everything.stdout),
     }
