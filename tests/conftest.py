@@ -14,6 +14,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # Each processor has a worker: further threads of OpenMP and BLAS would only wait for each other, by spinning.
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
+# What tests start prints as it does for anybody, whatever is set here: some lines came only where nothing is kept back.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 from tests.plugin_distributions import EXAMPLE, pip_install
 
 # What is imported stays: to look through it for garbage, again and again, takes a fifth of the time of the collection.

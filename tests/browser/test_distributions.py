@@ -42,7 +42,9 @@ def build(project: Path, folder: Path) -> Built:
     subprocess.run([*hatchling, "sdist"], cwd=project, check=True, env=plain_environment())
     (sdist,) = folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        # Python 3.11.0 to 3.11.3, which Debian 12 has, know no filters.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     subprocess.run([*hatchling, "wheel"], cwd=folder / sdist.name.removesuffix(".tar.gz"), check=True)
     (wheel,) = folder.glob("*.whl")
     return Built(sdist, wheel)
