@@ -1,4 +1,4 @@
-"""Long lists, made and let go without keeping other threads from running meanwhile."""
+"""Long lists, made without keeping other threads from running meanwhile."""
 
 from typing import Any, Final
 
@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 _PIECE: Final = 1 << 18
-_LET_GO: Final = 1 << 10
 
 
 def listed(column: NDArray[np.generic]) -> list[Any]:
@@ -18,12 +17,3 @@ def listed(column: NDArray[np.generic]) -> list[Any]:
     for begin in range(0, len(column), _PIECE):
         values += column[begin : begin + _PIECE].tolist()
     return values
-
-
-def let_go(values: list[Any]) -> None:
-    """Empty a list, whose elements nothing else refers to, some at a time.
-
-    What goes with a list goes at once otherwise: a hundred thousand messages take half a second.
-    """
-    while values:
-        del values[-_LET_GO:]

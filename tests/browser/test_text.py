@@ -284,5 +284,6 @@ def test_no_card_moves_while_texts_of_any_height_come(serve: Serve, page: Page, 
     )
     page.goto(serve(logdir).url)
     expect(page.locator(".text-card .entry")).to_have_count(6)
+    page.wait_for_function("() => Object.keys(window.places).length === 6")
     places = page.evaluate("Object.values(window.places).map((places) => places.size)")
     assert places == [1] * 6

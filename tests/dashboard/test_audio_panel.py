@@ -464,10 +464,11 @@ def test_waveform_and_spectrogram_are_columns(client: TestClient) -> None:
     assert silent.tolist() == [0] * 5
 
 
-def test_the_record_of_a_clip_is_read_once_for_its_pictures(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_record_of_a_clip_is_read_once_for_its_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To read ten minutes of sound takes longer than to draw them, and keeps others waiting."""
+    with SummaryWriter(str(tmp_path / "a")) as writer:
+        writer.add_audio("voice", np.zeros((8, 1)), 0, sample_rate=RATE)
+    client = client_of(tmp_path)
     read: list[int] = []
 
     def counting(series: Series, index: int, sample: int) -> Clip:

@@ -13,9 +13,8 @@ from stepscope.dashboard.tensorboard.hparams import groups as groups_of_sessions
 from stepscope.dashboard.tensorboard.hparams.experiment import experiment
 from stepscope.dashboard.tensorboard.hparams.groups import session_groups
 from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession, session_message
-from stepscope.summary.listed import let_go
 from stepscope.summary.logdir import open_logdir
-from stepscope.summary.proto.hparams_pb2 import ORDER_DESC, ListSessionGroupsRequest, SessionGroup, Status
+from stepscope.summary.proto.hparams_pb2 import ORDER_DESC, ListSessionGroupsRequest, Status
 from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.hparams_logs import write_experiment, write_sessions
 from tests.dashboard.routes import client_with_companions
@@ -71,20 +70,6 @@ def test_the_best_session_by_a_metric_that_none_has(tmp_path: Path) -> None:
     request = {**ALL, "aggregationType": "AGGREGATION_MIN", "aggregationMetric": {"tag": "gone"}}
     found = ask(client, "session_groups", request)["sessionGroups"]
     assert [group["metricValues"] for group in found] == [[]] * 4
-
-
-def test_very_many_groups_are_let_go_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as a hundred thousand messages go at once, everybody waits."""
-    gone: list[list[str]] = []
-
-    def noted(groups: list[SessionGroup]) -> None:
-        gone.append([group.name for group in groups])
-        let_go(groups)
-
-    monkeypatch.setattr("stepscope.dashboard.tensorboard.hparams.groups.let_go", noted)
-    client = client_with_companions(write_sessions(tmp_path))
-    assert groups(client, sliceSize=1) == ["alone"]
-    assert [sorted(names) for names in gone] == [["alone", "failed", "large", "small"]]
 
 
 def test_a_session_in_the_log_directory_itself(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from stepscope.dashboard.cli.main import main
 from stepscope.summary import SummaryWriter
 from stepscope.summary.index_places import index_in_cache, prune
-from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
 from stepscope.summary.logdir_source import sources_of
+from tests.summary.index_parts import files_of
 from tests.summary.test_index_building import refusing
 from tests.summary.test_log_index import let_age
 
@@ -50,7 +50,7 @@ def test_an_index_is_written_where_it_is_asked_for(
             f"Index: {index}",
             f"Start from it: stepscope --logdir {logs} --index {index}",
         ]
-    assert {path.parts[0] for path in LogIndex(str(index)).load()} == {"a", "b"}
+    assert {path.parts[0] for path in files_of(index, logs)} == {"a", "b"}
     assert not cache.exists()
 
 
@@ -65,7 +65,7 @@ def test_an_engines_workers_write_it_too(logs: Path, tmp_path: Path, capsys: pyt
         ]
         # What changed in the second before it was read might have changed again.
         let_age(logs)
-    assert {path.parts[0] for path in LogIndex(str(index)).load()} == {"a", "b"}
+    assert {path.parts[0] for path in files_of(index, logs)} == {"a", "b"}
 
 
 def test_an_engine_needs_a_place_that_its_workers_reach(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
