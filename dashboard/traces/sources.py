@@ -88,6 +88,8 @@ def find_source(snapshot: Snapshot, trace_id: str) -> TraceSource:
     for source in trace_sources(snapshot):
         if source.id == trace_id:
             return source
+    if snapshot.loading or not snapshot.revision:
+        raise TraceUnavailableError(f"There is no trace {trace_id!r} yet: the log directory is still being read.")
     raise TraceUnavailableError(
         f"There is no trace {trace_id!r} in the log directory; it may have been moved or deleted. "
         "Choose another one from the list."

@@ -54,6 +54,17 @@ class Held(conftest.Held):
         debug(self.page)
 
 
+def test_a_trace_that_comes_later_is_shown_as_the_address_asks(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_trace(logdir, "dense", json.dumps(OTHER))
+    page.goto(f"{serve(logdir).url}?tab=timeline&timeline.trace={trace('fast')}&timeline.range=1000:50000")
+    expect(page.get_by_text("There is no trace")).to_be_visible()
+    write_trace(logdir, "fast", json.dumps(training(1.0)))
+    assert settled(page)["target"] == pytest.approx([1_000, 50_000])
+    expect(page.get_by_text("There is no trace")).to_have_count(0)
+
+
 def trace(name: str) -> str:
     return f"r|file|r/{name}.trace.json"
 

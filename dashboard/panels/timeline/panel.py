@@ -123,6 +123,13 @@ class TimelinePanel(Panel):
             Output("timeline-opened", "data"),
             Input(setting_id(TRACE.name), "value"),
         )
+        # A trace that could not be shown may be there now.
+        app.clientside_callback(
+            ClientsideFunction("stepscopeTimeline", "listed"),
+            Output("timeline-opened", "id"),
+            Input(setting_id(TRACE.name), "data"),
+            prevent_initial_call=True,
+        )
         app.clientside_callback(
             ClientsideFunction("stepscopeCapture", "ready"),
             Output("timeline-capture", "disabled"),

@@ -1,3 +1,3 @@
 import { callbacksLater } from "../../../web/core/dash.ts";
 
-callbacksLater("timeline", "stepscopeTimeline", ["open"], () => import("./mount.ts"));
+callbacksLater("timeline", "stepscopeTimeline", ["open", "listed"], () => import("./mount.ts"));

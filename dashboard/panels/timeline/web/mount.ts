@@ -1,7 +1,7 @@
 /** Joins the Timeline panel to the page: the trace selector opens traces, what is visible goes to the URL. */
 import { noUpdate } from "../../../web/core/dash.ts";
 import { view } from "../../../web/page/view.ts";
-import { mount } from "./panel.ts";
+import { mount, panel } from "./panel.ts";
 import type { Wish } from "./panel_base.ts";
 import { settings } from "./settings.generated.ts";
 
@@ -36,12 +36,19 @@ export function open(trace: string | null) {
       for (const [name, reported] of Object.entries(values)) set(name, reported);
     });
   const fresh = host.childElementCount === 0;
-  const panel = mount(host, tools, { api: "api/timeline", perfetto: host.dataset.perfetto || "", tell });
+  const shown = mount(host, tools, { api: "api/timeline", perfetto: host.dataset.perfetto || "", tell });
   const wished = fresh ? initialView() : {};
-  if (!fresh && panel.wanted !== trace) {
+  if (!fresh && shown.wanted !== trace) {
     tell({ "timeline.range": [""], "timeline.area": [""], "timeline.slice": [""], "timeline.compare": [] });
-    panel.canvas.focus();
+    shown.canvas.focus();
   }
-  panel.open(trace, wished);
+  shown.open(trace, wished);
   return trace;
+}
+
+/** The list of traces has changed. */
+export function listed() {
+  const shown = panel();
+  if (shown?.root.isConnected) void shown.openAgain();
+  return noUpdate();
 }

@@ -140,6 +140,8 @@ export abstract class PanelBase {
   then = performance.now();
   frame: number;
   wanted: string | null = null;
+  /** What was asked for of a trace that could not be shown. */
+  unanswered: Wish | null = null;
   theme: theme.Theme;
   ratio = 1;
   width = 0;
@@ -231,6 +233,7 @@ export abstract class PanelBase {
   async open(id: string | null, initialView: Wish = {}) {
     if (id === this.wanted) return;
     this.wanted = id;
+    this.unanswered = null;
     this.reset();
     // Before the trace is there, as what is chosen and typed while it opens is later.
     if (initialView.color) this.setColor(initialView.color);
@@ -242,11 +245,21 @@ export abstract class PanelBase {
     try {
       const summary = await ahead.summary(this.api, id);
       if (this.wanted !== id) return;
-      if ("problem" in summary) this.say(summary.problem);
-      else await this.show(summary, initialView);
+      if ("problem" in summary) {
+        this.unanswered = initialView;
+        this.say(summary.problem);
+      } else await this.show(summary, initialView);
     } catch (error) {
       if (this.wanted === id) this.say(messageOf(error));
     }
+  }
+
+  /** Asks once more for a trace that could not be shown: the log directory has other traces now. */
+  async openAgain() {
+    if (!this.unanswered) return;
+    const id = this.wanted;
+    this.wanted = null;
+    await this.open(id, this.unanswered);
   }
 
   async show(summary: TraceSummary, initialView: Wish) {
