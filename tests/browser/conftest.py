@@ -73,6 +73,8 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
         # Streams end with what they are about, so that the server does not wait for them.
         stops.extend((live.stop, server.take_back))
         live.start()
+        # Pages that are opened while the log directory is read for the first time have tests of their own.
+        assert live.wait_for_first(PATIENCE_MS / 1000)
         return Dashboard(origin_of(server.port), path, live)
 
     yield start

@@ -14,7 +14,7 @@ from docs.screenshots import make
 from docs.screenshots.make import READY, SAMPLE_LOGS, SCHEMES, serving, wait_until_drawn
 from stepscope.dashboard.panels.registry import PANELS
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -250,8 +250,6 @@ def test_the_ring_around_what_has_the_focus_is_whole(page: Page, panel: str, pla
     element = page.locator(place).first
     element.scroll_into_view_if_needed()
     element.focus()
-    picture = base64.b64encode(element.screenshot()).decode()
-    edges = page.evaluate(EDGES, picture)
     accent = page.evaluate(
         """() => {
           const probe = document.body.appendChild(document.createElement("i"));
@@ -261,7 +259,12 @@ def test_the_ring_around_what_has_the_focus_is_whole(page: Page, panel: str, pla
           return [red, green, blue].join();
         }"""
     )
-    assert edges == [accent] * 4
+
+    def is_whole() -> bool:
+        picture = base64.b64encode(element.screenshot()).decode()
+        return bool(page.evaluate(EDGES, picture) == [accent] * 4)
+
+    wait_until(page, is_whole, "the ring is not seen at each side")
 
 
 def test_nothing_moves_by_itself_for_those_who_ask_for_that(page: Page) -> None:

@@ -83,6 +83,13 @@ class GraphPanel(Panel):
             Output("graph-host", "data-opened"),
             *(Input(setting_id(setting.name), "value") for setting in (GRAPH, FUNCTION, COSTS, COMPARE)),
         )
+        # A graph that could not be shown may be there now.
+        app.clientside_callback(
+            ClientsideFunction("stepscopeGraph", "listed"),
+            Output("graph-host", "data-listed"),
+            Input(setting_id(GRAPH.name), "data"),
+            prevent_initial_call=True,
+        )
 
         @app.callback(
             Output(setting_id(GRAPH.name), "data"),

@@ -1,3 +1,3 @@
 import { callbacksLater } from "../../../web/core/dash.ts";
 
-callbacksLater("graph", "stepscopeGraph", ["open"], () => import("./mount.ts"));
+callbacksLater("graph", "stepscopeGraph", ["open", "listed"], () => import("./mount.ts"));

@@ -1,6 +1,6 @@
 /** Joins the Graph panel to the page: the selectors open graphs, what is seen of them goes to the URL. */
 import { noUpdate, setProps, settingId } from "../../../web/core/dash.ts";
-import { mount } from "./panel.ts";
+import { mount, panel } from "./panel.ts";
 import type { Wish } from "./panel_base.ts";
 import { settings } from "./settings.generated.ts";
 import { view } from "../../../web/page/view.ts";
@@ -48,12 +48,19 @@ export function open(id: string | null, called: string | null, costs: string | n
   const tools = document.getElementById("graph-tools");
   if (!host || !tools) return noUpdate();
   const fresh = host.childElementCount === 0;
-  const panel = mount(host, tools, { api: API, tell, choose, functions });
-  const other = !fresh && !wished && panel.state.id !== (id || "");
+  const shown = mount(host, tools, { api: API, tell, choose, functions });
+  const other = !fresh && !wished && shown.state.id !== (id || "");
   // A function of one graph is none of another.
   if (other && called) choose("graph.function", "");
   if (fresh) wished = initialView();
-  panel.open({ id: id || "", function: other ? "" : called || "", costs: costs || "", compare: compare || "" }, wished);
+  shown.open({ id: id || "", function: other ? "" : called || "", costs: costs || "", compare: compare || "" }, wished);
   if (id) wished = null;
   return id;
+}
+
+/** The list of graphs has changed. */
+export function listed() {
+  const shown = panel();
+  if (shown?.root.isConnected) void shown.openAgain();
+  return noUpdate();
 }

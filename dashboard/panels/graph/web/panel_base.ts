@@ -80,6 +80,8 @@ export abstract class PanelBase {
   readonly state: State = { id: "", function: "", costs: "", compare: "", expanded: [], aside: [], back: [] };
   /** What is drawn. */
   scene: Scene | null = null;
+  /** What the address asked for of a graph that could not be shown. */
+  unanswered: { initialView: Wish | null } | null = null;
   /** One id, or two for a path between them. */
   selection: string[] = [];
   /** Rises with each selection, and with each way to one: what comes later than the next is not wanted any more. */
@@ -248,10 +250,25 @@ export abstract class PanelBase {
     const costs = chosen.costs !== state.costs;
     const compare = chosen.compare !== state.compare;
     Object.assign(state, chosen);
-    if (other) await (this.opened = this.openGraph(initialView));
-    if (!this.scene) return;
+    if (other) {
+      this.unanswered = null;
+      await (this.opened = this.openGraph(initialView));
+    }
+    if (!this.scene) {
+      if (other && state.id === chosen.id) this.unanswered = { initialView };
+      return;
+    }
     if (costs || (other && state.costs)) await this.loadCosts(costs && !initialView?.color);
     if (compare || (other && state.compare)) await this.comparison.load();
+  }
+
+  /** Asks once more for a graph that could not be shown: the log directory has other graphs now. */
+  async openAgain() {
+    if (!this.unanswered) return;
+    const { state, unanswered } = this;
+    const { id, function: called, costs, compare } = state;
+    state.id = "";
+    await this.open({ id, function: called, costs, compare }, unanswered.initialView);
   }
 
   async openGraph(initialView: Wish | null) {

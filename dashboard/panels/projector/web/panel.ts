@@ -334,8 +334,12 @@ export class ProjectorPanel extends PanelWithProjection {
       const answer = await this.api.ask<EmbeddingsAnswer>("embeddings", {});
       this.embeddings = answer.embeddings;
       this.outside.offer(answer.embeddings, answer.unlisted);
-      const { dataset } = this;
-      if (!dataset) return;
+      const { dataset, state } = this;
+      if (!dataset) {
+        // What the address names may have come.
+        if (!this.loading && this.embeddings.some(({ id }) => id === state.id)) void this.load({});
+        return;
+      }
       const listed = this.embeddings.find((one) => one.id === dataset.id);
       if (!listed) return this.setNews("This embedding was removed.", false);
       const before = new Set(dataset.info.steps);
