@@ -14,6 +14,9 @@ export interface How {
   quiet?: boolean;
 }
 
+/** What was asked for is not there, and may come. */
+export class MissingError extends Error {}
+
 export class Api {
   /** How many were made. */
   requests = 0;
@@ -56,7 +59,7 @@ export class Api {
         signal,
         ...(body === undefined ? {} : posted),
       });
-      if (!response.ok) throw new Error(await reasonOf(response));
+      if (!response.ok) throw new (response.status === 404 ? MissingError : Error)(await reasonOf(response));
       return response;
     } catch (error) {
       if (error instanceof TypeError) throw new Error("The server does not respond. Is it still running?");

@@ -1,7 +1,7 @@
 /** The Projector panel in the browser: what is open, and the parts around the cloud. */
 import { counted, integer } from "../../../web/core/numbers.ts";
 import { make, storage } from "../../../web/core/dom.ts";
-import { messageOf } from "../../../web/core/request.ts";
+import { messageOf, MissingError } from "../../../web/core/request.ts";
 import { Bookmarks } from "./bookmarks.ts";
 import { Clusters } from "./clusters.ts";
 import { Controls } from "./controls.ts";
@@ -170,6 +170,7 @@ export class ProjectorPanel extends PanelWithProjection {
     const { state } = this;
     const began = performance.now();
     this.loading += 1;
+    this.isMissing = false;
     this.setNews("");
     const patience = setInterval(() => this.wait(began), SLOW_MS);
     try {
@@ -199,6 +200,7 @@ export class ProjectorPanel extends PanelWithProjection {
     } catch (error) {
       if (turn !== this.turn) return;
       if (!keep) this.dataset = null;
+      this.isMissing = error instanceof MissingError;
       this.say(messageOf(error), "bad");
       this.showAll();
     } finally {
@@ -336,8 +338,7 @@ export class ProjectorPanel extends PanelWithProjection {
       this.outside.offer(answer.embeddings, answer.unlisted);
       const { dataset, state } = this;
       if (!dataset) {
-        // What the address names may have come.
-        if (!this.loading && this.embeddings.some(({ id }) => id === state.id)) void this.load({});
+        if (this.isMissing && this.embeddings.some(({ id }) => id === state.id)) void this.load({});
         return;
       }
       const listed = this.embeddings.find((one) => one.id === dataset.id);

@@ -72,6 +72,8 @@ export abstract class PanelBase extends Appearance {
   dataset: Dataset | null = null;
   embeddings: EmbeddingRow[] = [];
   loading = 0;
+  /** What the address names was not there; it may come. */
+  isMissing = false;
   theme: Theme;
   job: Job | null = null;
   /** Steps that are projected together; null where it is one alone. */
