@@ -18,7 +18,7 @@ demo: $(VENV)/.installed
 
 test: static tests
 
-# What can be known in a few minutes: all but the tests that drive a browser, read what other tools wrote, or take long.
+# What can be known in three minutes: all but the tests that drive a browser, read what other tools wrote, or take long.
 check: static
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not browser and not peers and not long"
 

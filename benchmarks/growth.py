@@ -2,8 +2,8 @@
 
 Each run is one file of three tags and three points. A first start lasts from the command until the server has all runs,
 of which it makes the index; a second one, which has the index, until it has them too. Memory is what the process holds
-(the proportional set size) once it is at rest, and the quiet share is its processor time while nothing happens, of files
-that were last written an hour ago: a minute after the last point all of them are said to grow no more. What is
+(the proportional set size) once it is at rest, and the quiet share is its processor time while nothing happens, of
+files that were last written an hour ago: a minute after the last point all of them are said to grow no more. What is
 asked for then is TensorBoard's routes of all runs, and of all tags of scalars, by which its own dashboard begins.
 The mark of a first start grows with the runs; the others are those of 100,000. Loops are compiled before.
 """

@@ -12,6 +12,8 @@ from packaging.utils import canonicalize_name
 
 from tests.installed import OWN, REPOSITORY, closure, needs
 
+pytestmark = pytest.mark.long
+
 
 def without_others(code: str) -> "subprocess.CompletedProcess[str]":
     """Runs Python code where only the modules of stepscope-core and of what it depends on can be imported."""

@@ -17,6 +17,8 @@ from stepscope.profiler.analysis.records import Analysis, Column, MetricDefiniti
 from stepscope.profiler.collectors.registry import ListedCollector
 from tests.plugin_distributions import REPOSITORY, run_python, stepscope, write_distribution
 
+pytestmark = pytest.mark.long
+
 VERB = """
 from stepscope.dashboard.cli.base import ListedVerb
 

@@ -14,6 +14,8 @@ from playwright.sync_api import Page
 
 from tests.installed import REPOSITORY, closure, environment, needs
 
+pytestmark = pytest.mark.long
+
 CORE, WHOLE = REPOSITORY / "core", REPOSITORY
 RAISES: Final = "raise AssertionError('a file of the program was imported')\n"
 TRAINING: Final = """\

@@ -17,6 +17,8 @@ from stepscope.summary import SummaryWriter
 from stepscope.summary.errors import UserError
 from tests.dashboard.media import client_of
 
+pytestmark = pytest.mark.long
+
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
 KERNEL = """

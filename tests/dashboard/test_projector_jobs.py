@@ -22,6 +22,8 @@ from stepscope.dashboard.embeddings.worker import NICENESS
 from stepscope.dashboard.embeddings.worker_pool import Timeouts
 from stepscope.dashboard.embeddings.worker_protocol import Arrays
 
+pytestmark = pytest.mark.long
+
 ENDLESS = 1_000_000
 POINTS = np.random.default_rng(1).normal(size=(60, 5)).astype(np.float32)
 

@@ -21,6 +21,8 @@ from tests.dashboard.media import NoFollower
 from tests.dashboard.routes import client_with_companions
 from tests.object_store import running_object_store
 
+pytestmark = pytest.mark.long
+
 POINTS = np.arange(6, dtype=np.float32).reshape(3, 2)
 CONFIG = "projector_config.pbtxt"
 

@@ -42,6 +42,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[st
     return fit
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", ["torch", "jax"])
 def test_a_model_that_goes_bad_at_step_500_of_fit_names_the_operation_and_its_line(
     fitted: Callable[[str], tuple[str, Path, Path]], backend: str

@@ -20,6 +20,8 @@ from stepscope.summary.logdir import Logdir
 from tests.summary import engine_work
 from tests.summary.test_log_index import let_age, read_anew, shown
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:

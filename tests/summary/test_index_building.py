@@ -19,6 +19,8 @@ from stepscope.summary.source import FoundFile
 from tests.summary.index_parts import files_of
 from tests.summary.test_log_index import let_age, look, read_anew, shown
 
+pytestmark = pytest.mark.long
+
 RUNS = 6
 
 

@@ -244,6 +244,7 @@ def held(folder: Path, runs: int) -> int:
     return len(gc.get_objects()) - before
 
 
+@pytest.mark.long
 def test_a_run_of_an_index_is_few_objects(tmp_path: Path) -> None:
     held(tmp_path / "warm", 2)
     few, more = held(tmp_path / "few", 10), held(tmp_path / "more", 30)

@@ -16,6 +16,8 @@ import pytest
 from stepscope.summary import SummaryWriter, open_logdir, v1, v2
 from stepscope.summary.logdir import Logdir
 
+pytestmark = pytest.mark.long
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 60
 

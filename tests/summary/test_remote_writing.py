@@ -19,6 +19,8 @@ from stepscope.summary.errors import UserError
 from stepscope.summary.logdir import Logdir
 from tests.object_store import ObjectStore, running_object_store
 
+pytestmark = pytest.mark.long
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
