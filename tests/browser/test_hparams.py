@@ -435,3 +435,35 @@ def test_no_session_no_tab(serve: Callable[..., Dashboard], page: Page, logdir: 
         writer.add_scalar("loss", 1, 0)
     page.goto(serve(logdir).url + "?tab=hparams")
     expect(page.get_by_role("tab")).to_have_text(["Scalars", "Health"])
+
+
+SEEN_PARTS = """label => {
+  const below = label.getBoundingClientRect().bottom - 1;
+  const state = (part) => {
+    if (part.scrollWidth <= part.clientWidth) return "whole";
+    return part.clientWidth < 1.5 * parseFloat(getComputedStyle(part).fontSize) ? "a shred" : "cut";
+  };
+  return [...label.children].filter((part) => part.getBoundingClientRect().top < below)
+    .map((part) => [part.innerText, state(part)]);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("tag", "parts"),
+    [
+        ("a/loss", [["a/", "whole"], ["loss", "whole"]]),
+        ("validation/accuracy", [["validation/", "cut"], ["accuracy", "whole"]]),
+        ("validation/accuracy greatest", [["accuracy greatest", "whole"]]),
+        ("validation/accuracy greatest of all", [["accuracy greatest of all", "cut"]]),
+    ],
+)
+def test_of_a_long_name_its_end_stays_and_never_part_of_a_letter(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path, tag: str, parts: list[list[str]]
+) -> None:
+    with SummaryWriter(str(logdir / "run")) as writer:
+        writer.add_summary(Summary(value=[session_start(start_info(checked_hparams({"lr": 1.0})))]), 0)
+        writer.add_scalar(tag, 1.0, 0)
+    page.set_viewport_size({"width": 900, "height": 700})
+    page.goto(serve(logdir).url + "?tab=hparams")
+    name = page.locator("#hparams-controls .cut-name", has_text=tag[-4:])
+    assert name.evaluate(SEEN_PARTS) == parts
