@@ -27,6 +27,8 @@ _AHEAD: Final = 2
 """Parts that are handed to each worker before it has done the first: what a lost worker had is few."""
 _WAIT_SECONDS: Final = 10
 """For a cluster to answer, and for it to have a worker."""
+_RESTART_TIME: Final = "1h"
+"""For a lost worker of this machine to start again: after Dask's own 15 s a busy machine has lost it for good."""
 _FORMS: Final = "threads, processes, dask, ray, dask://HOST:8786 or ray://HOST:10001"
 _log: Final = logging.getLogger(__name__)
 
@@ -201,6 +203,7 @@ class Engine:
 
     def _connect_dask(self) -> dict[str, Any]:
         try:
+            import dask
             from distributed import Client, LocalCluster
             from joblib._dask import DaskDistributedBackend
         except ImportError as error:
@@ -213,6 +216,8 @@ class Engine:
                     Client(f"tcp://{self._place}", timeout=_WAIT_SECONDS, set_as_default=False)
                 )
             else:
+                patience = {"distributed.deploy.lost-worker-timeout": _RESTART_TIME}
+                self._open.enter_context(dask.config.set(patience))
                 cluster = self._open.enter_context(
                     LocalCluster(
                         n_workers=self._workers,

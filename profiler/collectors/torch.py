@@ -127,9 +127,15 @@ class TorchCollector:
             return Collected(notes=(_OTHER_THREAD,))
         profile, self._profile = self._profile, None
         atexit.unregister(self._end_at_exit)
-        if _profiles(self._torch):
+        runs = _profiles(self._torch)
+        if runs:
             self._mark()
-        profile.stop()
+        try:
+            profile.stop()
+        except RuntimeError:
+            # So PyTorch 2.9 tells that another profiler has ended this one, where later ones have no results.
+            if runs:
+                raise
         # Exporting a profile that another one has taken over ends the process.
         results = profile.profiler.kineto_results
         if results is None or results.trace_start_ns() == 0:

@@ -259,10 +259,20 @@ def test_another_profiler_that_runs_is_an_error_and_goes_on() -> None:
     ]
 
 
-def test_another_profiler_that_ran_meanwhile_costs_the_recording_and_not_the_process() -> None:
+# PyTorch 2.9 refuses to stop what another profiler has stopped.
+REFUSES = """
+def refuse():
+    raise RuntimeError("Can't disable Kineto profiler when it's not running")
+torch.autograd.profiler._disable_profiler = refuse
+"""
+
+
+@pytest.mark.parametrize("pytorch", ["", REFUSES], ids=["installed", "2.9"])
+def test_another_profiler_that_ran_meanwhile_costs_the_recording_and_not_the_process(pytorch: str) -> None:
     code = (
         "c = TorchCollector(); c.start(clock)\n"
         "mine = other(); mine.start(); torch.ones(2); mine.stop()\n"
+        f"{pytorch}\n"
         "print(c.stop())\n"
     )
     (line,) = run_alone(code)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 from distributed import LocalCluster
 
@@ -27,7 +28,9 @@ pytestmark = pytest.mark.long
 def cluster() -> Iterator[Any]:
     """Two workers with a process each, which are started again where they are lost."""
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
-    with LocalCluster(n_workers=2, silence_logs=50, **options) as found:
+    # A busy machine takes longer to start a worker again than Dask waits for it.
+    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
+    with patience, LocalCluster(n_workers=2, silence_logs=50, **options) as found:
         yield found
 
 
@@ -61,6 +64,13 @@ def test_one_worker_does_the_work_too() -> None:
         found = {each.result for each in engine.map(engine_work.process, range(4))}
     assert len(found) == 1
     assert os.getpid() not in found
+
+
+def test_a_worker_of_this_machine_may_take_long_to_start_again(tmp_path: Path) -> None:
+    path = tmp_path / "fatal"
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}), Engine("dask", 1) as engine:
+        found = list(engine.map(engine_work.ends_its_worker_once, [path]))
+    assert found == [Outcome(path, path.name)]
 
 
 def test_an_index_is_whole_though_a_worker_that_filled_it_was_killed(
