@@ -12,6 +12,7 @@ makes all of these worse.
 import argparse
 import gzip
 import json
+import math
 import os
 import resource
 import subprocess
@@ -38,6 +39,7 @@ PEER_RANKS: Final = (8,)
 SLICES: Final = 27_000
 STRAGGLER: Final = 5
 DASK_RANKS: Final = 512
+DASK_ROUNDS: Final = 2
 FIRST_ANSWER_MARK: Final = 5.0
 SECONDS_A_RANK_MARK: Final = 0.12
 MEGABYTES_MARK: Final = 1000.0
@@ -175,12 +177,13 @@ def check(output: bytes, ranks: int) -> None:
 
 
 def dask_figure(folder: Path, ranks: int) -> Figure:
-    """How much faster two workers read ranks than one."""
+    """How much faster two workers read ranks than one, of the shortest time of each."""
     from distributed import Client, LocalCluster
 
     paths = [str(path) for path in sorted(folder.iterdir())]
-    taken = []
-    for workers in (1, 2):
+    shortest = {1: math.inf, 2: math.inf}
+    # One after the other and again: what the machine does besides comes and goes.
+    for workers in (1, 2) * DASK_ROUNDS:
         options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
         with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
             client.wait_for_workers(workers)
@@ -192,8 +195,8 @@ def dask_figure(folder: Path, ranks: int) -> Figure:
                     if not last.complete:
                         raise AssertionError(f"{last.words}: {dict(last.failures)}")
                     seconds = time.perf_counter() - begin
-        taken.append(seconds)
-    one, two = taken
+        shortest[workers] = min(shortest[workers], seconds)
+    one, two = shortest[1], shortest[2]
     return Figure(f"Dask, 2 workers over 1, {ranks:,} ranks", one / two, DASK_MARK, "the mark", "x")
 
 
