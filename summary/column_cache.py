@@ -297,6 +297,12 @@ class _KeptColumns:
         columns = _columns(content, table.kinds[place], table.counts[place])
         return TagState(table.tags[place], table.kinds[place], *texts, place in table.going_back, *columns)
 
+    def has_picture(self, place: int) -> bool:
+        return False
+
+    def picture(self, place: int) -> TagState | None:
+        return None
+
     def summary(self, place: int) -> ScalarSummary | None:
         return None
 

@@ -51,6 +51,9 @@ which of the segment's tables is theirs, and of what was read of it that by whic
 """
 
 
+CRC: Final = np.dtype("<u4")
+
+
 class IndexedFile(NamedTuple):
     """What an index has of an event file."""
 
@@ -96,6 +99,8 @@ class _Listed(msgspec.Struct, array_like=True, frozen=True):
     """`FileState` of each."""
     summaries: bytes
     """`SUMMARY` [tags of all files, one after the other]."""
+    crcs: dict[int, bytes]
+    """By the file's place, of those whose block is divided: `CRC` of each part."""
 
 
 class _Strings:
@@ -125,6 +130,7 @@ class SegmentFiles:
     """
 
     __slots__ = (
+        "_crcs",
         "_etags",
         "_paths",
         "_states",
@@ -143,6 +149,7 @@ class SegmentFiles:
         """`ENTRY` [files]."""
         self._paths: Final = _Strings(listed.paths)
         self._etags: Final = listed.etags
+        self._crcs: Final = listed.crcs
         # Copies, since what is of a list that was decoded keeps all of it.
         self._states: Final = _Strings([bytes(state) for state in listed.states])
         texts = [bytes(listed.texts.get(place, b"")) for place in range(len(listed.paths))] if listed.texts else []
@@ -185,6 +192,10 @@ class SegmentFiles:
             return None
         return from_row(self._summaries[self.summary_begins[place] + tag_place], tags.last_steps[tag_place])
 
+    def crc_of_part(self, place: int, number: int) -> int:
+        """Return that of a part of a file's divided block."""
+        return int(np.frombuffer(self._crcs[place], CRC)[number])
+
     def texts(self, place: int) -> Texts:
         """Return what the first values of a file's tags say; raises DecodeError, a ValueError, where they are none."""
         encoded = b"" if self._texts is None else self._texts[place]
@@ -208,6 +219,10 @@ class BlockOfSegment:
     def read(self) -> bytes | None:
         entry = self._files.entries[self._place]
         return self._files.segment.block(int(entry["at"]), int(entry["length"]), int(entry["crc"]))
+
+    def read_part(self, number: int, begin: int, end: int) -> bytes | None:
+        at = int(self._files.entries[self._place]["at"]) + begin
+        return self._files.segment.block(at, end - begin, self._files.crc_of_part(self._place, number))
 
     def summary(self, place: int) -> ScalarSummary | None:
         return self._files.summary(self._place, place)
@@ -287,8 +302,18 @@ def encoded(files: Sequence[IndexedFile], at: int) -> Written:
         },
         [msgspec.Raw(_ENCODER.encode(file.state)) for file in files],
         summaries(scalars).tobytes(),
+        {
+            place: np.array(list(_crcs_of_parts(file.points.table, content)), CRC).tobytes()
+            for place, (file, content) in enumerate(zip(files, blocks, strict=True))
+            if file.points.table.divided
+        },
     )
     return Written(blocks, _ENCODER.encode(listed), listed)
+
+
+def _crcs_of_parts(table: PackedTable, block: bytes) -> Iterator[int]:
+    whole = memoryview(block)
+    return (crc32c(whole[begin:end]) for begin, end in pairwise(table.part_begins))
 
 
 def decoded(content: bytes, segment: Segment, end: int, packer: Packer) -> SegmentFiles:
@@ -308,6 +333,12 @@ def decoded(content: bytes, segment: Segment, end: int, packer: Packer) -> Segme
     files = SegmentFiles(segment, listed, [packer.shared(table) for table in listed.tables])
     if len(listed.summaries) != int(files.summary_begins[-1]) * SUMMARY.itemsize:
         raise ValueError("its summaries do not fit")
+    divided = np.flatnonzero(np.array([table.divided for table in listed.tables], np.bool_)[entries["table"]]).tolist()
+    parts = {place: 1 + len(listed.tables[entries["table"][place]].tags.tags) for place in divided}
+    if {place: len(crcs) for place, crcs in listed.crcs.items()} != {
+        place: CRC.itemsize * count for place, count in parts.items()
+    }:
+        raise ValueError("the CRCs of parts do not fit")
     # A table from elsewhere may speak of more bytes than numbers of 64 bits count.
     lengths = np.array([min(table.length, end + 1) for table in listed.tables], np.int64)[entries["table"]]
     at = entries["at"]

@@ -151,6 +151,12 @@ class _NoPoints:
     def load(self, place: int) -> TagState | None:
         return None
 
+    def has_picture(self, place: int) -> bool:
+        return False
+
+    def picture(self, place: int) -> TagState | None:
+        return None
+
     def summary(self, place: int) -> ScalarSummary | None:
         return None
 
@@ -167,12 +173,20 @@ class _IfUnchanged:
         return self._file.points.texts
 
     def load(self, place: int) -> TagState | None:
+        return self._file.points.load(place) if self._is_unchanged() else None
+
+    def has_picture(self, place: int) -> bool:
+        return self._file.points.has_picture(place)
+
+    def picture(self, place: int) -> TagState | None:
+        return self._file.points.picture(place) if self._is_unchanged() else None
+
+    def _is_unchanged(self) -> bool:
         path = self._file.found.path
         try:
-            unchanged = self._file.is_certainly(look_at(path, self._source.locate(path)))
+            return self._file.is_certainly(look_at(path, self._source.locate(path)))
         except (OSError, ValueError):
-            return None
-        return self._file.points.load(place) if unchanged else None
+            return False
 
     def summary(self, place: int) -> ScalarSummary | None:
         return self._file.points.summary(place)

@@ -4,18 +4,22 @@ A block has the columns of all tags one after the other: steps (int64), those of
 wall times (float64); offsets and lengths of records (int64); values (float32 where that is exact, else float64);
 indices (int32). All are little endian. A tag has those columns that `stepscope.summary.points.TagPoints` keeps for its
 kind.
+
+Of a large block nobody should have to read all for the columns of one tag. It is divided: a part for each tag, a block
+as that of a file with this tag alone, and behind them the picture, a block of few points of each long curve.
 """
 
 import errno
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.summary.picture_points import LEAST_PICTURED, PICTURE_POINTS, points_of_picture
 from stepscope.summary.points import TagState
 from stepscope.summary.scalar_summaries import Points, ScalarSummary
 from stepscope.summary.scan import RowsByTag
@@ -28,6 +32,8 @@ _PLACES: Final = np.dtype("<i8")
 _INDICES: Final = np.dtype("<i4")
 _NUMBERS: Final = (np.dtype("<f8"), np.dtype("<f4"))
 """Values, and values of which float32 loses nothing."""
+LARGEST_UNDIVIDED: Final = 4 << 20
+"""Bytes of a block that are as soon read as a part of it."""
 _NO_PLACES: Final = np.empty(0, np.int64)
 _NO_NUMBERS: Final = np.empty(0, np.float64)
 _NO_INDICES: Final = np.empty(0, np.int32)
@@ -51,6 +57,35 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
     """How many there are."""
     narrow: bool
     """Values are float32."""
+    divided: bool = False
+    """The block has a part for each tag, and the picture."""
+
+    @cached_property
+    def part_begins(self) -> list[int]:
+        """Where the parts of a divided block begin: those of the tags, the picture, and behind them its end."""
+        tags = range(len(self.tags.tags))
+        lengths = [self.alone(place).length for place in tags]
+        return list(accumulate([*lengths, self.picture.length], initial=0))
+
+    def alone(self, place: int) -> "PackedTable":
+        """Return the table of the part of the tag at a place."""
+        return PackedTable(self.tags.alone(place), [0], self.tags.counts[place], self.narrow)
+
+    @cached_property
+    def picture(self) -> "PackedTable":
+        """The table of the picture, in which curves that are not long have no point."""
+        tags = self.tags
+        pairs = zip(tags.kinds, tags.counts, strict=True)
+        counts = [PICTURE_POINTS if kind == SCALARS and count >= LEAST_PICTURED else 0 for kind, count in pairs]
+        ends = list(accumulate(counts))
+        table = TagTable(tags.tags, tags.kinds, counts, tags.first_steps, tags.last_steps, tags.going_back)
+        return PackedTable(
+            table, [end - count for end, count in zip(ends, counts, strict=True)], sum(counts), self.narrow
+        )
+
+    def has_picture(self, place: int) -> bool:
+        """Return whether the picture has points of the tag at a place."""
+        return self.divided and self.picture.tags.counts[place] > 0
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -60,6 +95,8 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
     @cached_property
     def length(self) -> int:
         """Return how many bytes the block has."""
+        if self.divided:
+            return self.part_begins[-1]
         rows, values, blobs = (begins[-1] for begins in self.begins)
         return 8 * (self.steps + rows + 2 * blobs) + _NUMBERS[self.narrow].itemsize * values + 4 * blobs
 
@@ -88,6 +125,8 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
 
     def scalars(self, block: bytes) -> Points:
         """Return the points of the scalar tags, from the block."""
+        if self.divided:
+            return self._scalars_of_parts(block)
         rows, values, blobs = (begins[-1] for begins in self.begins)
         counts, step_begins, last_rows, places = self._of_scalars
         at_rows = 8 * self.steps
@@ -98,6 +137,20 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
             step_begins,
             np.frombuffer(block, _TIMES, rows, at_rows)[last_rows],
             numbers if len(places) == values else numbers[places],
+        )
+
+    def _scalars_of_parts(self, block: bytes) -> Points:
+        found = [
+            self.alone(place).scalars(block[begin:end])
+            for place, (begin, end) in enumerate(pairwise(self.part_begins[:-1]))
+        ]
+        ends = np.cumsum([0, *(len(one.steps) for one in found)])
+        return Points(
+            np.concatenate([one.counts for one in found]),
+            np.concatenate([one.steps for one in found]),
+            ends[:-1],
+            np.concatenate([one.last_times for one in found]),
+            np.concatenate([one.values for one in found]),
         )
 
     @property
@@ -114,6 +167,9 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
 
     def state(self, block: bytes, place: int, texts: Texts) -> TagState:
         """Return the points of the tag at a place of the table, from the block: views of it, or copies."""
+        if self.divided:
+            begin, end = self.part_begins[place : place + 2]
+            return self.state_of_part(block[begin:end], place, texts)
         table = self.tags
         kind, count = table.kinds[place], table.counts[place]
         rows, values, blobs = (begins[place] for begins in self.begins)
@@ -143,6 +199,10 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
             np.frombuffer(block, _INDICES, count, at_indices + 4 * blobs) if has_blobs else _NO_INDICES,
         )
 
+    def state_of_part(self, part: bytes, place: int, texts: Texts) -> TagState:
+        """Return the points of the tag at a place of the table, from its part of a divided block."""
+        return self.alone(place).state(part, 0, {0: texts.get(place, NO_TEXTS)})
+
 
 class Block(Protocol):
     """Where the bytes of a block are, and what is known of them."""
@@ -154,6 +214,10 @@ class Block(Protocol):
 
     def read(self) -> bytes | None:
         """Return the bytes; None where they are damaged or gone."""
+        ...
+
+    def read_part(self, number: int, begin: int, end: int) -> bytes | None:
+        """Return those of a part of a divided block; None where they are damaged or gone."""
         ...
 
     def summary(self, place: int) -> ScalarSummary | None:
@@ -169,6 +233,9 @@ class BlockInMemory(NamedTuple):
 
     def read(self) -> bytes:
         return self.content
+
+    def read_part(self, number: int, begin: int, end: int) -> bytes:
+        return self.content[begin:end]
 
     def summary(self, place: int) -> ScalarSummary | None:
         return None
@@ -195,8 +262,26 @@ class PackedPoints:
 
     def load(self, place: int) -> TagState | None:
         """Return the points of the tag at a place of the table; None where they are damaged or gone."""
+        if self.table.divided:
+            part = self._part(place)
+            return None if part is None else self.table.state_of_part(part, place, self.texts)
         content = self.block.read()
         return None if content is None else self.table.state(content, place, self.texts)
+
+    def has_picture(self, place: int) -> bool:
+        """Return whether a first picture of the tag at a place of the table needs few of its points."""
+        return self.table.has_picture(place)
+
+    def picture(self, place: int) -> TagState | None:
+        """Return the points of that; None where there are none, or they are damaged or gone."""
+        if not self.has_picture(place):
+            return None
+        part = self._part(len(self.table.tags.tags))
+        return None if part is None else self.table.picture.state(part, place, self.texts)
+
+    def _part(self, number: int) -> bytes | None:
+        begin, end = self.table.part_begins[number : number + 2]
+        return self.block.read_part(number, begin, end)
 
     def states(self) -> list[TagState]:
         """Return the points of all tags, in the table's order; raises OSError where they are damaged or gone."""
@@ -228,17 +313,20 @@ class Packer:
                 total += len(state.steps)
             step_begins.append(total - len(state.steps))
         values, narrow = _narrowed(_joined([state.values for state in states], _NUMBERS[0]))
-        columns = (
-            _joined(steps, _STEPS),
-            _joined([state.wall_times for state in states], _TIMES),
-            _joined([state.offsets for state in states], _PLACES),
-            _joined([state.lengths for state in states], _PLACES),
-            values,
-            _joined([state.indices for state in states], _INDICES),
-        )
-        return self._packed(
-            PackedTable(TagTable.of(states), step_begins, total, narrow), texts_of_states(states), columns
-        )
+        table = PackedTable(TagTable.of(states), step_begins, total, narrow)
+        if table.length > LARGEST_UNDIVIDED:
+            return self._divided(states, narrow=narrow)
+        return self._packed(table, texts_of_states(states), [_block(states, steps, values)])
+
+    def _divided(self, states: Sequence[TagState], *, narrow: bool) -> PackedPoints:
+        number = _NUMBERS[narrow]
+        parts = [_block([state], [state.steps], state.values.astype(number)) for state in states]
+        long = [_in_picture(state) for state in states if state.kind == SCALARS and len(state.steps) >= LEAST_PICTURED]
+        values = _joined([state.values for state in long], _NUMBERS[0]).astype(number)
+        parts.append(_block(long, [state.steps for state in long], values))
+        *begins, total = accumulate([len(state.steps) for state in states], initial=0)
+        table = PackedTable(TagTable.of(states), begins, total, narrow, divided=True)
+        return self._packed(table, texts_of_states(states), parts)
 
     def pack_numbers(
         self, tags: Sequence[str], texts: Texts, rows: RowsByTag, counts: NDArray[np.int64]
@@ -261,15 +349,53 @@ class Packer:
             rows.steps[begins + counts - 1].tolist(),
             np.flatnonzero(rows.goes_back).tolist(),
         )
-        return self._packed(
-            PackedTable(table, begins.tolist(), len(rows.steps), narrow),
-            texts,
-            (rows.steps, rows.wall_times, values),
-        )
+        packed = PackedTable(table, begins.tolist(), len(rows.steps), narrow)
+        if packed.length > LARGEST_UNDIVIDED:
+            columns = (
+                np.split(rows.wall_times, rows.group_ends[:-1]),
+                np.split(rows.values, rows.group_ends[:-1]),
+            )
+            states = [
+                TagState(
+                    tag,
+                    SCALARS,
+                    *texts.get(number, NO_TEXTS),
+                    number in table.going_back,
+                    rows.steps[begin : begin + len(own_values)],
+                    own_times,
+                    own_values,
+                    _NO_PLACES,
+                    _NO_PLACES,
+                    _NO_INDICES,
+                )
+                for number, (tag, begin, own_times, own_values) in enumerate(
+                    zip(tags, begins.tolist(), *columns, strict=True)
+                )
+            ]
+            return self._divided(states, narrow=narrow)
+        return self._packed(packed, texts, [column.tobytes() for column in (rows.steps, rows.wall_times, values)])
 
-    def _packed(self, table: PackedTable, texts: Texts, columns: Sequence[NDArray[Any]]) -> PackedPoints:
-        content = b"".join([column.tobytes() for column in columns])
-        return PackedPoints(self.shared(table), BlockInMemory(content, texts))
+    def _packed(self, table: PackedTable, texts: Texts, parts: Sequence[bytes]) -> PackedPoints:
+        return PackedPoints(self.shared(table), BlockInMemory(b"".join(parts), texts))
+
+
+def _block(states: Sequence[TagState], steps: Sequence[NDArray[np.int64]], values: NDArray[Any]) -> bytes:
+    """Return the columns of tags one after the other."""
+    columns = (
+        _joined(steps, _STEPS),
+        _joined([state.wall_times for state in states], _TIMES),
+        _joined([state.offsets for state in states], _PLACES),
+        _joined([state.lengths for state in states], _PLACES),
+        values,
+        _joined([state.indices for state in states], _INDICES),
+    )
+    return b"".join([column.tobytes() for column in columns])
+
+
+def _in_picture(state: TagState) -> TagState:
+    """Return the points of a long curve that are in the picture."""
+    chosen = points_of_picture(state.values)
+    return state._replace(steps=state.steps[chosen], wall_times=state.wall_times[chosen], values=state.values[chosen])
 
 
 def _narrowed(values: NDArray[np.float64]) -> tuple[NDArray[Any], bool]:

@@ -72,6 +72,8 @@ class Series:
     writers: int = field(default=1, repr=False, compare=False)
     """How many files with points of the tag were written at one time, at most; the points of such files are in order of
     their steps, and of their wall times where steps are equal."""
+    load_picture: Callable[[], Columns | None] | None = field(default=None, repr=False, compare=False)
+    """Gives `picture` where there may be one."""
 
     def __init__(
         self,
@@ -89,6 +91,7 @@ class Series:
         resumptions: tuple[Resumption, ...] = (),
         writers: int = 1,
         summarize: Callable[[], ScalarSummary | None] | None = None,
+        load_picture: Callable[[], Columns | None] | None = None,
     ) -> None:
         # At once: set one by one, as a frozen class would, they take a tenth of the time to open a thousand runs.
         self.__dict__.update(
@@ -106,6 +109,7 @@ class Series:
             resumptions=resumptions,
             writers=writers,
             summarize=summarize,
+            load_picture=load_picture,
         )
 
     @property
@@ -117,6 +121,38 @@ class Series:
     def columns(self) -> Columns:
         """All points; joined from the run's files when first asked for."""
         return self.load_columns()
+
+    @property
+    def picture(self) -> Columns | None:
+        """Few points that look like all of them in a chart, where they are sooner there than all; None where not.
+
+        Raises:
+            PayloadError: they are gone.
+        """
+        return self.load_picture() if self.load_picture is not None and self.may_have_picture else None
+
+    @property
+    def may_have_picture(self) -> bool:
+        """Whether `picture` is worth asking for; nothing is read to tell."""
+        return self.load_picture is not None and "columns" not in self.__dict__
+
+    def with_points(self, columns: Columns) -> "Series":
+        """Return the series as if it had no other points."""
+        return Series(
+            self.run,
+            self.tag,
+            self.kind,
+            self.display_name,
+            self.description,
+            self.plugin_content,
+            self.version,
+            self.superseded,
+            lambda: columns,
+            self.read_payload,
+            len(columns),
+            self.resumptions,
+            self.writers,
+        )
 
     @property
     def steps(self) -> NDArray[np.int64]:

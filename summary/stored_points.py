@@ -72,6 +72,17 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
             [place for place, state in enumerate(states) if state.goes_back],
         )
 
+    def alone(self, place: int) -> "TagTable":
+        """Return what the table says of the tag at a place."""
+        return TagTable(
+            [self.tags[place]],
+            [self.kinds[place]],
+            [self.counts[place]],
+            [self.first_steps[place]],
+            [self.last_steps[place]],
+            [0] if place in self.going_back else [],
+        )
+
     def kind_of(self, place: int | None) -> str | None:
         """Return the kind of the tag at a place, if there is one."""
         return None if place is None else self.kinds[place]
@@ -117,6 +128,14 @@ class KeptPoints(Protocol):
 
     def load(self, place: int) -> TagState | None:
         """Return the columns of the tag at a place of the table; None where they are damaged or gone."""
+        ...
+
+    def has_picture(self, place: int) -> bool:
+        """Return whether a first picture of the tag at a place of the table needs few of its points."""
+        ...
+
+    def picture(self, place: int) -> TagState | None:
+        """Return the points of that; None where there are none, or they are damaged or gone."""
         ...
 
     def summary(self, place: int) -> ScalarSummary | None:
@@ -183,6 +202,16 @@ class StoredPoints:
                         states[place] = state
                         self._states = states
         return state
+
+    def has_picture(self, place: int) -> bool:
+        """Return whether few points of the tag at a place of the table are sooner there than all of them."""
+        is_loaded = self._states is not None and place in self._states
+        return not is_loaded and self._kept.has_picture(place)
+
+    def picture(self, place: int) -> TagState:
+        """Return few points of a tag that has a picture, else all of them; raises as `state`."""
+        found = self._kept.picture(place) if self.has_picture(place) else None
+        return self.state(place) if found is None else found
 
     def summary(self, place: int) -> ScalarSummary | None:
         """Return what sums up the scalar tag at a place of the table; None where it has no points.

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from stepscope.summary.blob_cache import BlobCache
 from stepscope.summary.kinds.base import Payload, PayloadError
 from stepscope.summary.payload_locations import Content
-from stepscope.summary.points import Part
+from stepscope.summary.points import Part, TagState
 from stepscope.summary.restarts import Turn
 from stepscope.summary.scalar_summaries import ScalarSummary
 from stepscope.summary.series import Columns, LazySeries, Series
@@ -141,6 +141,7 @@ class StoredSeries(LazySeries):
             content.payload,
             count,
             summarize=content.summary,
+            load_picture=content.picture if self._has_picture(tag, holding) else None,
         )
 
     def _holding(self, tag: str) -> list[StoredFile]:
@@ -169,11 +170,27 @@ class StoredSeries(LazySeries):
                 f"the points of {tag!r} of {self._run!r} cannot be read: {error.strerror or error}"
             ) from error
 
+    def picture(self, tag: str) -> Columns | None:
+        """Return few points that look like all points of a tag, where these are sooner there; None where not.
+
+        Raises PayloadError where they are gone.
+        """
+        holding = self.files if len(self.files) == 1 else self._holding(tag)
+        if not self._has_picture(tag, holding):
+            return None
+        with self._pointing_out(tag):
+            return self._content(holding, [file.points.picture(file.points.places[tag]) for file in holding]).columns()
+
+    def _has_picture(self, tag: str, holding: Sequence[StoredFile]) -> bool:
+        return any(file.points.has_picture(file.points.places[tag]) for file in holding)
+
     def content(self, tag: str) -> Content:
         """Return the points of a tag; raises PayloadError where they are gone."""
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         with self._pointing_out(tag):
-            states = [file.points.state(file.points.places[tag]) for file in holding]
+            return self._content(holding, [file.points.state(file.points.places[tag]) for file in holding])
+
+    def _content(self, holding: Sequence[StoredFile], states: Sequence[TagState]) -> Content:
         parts = [Part(file.path, *state[-6:]) for file, state in zip(holding, states, strict=True)]
         return Content(self._source, self._blobs, states[0].kind, parts, [file.number for file in holding], None)
 
@@ -215,6 +232,10 @@ class _StoredContent(NamedTuple):
     def columns(self) -> Columns:
         """Return all points; raises PayloadError where they are gone."""
         return self.series.content(self.tag).columns()
+
+    def picture(self) -> Columns | None:
+        """Return few points that look like all where they are sooner there; raises PayloadError where they are gone."""
+        return self.series.picture(self.tag)
 
     def summary(self) -> ScalarSummary | None:
         """Return what sums up all points; raises PayloadError where they are gone."""

@@ -50,8 +50,31 @@ def chart_version(spec: ChartSpec, table: RunTable, settings: CurveSettings, win
     return fingerprint((spec, settings, window, most, versions, looks, groups))
 
 
+def is_pictured(spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None) -> bool:
+    """Return whether pictures of long curves are there sooner than all points, and look like the chart.
+
+    They do not where points of several curves have to meet.
+    """
+    if (
+        window is not None
+        or table.groups
+        or settings.x_axis == "metric"
+        or any(line.low_tag or line.high_tag for line in spec.lines)
+    ):
+        return False
+    every = (_scalar(table, run, line.tag) for line in spec.lines for run in table.shown)
+    return any(series.may_have_picture for series in every if series is not None)
+
+
 def chart(
-    spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None, most: int, pack: ColumnPack
+    spec: ChartSpec,
+    table: RunTable,
+    settings: CurveSettings,
+    window: Window | None,
+    most: int,
+    pack: ColumnPack,
+    *,
+    pictured: bool = False,
 ) -> Drawing:
     """Draw one chart's lines into the pack.
 
@@ -62,14 +85,18 @@ def chart(
         window: the visible part of the horizontal axis, in its own unit; None for all of it.
         most: points of each line, from `LEAST_POINTS` to `MOST_POINTS`.
         pack: takes the columns.
+        pictured: take the picture of a curve where that is sooner there than all of its points.
     """
     most = min(max(most, LEAST_POINTS), MOST_POINTS)
-    whole = _whole_chart(spec, table, settings)
+    whole = _whole_chart(spec, table, settings, pictured=pictured)
     axis, lines, every = whole.axis, _told_apart(whole.lines), whole.series
     drawn = [choose(line, window, most) for line in lines]
     superseded, writers = sum(s.superseded for s in every), max((s.writers for s in every), default=1)
     remarks = [note(drawn, settings, superseded, writers), *spec.problems, *whole.lost]
+    if whole.pictured:
+        remarks.insert(0, f"A first picture of {count(whole.pictured)} points per line")
     return {
+        "is_picture": whole.pictured > 0,
         "x": axis.described(settings),
         "lines": [packed(line, settings.smoothing, pack) for line in drawn],
         "marks": _marks(drawn),
@@ -112,11 +139,14 @@ class _WholeChart(NamedTuple):
     series: list[Series]
     lost: list[str]
     """What cannot be read, in sentences."""
+    pictured: int
+    """How many points the longest curve has of which the picture was taken."""
 
 
-def _whole_chart(spec: ChartSpec, table: RunTable, settings: CurveSettings) -> _WholeChart:
+def _whole_chart(spec: ChartSpec, table: RunTable, settings: CurveSettings, *, pictured: bool = False) -> _WholeChart:
     lost: list[str] = []
-    found = [(line, _series_of(line.tag, table, lost)) for line in spec.lines]
+    lengths: list[int] = []
+    found = [(line, _series_of(line.tag, table, lost, lengths if pictured else None)) for line in spec.lines]
     every = [s for _, series in found for s in series]
     axis = axis_of([s.columns for s in every], settings)
     lines = [
@@ -124,15 +154,23 @@ def _whole_chart(spec: ChartSpec, table: RunTable, settings: CurveSettings) -> _
         for index, (spec_, series) in enumerate(found)
         for line in _lines(spec_, index, series, table, settings, axis)
     ]
-    return _WholeChart(axis, lines, every, lost)
+    return _WholeChart(axis, lines, every, lost, max(lengths, default=0))
 
 
-def _series_of(tag: str, table: RunTable, lost: list[str]) -> list[Series]:
-    """Return the series of a tag in the shown runs; what of them cannot be read is told in ``lost``."""
+def _series_of(tag: str, table: RunTable, lost: list[str], pictured: list[int] | None) -> list[Series]:
+    """Return the series of a tag in the shown runs; what of them cannot be read is told in ``lost``.
+
+    Where ``pictured`` is given, pictures are taken where there are some, and it is told how many points these curves
+    have.
+    """
     found: list[Series] = []
     for run in table.shown:
         series = _scalar(table, run, tag)
         try:
+            picture = None if series is None or pictured is None else series.picture
+            if series is not None and pictured is not None and picture is not None:
+                pictured.append(len(series))
+                series = series.with_points(picture)
             if series is not None and len(series.columns):
                 found.append(series)
         except PayloadError as error:

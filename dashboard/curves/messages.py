@@ -62,6 +62,8 @@ class Rule(Shades):
 class Drawing(TypedDict):
     """A chart: what its horizontal axis is, its lines, and what is to be seen and said besides."""
 
+    is_picture: bool
+    """Whether some of the points stand for all, until these are asked for."""
     x: AxisAbout
     lines: list[SentLine]
     marks: list[tuple[int, float, NotFinite]]

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from fastapi import APIRouter, HTTPException, Response
 
-from stepscope.dashboard.curves.chart import MOST_POINTS, chart, chart_version, values_at
+from stepscope.dashboard.curves.chart import MOST_POINTS, chart, chart_version, is_pictured, values_at
 from stepscope.dashboard.curves.messages import ChartsAnswer, SentChart, ValuesAnswer
 from stepscope.dashboard.curves.settings import CurveParameters
 from stepscope.dashboard.curves.spec import ChartSpec
@@ -24,6 +24,8 @@ from stepscope.summary.snapshot import Snapshot
 
 MOST_CHARTS: Final = 64
 FIRST_CHARTS: Final = 6
+_PICTURE: Final = "picture "
+"""Before the version of a chart which is that of no other."""
 
 
 class ChartRequest(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ class ChartRequest(msgspec.Struct, frozen=True):
     window: tuple[float, float] | None = None
     """Visible part of the horizontal axis, in its own unit."""
     version: str = ""
-    """The version that the page has, if it has one."""
+    """The version that the page has, if it has one; who has none gets a picture where that is sooner there."""
 
 
 class ChartsRequest(msgspec.Struct, frozen=True):
@@ -68,8 +70,8 @@ class WantedCharts:
     snapshot: Snapshot = field(compare=False)
     revision: int
     view: str
-    charts: tuple[tuple[str, int, tuple[float, float] | None], ...]
-    """Key, points and window of each."""
+    charts: tuple[tuple[str, int, tuple[float, float] | None, bool], ...]
+    """Key, points and window of each, and whether it is drawn of pictures."""
 
 
 def curve_routes(
@@ -146,7 +148,13 @@ def curve_routes(
             most = min(wanted.points, MOST_POINTS)
             return chart_version(spec, table, settings, wanted.window, most) == wanted.version
 
-        lacking = tuple((each.key, each.points, each.window) for each in charts if not is_known(each))
+        def is_picture(wanted: ChartRequest) -> bool:
+            if wanted.version:
+                return False
+            spec, settings = spec_of(wanted.key, snapshot, view), parameters.of(view, utc_offset(), wanted.key)
+            return is_pictured(spec, table, settings, wanted.window)
+
+        lacking = tuple((each.key, each.points, each.window, is_picture(each)) for each in charts if not is_known(each))
         return WantedCharts(snapshot, snapshot.revision, query, lacking)
 
     def drawn(wanted: WantedCharts) -> bytes:
@@ -154,15 +162,16 @@ def curve_routes(
         table = RunTable(snapshot, view)
         pack = ColumnPack()
         found: dict[str, SentChart] = {}
-        for key, points, window in wanted.charts:
+        for key, points, window, pictured in wanted.charts:
             spec = spec_of(key, snapshot, view)
             settings = parameters.of(view, utc_offset(), key)
             most = min(points, MOST_POINTS)
             version = chart_version(spec, table, settings, window, most)
-            made = chart(spec, table, settings, window, most, pack)
+            made = chart(spec, table, settings, window, most, pack, pictured=pictured)
             # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
             raw = chart_version(spec, table, replace(settings, smoothing=0.0), window, most)
-            found[key] = {**made, "version": version, "raw_version": raw, "points": points}
+            of = _PICTURE if made["is_picture"] else ""
+            found[key] = {**made, "version": of + version, "raw_version": of + raw, "points": points}
         reported: ChartsAnswer = {"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found}
         return pack.body(reported)
 

@@ -28,6 +28,7 @@ from stepscope.dashboard.page.assets import VARIANT
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import LOCAL
 from stepscope.dashboard.server.live import Live
+from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir_source import source_of
 from tests.browser.chromium import CHROMIUM, PATIENCE_MS, Listeners
 from tests.browser.servers import SERVERS
@@ -67,8 +68,10 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
     """A function that serves a directory until the test ends."""
     stops: list[Callable[[], None]] = []
 
-    def start(path: Path, *, keep_superseded: bool = False, access: Access = LOCAL) -> Dashboard:
-        live = make_live(source_of(path), keep_superseded, 0.2)
+    def start(
+        path: Path, *, keep_superseded: bool = False, access: Access = LOCAL, index: LogIndex | None = None
+    ) -> Dashboard:
+        live = make_live(source_of(path), keep_superseded, 0.2, index=index)
         server = SERVERS.lend(make_app(live, access, ()))
         # Streams end with what they are about, so that the server does not wait for them.
         stops.extend((live.stop, server.take_back))

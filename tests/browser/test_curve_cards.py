@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from stepscope.summary import SummaryWriter
+from stepscope.summary.log_index import LogIndex
+from stepscope.summary.logdir import Logdir
 from tests.browser.conftest import Dashboard, hold_back
 from tests.browser.test_scalars import at, card, drag, drawn, open_menu, wait_until_drawn, write
 
@@ -268,3 +272,23 @@ def test_the_table_under_the_cursor_leaves_that_of_the_marks_alone(serve: Serve,
     assert bottom["y"] + bottom["height"] <= top["y"]
     page.get_by_role("tab", name="Health").click()
     expect(page.locator("#hover")).to_be_hidden()
+
+
+def test_a_long_curve_is_drawn_of_a_picture_until_all_points_are_there(
+    serve: Serve, page: Page, logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
+    monkeypatch.setattr("stepscope.summary.packed_points.LARGEST_UNDIVIDED", 1 << 16)
+    with SummaryWriter(logdir / "a") as writer:
+        writer.add_scalar_batch("loss", np.arange(20_000.0), np.arange(20_000))
+    first_start = Logdir(logdir, index=LogIndex(str(tmp_path / "index")))
+    first_start.update()
+    first_start.wait_until_stored()
+    held = hold_back(page, "api/scalars/curves")
+    page.goto(serve(logdir, index=LogIndex(str(tmp_path / "index"))).url + PLAIN)
+    note = card(page, "loss").locator(".note")
+    expect(note).to_have_text("A first picture of 20,000 points per line")
+    assert len(drawn(page, "loss")[0]["x"]) == 1024
+    held.release()
+    expect(note).to_have_text(re.compile(r"^Showing [\d,]+ of 20,000 points per line$"))
+    assert drawn(page, "loss")[0]["x"][-1] == 19_999

@@ -128,9 +128,9 @@ def client(live: Live) -> TestClient:
 def test_charts_that_several_pages_ask_for_are_drawn_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
 
-    def counted(*given: Any) -> Any:
+    def counted(*given: Any, **options: Any) -> Any:
         drawn.append("chart")
-        return chart(*given)
+        return chart(*given, **options)
 
     monkeypatch.setattr(curve_routes, "chart", counted)
     question = {"view": "?tab=scalars", "charts": [{"key": "loss"}]}

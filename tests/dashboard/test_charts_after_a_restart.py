@@ -73,11 +73,15 @@ def started(logs: Path, kept: Path) -> Logdir:
     return Logdir(logs, cache=ColumnCache(kept / "columns"), index=LogIndex(str(kept / "index")))
 
 
-def first_charts(snapshot: Snapshot) -> tuple[dict[str, list[str]], Sequence[NDArray[Any]]]:
-    """The runs of each chart, and all columns."""
+def client_of_snapshot(snapshot: Snapshot) -> TestClient:
     live = Live("logs", lambda publish: NoFollower())
     live.publish(snapshot)
-    client = TestClient(build_app(live), base_url="http://localhost:6006")
+    return TestClient(build_app(live), base_url="http://localhost:6006")
+
+
+def first_charts(snapshot: Snapshot) -> tuple[dict[str, list[str]], Sequence[NDArray[Any]]]:
+    """The runs of each chart, and all columns."""
+    client = client_of_snapshot(snapshot)
     header, arrays = unpack(client.post("/api/scalars/first", json={"view": "?tab=scalars"}).content)
     return {key: [line["run"] for line in chart["lines"]] for key, chart in header["charts"].items()}, arrays
 
@@ -100,3 +104,68 @@ def test_the_first_charts_are_drawn_without_event_files(logs: Path, tmp_path: Pa
     # Of a large file the ends are compared.
     assert bytes_read.keys() == {"long"}
     assert bytes_read["long"] <= HEAD_BYTES + MOST_OF_AN_END
+
+
+class Charts:
+    """What a page has of the charts of a server."""
+
+    def __init__(self, snapshot: Snapshot, view: str) -> None:
+        self._client = client_of_snapshot(snapshot)
+        self._view = view
+
+    def ask(self, route: str, **body: Any) -> dict[str, Any]:
+        """Return the answered charts, with the steps of their lines in place of where these are."""
+        header, arrays = unpack(self._client.post(f"/api/scalars/{route}", json={"view": self._view, **body}).content)
+        for chart in header["charts"].values():
+            chart["steps"] = {line["label"]: arrays[line["columns"]["x"]].tolist() for line in chart["lines"]}
+        found: dict[str, Any] = header["charts"]
+        return found
+
+    def news(self, version: str, window: tuple[float, float] | None = None) -> Any:
+        charts = [{"key": "loss", "points": 600, "version": version, "window": window}]
+        return self.ask("curves", charts=charts).get("loss")
+
+
+@pytest.fixture
+def long_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+    """Two long runs and a short one, as a second start has them whose index has all points."""
+    monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
+    monkeypatch.setattr("stepscope.summary.packed_points.LARGEST_UNDIVIDED", 1 << 16)
+    for run, points in (("long", 20_000), ("longer", 30_000), ("short", 10)):
+        with SummaryWriter(tmp_path / "logs" / run) as writer:
+            writer.add_scalar_batch("loss", np.sin(np.arange(points) / 100), np.arange(points))
+    logdir = Logdir(tmp_path / "logs", index=LogIndex(str(tmp_path / "index")))
+    logdir.update()
+    logdir.wait_until_stored()
+    return Logdir(tmp_path / "logs", index=LogIndex(str(tmp_path / "index"))).update()
+
+
+def test_of_long_curves_a_picture_comes_first_and_then_all_points(long_runs: Snapshot, tmp_path: Path) -> None:
+    page = Charts(long_runs, "?tab=scalars")
+    first = page.ask("first", points=600)["loss"]
+    assert first["is_picture"]
+    assert {run: len(steps) for run, steps in first["steps"].items()} == {"long": 1024, "longer": 1024, "short": 10}
+    assert [steps[-1] for steps in first["steps"].values()] == [19_999, 29_999, 9]
+    assert first["note"] == "A first picture of 30,000 points per line"
+    # A page that was never at that route has it the same way.
+    assert page.news("") == first
+
+    then = page.news(first["version"])
+    of_all = Charts(Logdir(tmp_path / "logs").update(), "?tab=scalars").news("")
+    assert not then["is_picture"]
+    assert then["raw_version"] != first["raw_version"]
+    assert (then["steps"], then["lines"], then["note"]) == (of_all["steps"], of_all["lines"], of_all["note"])
+    assert page.news(then["version"]) is None
+
+
+@pytest.mark.parametrize(
+    "view", ["?tab=scalars&runs.group=path:1", "?tab=scalars&scalars.axis=metric&scalars.axis_tag=loss"]
+)
+def test_where_points_of_several_curves_meet_there_is_no_picture(long_runs: Snapshot, view: str) -> None:
+    assert not Charts(long_runs, view).news("")["is_picture"]
+
+
+def test_a_part_of_the_axis_is_drawn_of_all_points(long_runs: Snapshot) -> None:
+    found = Charts(long_runs, "?tab=scalars").news("", (10_000, 10_100))
+    assert not found["is_picture"]
+    assert found["steps"]["long"] == list(range(9_999, 10_102))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
+from unittest.mock import patch
 
 import fsspec
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.summary import SummaryWriter
+from stepscope.summary import SummaryWriter, packed_points
 from stepscope.summary.event_file import EventFile
 from stepscope.summary.log_index import LogIndex
 from stepscope.summary.logdir import Logdir
@@ -109,7 +110,14 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.summary.index_lists._SETTLED_NS", 0)
 
 
-@pytest.mark.usefixtures("settled")
+@pytest.fixture(params=["whole", "divided"])
+def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points are kept as those of small files are, and as those of large ones."""
+    if request.param == "divided":
+        monkeypatch.setattr("stepscope.summary.packed_points.LARGEST_UNDIVIDED", 0)
+
+
+@pytest.mark.usefixtures("settled", "_blocks")
 def test_a_second_start_shows_the_same_and_opens_no_event_file(
     logs: Path, tmp_path: Path, opened: list[tuple[str, int]]
 ) -> None:
@@ -458,13 +466,14 @@ KINDS = st.sampled_from(["scalars", "", "images", "text"])
 
 
 @given(
+    divided=st.booleans(),
     tags=st.lists(
         st.tuples(KINDS, st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.floats(), st.floats()), max_size=6)),
         max_size=5,
-    )
+    ),
 )
 def test_packed_points_are_the_points_to_the_bit(
-    tags: list[tuple[str, list[tuple[int, float, float]]]],
+    tags: list[tuple[str, list[tuple[int, float, float]]]], *, divided: bool
 ) -> None:
     states = []
     for number, (kind, points) in enumerate(tags):
@@ -488,11 +497,14 @@ def test_packed_points_are_the_points_to_the_bit(
                 np.arange(len(steps), dtype=np.int32) if kind != "scalars" else np.empty(0, np.int32),
             )
         )
-    packed = Packer().pack(states)
+    with patch.object(packed_points, "LARGEST_UNDIVIDED", 0 if divided else packed_points.LARGEST_UNDIVIDED):
+        packed = Packer().pack(states)
     assert packed.table.is_sound
+    assert packed.table.divided == (divided and any(points for _, points in tags))
     assert isinstance(packed.block, BlockInMemory)
     assert len(packed.block.content) == packed.table.length
     loaded = PackedPoints(packed.table, packed.block)
+    assert [comparable(state) for state in loaded.states()] == [comparable(state) for state in states]
     for place, state in enumerate(states):
         found = loaded.load(place)
         assert found is not None

@@ -174,6 +174,8 @@ async function ask() {
     if (panel !== state.panel) return;
     receive(answer, query);
     answered = viewOf(query);
+    // Whoever has a picture gets all points.
+    if (Object.values(answer.charts).some(({ is_picture }) => is_picture)) askAgain = true;
   } catch (error) {
     if (panel === state.panel) charts.forEach(({ key }) => failed(state.cards.get(key), error));
   } finally {

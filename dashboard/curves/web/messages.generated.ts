@@ -42,6 +42,7 @@ export interface StepsNews {
 
 /** A chart with its version; ``raw_version`` is equal where nothing but the smoothing differs. */
 export interface SentChart {
+  is_picture: boolean;
   x: AxisAbout;
   lines: SentLine[];
   marks: ([number, number, "NaN" | "+Inf" | "-Inf"])[];
