@@ -28,6 +28,7 @@ PARTS: Final = (
     Part("torch_logs.py"),
     Part("torch_profiles.py"),
     Part("tensorflow_logs.py", ("tensorflow==2.21.*", "tensorboard==2.20.*")),
+    Part("debugger_dumps.py", ("tensorflow==2.21.*", "tensorboard==2.21.*")),
     Part("step_stats.py", ("tensorflow==2.21.*",)),
     Part("xprof_answers.py", ("xprof==2.*", "tensorflow==2.21.*")),
     Part("kineto_traces.py"),

@@ -268,6 +268,18 @@ def test_a_device_is_idle_when_none_of_its_streams_works() -> None:
 
 
 @pytest.mark.peers
+def test_ranks_of_a_small_job_line_up(peer: Callable[[str], Path]) -> None:
+    traces = [load_trace(str(peer(f"pack/kineto/rank-{number}.json.gz"))) for number in (0, 1)]
+    aligned = together(*traces, origins=(int(traces[0].start_ns.min()), int(traces[1].start_ns.min())))
+    # They have one clock; collectives that were drawn at random do not end together.
+    assert lined_up(aligned, "clock") == Alignment((0, 0), ())
+    assert lined_up(aligned, "step", step=6) == Alignment((0, 0), ())
+    assert lined_up(aligned, "collectives") == Alignment(
+        (0, 13_000), ("trace 1: 3 collectives in common, whose ends differ by 11.0 µs (median).",)
+    )
+
+
+@pytest.mark.peers
 def test_ranks_of_a_real_job_line_up(peer: Callable[[str], Path]) -> None:
     traces = [load_trace(str(peer(f"hta/sampled_rank-{number}.json.gz"))) for number in (0, 1)]
     aligned = together(*traces, origins=(int(traces[0].start_ns.min()), int(traces[1].start_ns.min())))
@@ -281,13 +293,22 @@ def test_ranks_of_a_real_job_line_up(peer: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.peers
-def test_differences_of_two_real_traces_add_up(peer: Callable[[str], Path]) -> None:
-    traces = {name: load_trace(str(peer(f"hta/diff_{name}.json.gz"))) for name in ("control", "test")}
+@pytest.mark.parametrize(
+    ("first", "second", "largest"),
+    [
+        ("hta/diff_control", "hta/diff_test", ("cudaMemcpyAsync", 292_492_000, "shorter")),
+        ("pack/kineto/rank-0", "pack/kineto/rank-1", ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", -83_000, "same")),
+    ],
+)
+def test_differences_of_two_real_traces_add_up(
+    peer: Callable[[str], Path], first: str, second: str, largest: tuple[str, int, str]
+) -> None:
+    traces = {name: load_trace(str(peer(f"{name}.json.gz"))) for name in (first, second)}
     control, test = (totals_by_name(Facts(each)) for each in traces.values())
     found = differences(control, test, 10**9)
     shown = {
         name: sum(each.duration_ns[each.lane == lane].sum() for lane, of in enumerate(each.lanes) if of.kind != "other")
         for name, each in traces.items()
     }
-    assert found.select("total_first_ns", "total_second_ns").sum().row(0) == (shown["control"], shown["test"])
-    assert found.select("name", "change_ns", "verdict").rows()[0] == ("cudaMemcpyAsync", 292_492_000, "shorter")
+    assert found.select("total_first_ns", "total_second_ns").sum().row(0) == (shown[first], shown[second])
+    assert found.select("name", "change_ns", "verdict").rows()[0] == largest

@@ -14,6 +14,8 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 HOST = "worker"
 START = 1_700_000_000.0
 LINES = ("import tensorflow as tf", "", "def loss(x):", "    return tf.reduce_sum(tf.math.log(x))", "loss(x)")
+DUMPS = ("debugger", "pack/debugger")
+"""Where dumps of a real training in every mode are, for `peer`."""
 MODES = (
     tfdbg.NO_TENSOR,
     tfdbg.CURT_HEALTH,

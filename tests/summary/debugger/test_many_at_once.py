@@ -21,7 +21,7 @@ from stepscope.summary.kernels import Group
 from stepscope.summary.kinds.base import PayloadError
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.records import frame
-from tests.summary.debugger.dumps import HOST, MODES, write_dump
+from tests.summary.debugger.dumps import DUMPS, HOST, MODES, write_dump
 
 PREFIX = f"tfdbg_events.1700000000.{HOST}"
 TRACES, EXECUTIONS = f"{PREFIX}.graph_execution_traces", f"{PREFIX}.execution"
@@ -76,9 +76,10 @@ def columns_of(dump: TfdbgDump) -> dict[str, Any]:
 
 
 @pytest.mark.peers
+@pytest.mark.parametrize("dumps", DUMPS)
 @pytest.mark.parametrize("mode", MODES, ids=tfdbg.TensorDebugMode.Name)
-def test_dumps_of_real_trainings(peer: Callable[[str], Path], mode: tfdbg.TensorDebugMode) -> None:
-    folder = peer(f"debugger/{tfdbg.TensorDebugMode.Name(mode)}")
+def test_dumps_of_real_trainings(peer: Callable[[str], Path], dumps: str, mode: tfdbg.TensorDebugMode) -> None:
+    folder = peer(f"{dumps}/{tfdbg.TensorDebugMode.Name(mode)}")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     largest = max(map(len, files.values()))
     sizes = [largest // 7, largest // 3]
@@ -86,9 +87,10 @@ def test_dumps_of_real_trainings(peer: Callable[[str], Path], mode: tfdbg.Tensor
 
 
 @pytest.mark.peers
+@pytest.mark.parametrize("dumps", DUMPS)
 @pytest.mark.parametrize("mode", ["NO_TENSOR", "CURT_HEALTH", "CONCISE_HEALTH", "FULL_HEALTH", "SHAPE"])
-def test_what_a_real_training_writes_is_decoded_by_loops(peer: Callable[[str], Path], mode: str) -> None:
-    folder = peer(f"debugger/{mode}")
+def test_what_a_real_training_writes_is_decoded_by_loops(peer: Callable[[str], Path], dumps: str, mode: str) -> None:
+    folder = peer(f"{dumps}/{mode}")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     with patch.object(events, "value_of", wraps=measured.value_of) as values:
         dump = told(files, [])

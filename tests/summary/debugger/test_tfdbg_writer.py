@@ -100,8 +100,9 @@ def test_observations_of_a_training_become_traces_of_a_graph(tmp_path: Path) -> 
 
 
 @pytest.mark.peers
-def test_a_real_dump_written_again_tells_the_same(peer: Callable[[str], Path], tmp_path: Path) -> None:
-    expected = open_dump(peer("debugger/FULL_TENSOR")).data()
+@pytest.mark.parametrize("dump", ["debugger/FULL_TENSOR", "pack/debugger/FULL_TENSOR"])
+def test_a_real_dump_written_again_tells_the_same(peer: Callable[[str], Path], tmp_path: Path, dump: str) -> None:
+    expected = open_dump(peer(dump)).data()
     write_tfdbg(expected, tmp_path)
     found = open_dump(tmp_path).data()
     assert (found.observation_count, list(found.problems)) == (expected.observation_count, [])
