@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -152,7 +153,8 @@ def stepscope(folder: Path, variant: str = bundle.DEBUG) -> Iterator[Served]:
     """A dashboard as users start it, once it has read everything; its page has the handles of debug.ts."""
     with _process("stepscope", "--logdir", str(folder), "--port", "0", "--no-cache", variant=variant) as (pid, lines):
         url = _url(lines)
-        next(line for line in lines if "event files" in line)
+        # What there is may be traces alone.
+        next(line for line in lines if re.search(r"\d (event file|trace)", line))
         yield Served("stepscope", url, pid)
 
 
