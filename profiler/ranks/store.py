@@ -200,7 +200,8 @@ def _joined(table: FactTable, facts: Sequence[RankFacts]) -> "pl.DataFrame":
 
 def _packed(frame: "pl.DataFrame") -> bytes:
     stream = BytesIO()
-    frame.write_parquet(stream, compression="zstd", compression_level=3)
+    # Statistics would be an eighth of the facts of few ranks, and what reads tables reads nearly all of their rows.
+    frame.write_parquet(stream, compression="zstd", compression_level=3, statistics=False)
     return stream.getvalue()
 
 
