@@ -1,5 +1,6 @@
 """What every benchmark reports, and how it is shown."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,18 +25,21 @@ class Figure:
         return self.ours / self.peer if self.higher_is_better else self.peer / self.ours
 
     @property
-    def texts(self) -> tuple[str, str]:
-        """Ours and the peer's as they are shown."""
-        if min(self.ours, self.peer) >= 1000:
-            return f"{self.ours:,.0f}", f"{self.peer:,.0f}"
-        return f"{self.ours:,.4g}", f"{self.peer:,.4g}"
+    def texts(self) -> tuple[str, str, str]:
+        """Ours, the peer's and the ratio as they are shown; "never" is what did not come about."""
+        form = ",.0f" if min(self.ours, self.peer) >= 1000 else ",.4g"
+        ours, peer = (
+            f"{value:{form}} {self.unit}".rstrip() if math.isfinite(value) else "never"
+            for value in (self.ours, self.peer)
+        )
+        return ours, peer, f"{self.ratio:.1f}x" if math.isfinite(self.ratio) else ""
 
 
 def print_figures(figures: Iterable[Figure], console: Console | None = None) -> None:
     """Prints a table with a line per figure."""
-    table = Table("figure", "Stepscope", "peer", "unit", "ratio", "peer's name")
-    for column in (1, 2, 4):
+    table = Table("figure", "Stepscope", "peer", "ratio", "peer's name")
+    for column in (1, 2, 3):
         table.columns[column].justify = "right"
     for figure in figures:
-        table.add_row(figure.name, *figure.texts, figure.unit, f"{figure.ratio:.1f}x", figure.peer_name)
+        table.add_row(figure.name, *figure.texts, figure.peer_name)
     (console or Console()).print(table)

@@ -101,8 +101,8 @@ def readme_rows(results: Mapping[str, Result]) -> str:
     lines = ["| What | Stepscope | Peer | Ratio |", "|---|---:|---:|---:|"]
     for row, result in shown:
         figure = row.find(result)
-        ours, peer = (f"{text} {figure.unit}" for text in figure.texts)
-        lines.append(f"| {row.what} | {ours} | {_peer(figure)}: {peer} | {figure.ratio:.1f}x |")
+        ours, peer, ratio = figure.texts
+        lines.append(f"| {row.what} | {ours} | {_peer(figure)}: {peer} | {ratio} |")
     # On one line, as there may be as many as rows.
     about = dict.fromkeys(_about(result.conditions) for _, result in shown)
     return "\n".join([*lines, "", " ".join(f"{text[0].upper()}{text[1:]}." for text in about)])
@@ -136,9 +136,8 @@ def _section(name: str, result: Result) -> Iterator[str]:
     yield "| Figure | Stepscope | Peer | | Ratio |"
     yield "|---|---:|---:|---|---:|"
     for figure in result.figures:
-        ours, peer = figure.texts
-        unit = f" {figure.unit}" if figure.unit else ""
-        yield f"| {figure.name} | {ours}{unit} | {peer}{unit} | {_peer(figure)} | {figure.ratio:.1f}x |"
+        ours, peer, ratio = figure.texts
+        yield f"| {figure.name} | {ours} | {peer} | {_peer(figure)} | {ratio} |"
     if over_sizes := curves(result.figures):
         yield ""
         yield f"![{_in_words(over_sizes)}]({_picture(name).relative_to(PAGE.parent).as_posix()})"
