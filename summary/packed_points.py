@@ -63,9 +63,13 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
     @cached_property
     def part_begins(self) -> list[int]:
         """Where the parts of a divided block begin: those of the tags, the picture, and behind them its end."""
-        tags = range(len(self.tags.tags))
-        lengths = [self.alone(place).length for place in tags]
+        lengths = [self._bytes_alone(*pair) for pair in zip(self.tags.kinds, self.tags.counts, strict=True)]
         return list(accumulate([*lengths, self.picture.length], initial=0))
+
+    def _bytes_alone(self, kind: str, count: int) -> int:
+        values = _NUMBERS[self.narrow].itemsize if kind in (SCALARS, "") else 0
+        blobs = 2 * _PLACES.itemsize + _INDICES.itemsize if kind != SCALARS else 0
+        return count * (_STEPS.itemsize + _TIMES.itemsize + values + blobs)
 
     def alone(self, place: int) -> "PackedTable":
         """Return the table of the part of the tag at a place."""
