@@ -15,6 +15,7 @@ const LOOKS: Looks = {
 };
 
 const sent = (...lines: Partial<SentChart["lines"][0]>[]): SentChart => ({
+  is_picture: false,
   x: { kind: "relative", scale: "log", suffix: " s", integer: false, offset_seconds: 3600, label: "" },
   lines: lines.map((more, index) => ({
     id: String(index),
