@@ -2,12 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Sequence
 from typing import Final
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-HEADLESS: Final = ("chromium-headless-shell", *NAMES)
-"""The first is Chromium without all that needs a window, a tenth less work."""
 FLAGS: Final = (
     # Containers rarely allow the browser its own sandbox; it only ever opens pages of this machine.
     "--no-sandbox",
@@ -21,13 +18,13 @@ FLAGS: Final = (
 """Chromium asks nothing of other hosts, and runs without a display or a graphics card."""
 
 
-def browser_path(names: Sequence[str] = NAMES) -> str:
-    """Return the Chromium or Chrome of this machine: ``$CHROMIUM``, or the first of the names that is installed.
+def browser_path() -> str:
+    """Return the Chromium or Chrome of this machine: ``$CHROMIUM``, or the first that is installed.
 
     Raises:
         FileNotFoundError: there is none.
     """
-    found = os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
+    found = os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         raise FileNotFoundError("no Chromium or Chrome found: install chromium, or name one in $CHROMIUM")
     return found

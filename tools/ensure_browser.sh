@@ -7,10 +7,7 @@ done
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 if command -v apt-get >/dev/null 2>&1; then
     as_root apt-get update -qq
-    install="apt-get install -y -qq --no-install-recommends"
-    as_root env DEBIAN_FRONTEND=noninteractive $install chromium fonts-dejavu-core
-    # Tests take it where there is one, as it has less to do.
-    as_root env DEBIAN_FRONTEND=noninteractive $install chromium-headless-shell || true
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core
 elif command -v dnf >/dev/null 2>&1; then
     as_root dnf install -y -q chromium
 elif command -v brew >/dev/null 2>&1; then

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, ViewportSize, sync_playwright
 
-from tools.browser import FLAGS, HEADLESS, browser_path
+from tools.browser import FLAGS, browser_path
 
 # Long enough for the compilation of the scan, which the first start on a new machine waits for.
 PATIENCE_MS: Final = 60_000
@@ -52,7 +52,7 @@ class Pages:
         self._viewport: Final = viewport
         self._context: Final = playwright.chromium.launch_persistent_context(
             folder,
-            executable_path=browser_path(HEADLESS),
+            executable_path=browser_path(),
             args=TEST_FLAGS,
             viewport=viewport,
             has_touch=has_touch,
@@ -155,7 +155,7 @@ class Chromium:
     @cached_property
     def browser(self) -> Browser:
         """A browser for tests that make their own contexts."""
-        browser = self.playwright.chromium.launch(executable_path=browser_path(HEADLESS), args=TEST_FLAGS)
+        browser = self.playwright.chromium.launch(executable_path=browser_path(), args=TEST_FLAGS)
         self._ends.callback(browser.close)
         return browser
 
