@@ -169,15 +169,19 @@ class Chromium:
 
     def _pages(self, viewport: ViewportSize, *, has_touch: bool = False) -> Pages:
         playwright = self.playwright
-        folder = self._ends.enter_context(tempfile.TemporaryDirectory(prefix="stepscope-browser-"))
+        # On a busy machine some process of the browser writes into it a little longer.
+        profile = tempfile.TemporaryDirectory(prefix="stepscope-browser-", ignore_cleanup_errors=True)
+        folder = self._ends.enter_context(profile)
         pages = Pages(playwright, folder, viewport, has_touch=has_touch)
         self._ends.callback(pages.close)
         return pages
 
     def end(self) -> None:
-        """End all of them."""
-        self._ends.close()
-        vars(self).clear()
+        """End all of them; what fails at that is not kept for the next test."""
+        try:
+            self._ends.close()
+        finally:
+            vars(self).clear()
 
 
 CHROMIUM: Final = Chromium()
