@@ -5,11 +5,11 @@ COPY . .
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels ./core .
 
 FROM python:3.13-slim
-# The second installation finds the first, and adds what the extra needs.
+# The second installation finds the first, and adds what the extras need.
 # hadolint ignore=DL3013
 RUN --mount=type=bind,from=wheels,source=/wheels,target=/wheels \
     pip install --no-cache-dir /wheels/*.whl \
-    && pip install --no-cache-dir "stepscope[remote]" \
+    && pip install --no-cache-dir "stepscope[remote,scikit-learn]" \
     && useradd --create-home --uid 1000 stepscope \
     && install --directory --owner stepscope /logs
 USER 1000

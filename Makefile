@@ -88,7 +88,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.installed: pyproject.toml core/pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable core --editable .
+	$(BIN)/python -m pip install --quiet --editable core --editable '.[scikit-learn]'
 	touch $@
 
 $(VENV)/.installed-test: pyproject.toml core/pyproject.toml | $(BIN)/python

@@ -14,6 +14,7 @@ from stepscope.debug.live import Frame, LiveTensors, ShownTensor, matches
 from stepscope.debug.pictures import GAP, NOT_FINITE, pixels
 from stepscope.debug.showing import LIVE
 from stepscope.summary.errors import UserError
+from stepscope.summary.full_install import needs_extra
 from stepscope.summary.writer import SummaryWriter
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
         rate: pictures a second.
 
     Raises:
-        UserError: the ending is none of these, or PyAV is not installed.
+        UserError: the ending is none of these, or Pillow or PyAV is not installed.
     """
 
     def __init__(
@@ -119,6 +120,8 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
             )
         if not 0 < rate <= 60:
             raise ValueError(f"rate must be between 0 and 60 pictures a second, got {rate}")
+        with needs_extra("A film", "stepscope-core[images]"):
+            import PIL.Image  # noqa: F401  (now rather than at the first picture)
         self._encoder: Final = encoder(self._path, rate)
         self._size: tuple[int, int] | None = None
         super().__init__(names, every, live)
@@ -239,12 +242,8 @@ class _Video:
     """Encodes as pictures come, by PyAV."""
 
     def __init__(self, path: Path, rate: float) -> None:
-        try:
+        with needs_extra(f"A film in {path.suffix}", "stepscope[video]"):
             import av
-        except ModuleNotFoundError as error:
-            raise UserError(
-                f"a film in {path.suffix} needs PyAV. Run: pip install 'stepscope[video]', or write a .gif."
-            ) from error
         self._av: Any = av
         self._path = path
         self._rate = rate

@@ -15,7 +15,8 @@ from google.protobuf import text_format
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_tag
-from stepscope.summary.kinds.pixels import bytes_nhwc, to_png
+from stepscope.summary.kinds.pixels import bytes_nhwc
+from stepscope.summary.kinds.png import png
 from stepscope.summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
 from stepscope.summary.storage import Folder
 
@@ -181,4 +182,4 @@ def _sprite(label_img: Any, count: int, name: str) -> tuple[bytes, int, int]:
     cells = np.zeros((side * side, height, width, channels), np.uint8)
     cells[:points] = pictures
     grid = cells.reshape(side, side, height, width, channels).transpose(0, 2, 1, 3, 4)
-    return to_png(grid.reshape(side * height, side * width, channels)), width, height
+    return png(grid.reshape(side * height, side * width, channels)), width, height

@@ -1,17 +1,26 @@
-"""What the distribution stepscope-core does without, and what is said where something needs it."""
+"""What an installation does without, and what is said where something needs it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Final
 
 from stepscope.summary.errors import UserError
 
+_DISTRIBUTIONS: Final[Mapping[str, str]] = MappingProxyType({"PIL": "Pillow", "av": "PyAV", "sklearn": "scikit-learn"})
+"""What packages are installed by, where it has another name."""
+
+
+SCIKIT_LEARN: Final = "stepscope[scikit-learn]"
+"""What to install for clusters of points and for forests over hyperparameters."""
+
 
 class NotInstalledError(UserError, ImportError):
-    """Something needs a package that `stepscope` brings and `stepscope-core` does not."""
+    """Something needs a package that `stepscope`, or an extra, brings and that is not installed."""
 
 
-@contextmanager
-def needs_full_install(what: str) -> Iterator[None]:
+def needs_full_install(what: str) -> AbstractContextManager[None]:
     """Import in the block what `stepscope-core` does without.
 
     Args:
@@ -20,6 +29,33 @@ def needs_full_install(what: str) -> Iterator[None]:
     Raises:
         NotInstalledError: a package is not installed; one sentence that says which, and what to install.
     """
+    return _named(
+        lambda package: f"{what} needs {package}, which stepscope-core does without. Run: pip install stepscope"
+    )
+
+
+def needs_extra(what: str, requirement: str) -> AbstractContextManager[None]:
+    """Import in the block what an extra brings.
+
+    Args:
+        what: what is done with it, as the beginning of a sentence.
+        requirement: what to install, as ``stepscope-core[images]``.
+
+    Raises:
+        NotInstalledError: a package is not installed; one sentence that says which, and what to install.
+    """
+    return _named(lambda package: f"{what} needs {package}. Run: pip install '{requirement}'")
+
+
+def check_extra(what: str, package: str, requirement: str) -> None:
+    """Raise what `needs_extra` raises where ``package`` is not installed, without importing it."""
+    with needs_extra(what, requirement):
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(name=package)
+
+
+@contextmanager
+def _named(sentence: Callable[[str], str]) -> Iterator[None]:
     try:
         yield
     except NotInstalledError:
@@ -28,6 +64,4 @@ def needs_full_install(what: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package == "stepscope":
             raise
-        raise NotInstalledError(
-            f"{what} needs {package}, which stepscope-core does without. Run: pip install stepscope"
-        ) from error
+        raise NotInstalledError(sentence(_DISTRIBUTIONS.get(package, package))) from error

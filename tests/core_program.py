@@ -6,12 +6,14 @@ It is run by tests as a program of its own, in interpreters that have little els
 import gzip
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stepscope import Profile, SummaryWriter, annotate, debug, open_logdir
+from stepscope.summary.full_install import NotInstalledError
 from stepscope.summary.kinds import KINDS
 from stepscope.summary.kinds.graph import function_graphs
 from stepscope.summary.kinds.tensor_proto import strings_tensor
@@ -36,8 +38,6 @@ def write() -> None:
         writer.add_histogram("weights", random.normal(size=100), 0)
         writer.add_image("small", random.random((3, 4, 5)), 0)
         writer.add_image("large", random.random((3, 300, 300)), 0)
-        writer.add_image_with_boxes("boxes", random.random((3, 20, 20)), [[2, 2, 9, 9]], labels=["cat"])
-        writer.add_video("film", random.random((1, 2, 3, 4, 4)), 0)
         writer.add_audio("sound", random.random(100) - 0.5, 0, 8000)
         writer.add_text("note", "**fine**", 0)
         writer.add_mesh("mesh", CORNERS, global_step=0)
@@ -59,6 +59,26 @@ def write() -> None:
             tensor=strings_tensor([metadata.SerializeToString()], ()),
         )
         writer.add_summary(Summary(value=[functions, recorded]), 0)
+
+
+def write_drawn_images() -> list[str]:
+    """Return what is said of the images that need Pillow, where that is not installed."""
+    random = np.random.default_rng(0)
+    refusals = []
+    with SummaryWriter(LOGS / "drawn") as writer:
+        calls: list[Callable[[], None]] = [
+            lambda: writer.add_image_with_boxes("boxes", random.random((3, 20, 20)), [[2, 2, 9, 9]], labels=["cat"]),
+            lambda: writer.add_video("film", random.random((1, 2, 3, 4, 4)), 0),
+            lambda: debug.film(LOGS / "weights.gif").close(),
+        ]
+        for call in calls:
+            try:
+                call()
+            except NotInstalledError as error:
+                refusals.append(str(error))
+    with SummaryWriter(LOGS / "as PyTorch", legacy=True) as writer:
+        writer.add_image("one", random.random((3, 4, 5)), 0)
+    return refusals
 
 
 def watch() -> None:
@@ -105,4 +125,4 @@ def read() -> dict[str, object]:
 if __name__ == "__main__":
     write()
     watch()
-    print(json.dumps({"forward": profile(), **read()}))
+    print(json.dumps({"needs_pillow": write_drawn_images(), "forward": profile(), **read()}))

@@ -21,7 +21,7 @@ def without_others(code: str) -> "subprocess.CompletedProcess[str]":
     others = sorted(
         module for module, owners in packages_distributions().items() if not core & set(map(canonicalize_name, owners))
     )
-    assert {"numba", "polars", "watchdog", "regex", "fsspec", "h5py", "orjson", "scipy"} <= set(others)
+    assert {"numba", "polars", "watchdog", "regex", "fsspec", "h5py", "orjson", "PIL"} <= set(others)
     blocked = f"import sys\nsys.modules.update(dict.fromkeys({others!r}))\n{code}"
     return subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, cwd=REPOSITORY)
 
@@ -30,7 +30,16 @@ def test_every_kind_is_logged_and_read_and_a_loop_profiled_with_what_core_depend
     program = str(REPOSITORY / "tests/core_program.py")
     code = f"import runpy; sys.argv = {[program, str(tmp_path)]!r}; runpy.run_path({program!r}, run_name='__main__')"
     done = without_others(code)
-    assert json.loads(done.stdout or done.stderr) == {"forward": 3, "loss": True, "kinds": [], "unread": []}
+    assert json.loads(done.stdout or done.stderr) == {
+        "needs_pillow": [
+            f"{what} needs Pillow. Run: pip install 'stepscope-core[images]'"
+            for what in ("Drawing boxes", "Writing a video", "A film")
+        ],
+        "forward": 3,
+        "loss": True,
+        "kinds": [],
+        "unread": [],
+    }
     assert done.stderr == (
         "Numba is not installed, so event files are read by plain Python, many times slower. "
         "Run: pip install stepscope\n"
@@ -78,7 +87,7 @@ follower.stop()
 
 def test_core_depends_on_so_little() -> None:
     installed = closure(needs(REPOSITORY / "core/pyproject.toml"))
-    assert sorted(installed) == ["crc32c", "msgspec", "numpy", "pillow", "protobuf", "psutil", "zlib-ng"]
+    assert sorted(installed) == ["crc32c", "msgspec", "numpy", "protobuf", "psutil", "zlib-ng"]
 
 
 def test_both_distributions_are_of_one_version() -> None:

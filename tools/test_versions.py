@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 RESOLUTIONS: Final = ("lowest-direct", "highest")
 PROJECTS: Final = {"core": ["core/pyproject.toml"], "whole": ["core/pyproject.toml", "pyproject.toml"]}
 """What is installed: the dependencies that these files list."""
+EXTRAS: Final = {"core": [("core/pyproject.toml", "images")], "whole": [("pyproject.toml", "scikit-learn")]}
 TEST_TOOLS: Final = ("hypothesis", "packaging", "pytest", "pytest-timeout")
 TESTS: Final = {
     "core": ["tests/summary", "tests/profiler", "tests/test_core.py"],
@@ -47,6 +49,8 @@ def run_tests(python: Path, which: str, resolution: str, folder: Path, arguments
     programs = folder / ("Scripts" if sys.platform == "win32" else "bin")
     install = ["uv", "pip", "install", "--quiet", "--python", str(programs / "python")]
     listed = [word for file in PROJECTS[which] for word in ("--requirement", str(REPOSITORY / file))]
+    for file, extra in EXTRAS[which]:
+        listed += tomllib.loads((REPOSITORY / file).read_text())["project"]["optional-dependencies"][extra]
     commands: list[list[str]] = [
         ["uv", "venv", "--quiet", "--python", str(python), str(folder)],
         [*install, "--resolution", resolution, *listed, "--editable", str(REPOSITORY / "core")],

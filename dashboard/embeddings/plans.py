@@ -36,7 +36,7 @@ from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.preparation import sphered
 from stepscope.summary.memory_budget import NoMemoryError
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Raised when equal settings give other pictures than before."""
 MOST_STEPS: Final = 200
 MOST_AXES: Final = 3

@@ -20,9 +20,10 @@ from stepscope.dashboard.embeddings.results import key_of
 from stepscope.dashboard.embeddings.selections import Rows, key_of_rows
 from stepscope.dashboard.embeddings.worker_protocol import Arrays
 from stepscope.dashboard.projections.base import Points
-from stepscope.dashboard.projections.clusters import DENSITY_POINTS
+from stepscope.dashboard.projections.clusters import DENSITY_POINTS, check_installed
 from stepscope.dashboard.projections.clusters import notes as cluster_notes
 from stepscope.dashboard.projections.preparation import sphered
+from stepscope.summary.full_install import NotInstalledError
 
 POINTS: Final = "points"
 MOST_SHOWN: Final = 3
@@ -151,7 +152,6 @@ def plan_quality(requested: EmbeddingRequests, picture: Picture, count: int, col
         picture.step,
         {name: hash_of(array) for name, array in arrays.items()},
         dataset.digest,
-        library_version("scikit-learn"),
     )
     name = dataset.digest if picture.rows is None else f"{dataset.digest} {key_of_rows(picture.rows)}"
 
@@ -167,10 +167,11 @@ def plan_quality(requested: EmbeddingRequests, picture: Picture, count: int, col
 def plan_clusters(requested: EmbeddingRequests, order: ClusterOrder) -> Plan:
     """Return the plan to find clusters, which become a column of the dataset; raises HTTPException."""
     try:
+        check_installed()
         settings: ClusterSettings = read_settings(
             KmeansSettings if order.method == "kmeans" else HdbscanSettings, order.settings
         )
-    except SettingsError as error:
+    except (SettingsError, NotInstalledError) as error:
         raise HTTPException(422, str(error)) from error
     source = requested.source(order.id)
     step = order.step

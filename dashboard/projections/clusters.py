@@ -1,7 +1,7 @@
 """Clusters of points, with scikit-learn's methods, bounded for many and wide points.
 
-scikit-learn is imported where it is needed: it is the slowest and largest of all imports, and the server, which only
-asks what is noted of a method, does without it.
+scikit-learn is an extra, and imported where it is needed: it is the slowest and largest of all imports, and the server,
+which only asks what is noted of a method, does without it.
 """
 
 import warnings
@@ -14,6 +14,7 @@ from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.blocks import bounded
 from stepscope.dashboard.projections.preparation import reduced
 from stepscope.summary.distinct import numbered
+from stepscope.summary.full_install import SCIKIT_LEARN, check_extra, needs_extra
 
 Method = Literal["kmeans", "hdbscan"]
 WIDEST: Final[dict[Method, int]] = {"kmeans": 256, "hdbscan": 16}
@@ -46,6 +47,11 @@ def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
     return tuple(said)
 
 
+def check_installed() -> None:
+    """Raise NotInstalledError where scikit-learn is not installed."""
+    check_extra("Finding clusters", "sklearn", SCIKIT_LEARN)
+
+
 def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
     """Return clusters around ``count`` centers, so that squared distances from them are small.
 
@@ -60,10 +66,12 @@ def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
         int32[n], 0 for the largest cluster. Fewer clusters than asked for if there are fewer different points.
 
     Raises:
+        NotInstalledError: scikit-learn is not installed.
         ValueError: ``count`` is below 1.
     """
-    from sklearn.cluster import KMeans, MiniBatchKMeans
-    from sklearn.exceptions import ConvergenceWarning
+    with needs_extra("Finding clusters", SCIKIT_LEARN):
+        from sklearn.cluster import KMeans, MiniBatchKMeans
+        from sklearn.exceptions import ConvergenceWarning
 
     if count < 1:
         raise ValueError(f"count is {count}; expected at least 1")
@@ -98,9 +106,11 @@ def hdbscan(
         int32[n], 0 for the largest cluster, -1 for points in none.
 
     Raises:
+        NotInstalledError: scikit-learn is not installed.
         ValueError: ``minimum_size`` is below 2, or ``minimum_samples`` below 1.
     """
-    from sklearn.neighbors import NearestNeighbors
+    with needs_extra("Finding clusters", SCIKIT_LEARN):
+        from sklearn.neighbors import NearestNeighbors
 
     if minimum_size < 2:
         raise ValueError(f"minimum_size is {minimum_size}; expected at least 2")

@@ -19,6 +19,9 @@ _NARROW: Final = 512
 """Up to so many dimensions blocks are shared among threads, each with products of its own. The threads of the linear
 algebra library would share each product, which is too short for that: waiting for each other, they are several times
 slower than one as soon as the machine has anything else to do."""
+_MORE_DIRECTIONS: Final = 10
+"""Random ones, than components are wanted."""
+_POWERS: Final = 7
 _PARTS: Final = 8
 _FEWEST_ROWS: Final = 2048
 """Of a part that is worth a thread."""
@@ -149,22 +152,12 @@ def _by_rows(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
 
 
 def _leading(products: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the k largest eigenvalues, the largest first, and their vectors as columns.
-
-    What is in ``products`` is lost.
-    """
-    # A server that projects nothing starts sooner without.
-    from scipy.linalg import eigh
-
-    n = len(products)
-    sums, vectors = eigh(products, subset_by_index=(n - k, n - 1), overwrite_a=True, check_finite=False)
-    return sums[::-1].copy(), vectors[:, ::-1]
+    """Return the k largest eigenvalues, the largest first, and their vectors as columns."""
+    sums, vectors = np.linalg.eigh(products)
+    return sums[: -k - 1 : -1].copy(), vectors[:, : -k - 1 : -1]
 
 
 def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) -> _Found:
-    # Rarely needed, and of all imports the slowest and largest.
-    from sklearn.utils.extmath import randomized_svd
-
     centered = np.empty(points.shape, np.float32)
     # Their products are summed in float32 here: numbers that are too large for that are made smaller.
     scale = max(largest_of(points), 1.0)
@@ -173,8 +166,21 @@ def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) 
         block = (points[rows] - mean) / scale
         total += float(np.vdot(block, block))
         centered[rows] = block
-    _, values, axes = randomized_svd(centered, k, random_state=seed, flip_sign=False)
+    values, axes = _randomized(centered, k, seed)
     return (values.astype(np.float64) * scale) ** 2, axes.astype(np.float64), total * scale**2
+
+
+def _randomized(matrix: Points, k: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the k largest singular values and their right vectors as rows: algorithms 4.4 and 5.1 of Halko et al."""
+    n, d = matrix.shape
+    width = min(k + _MORE_DIRECTIONS, n, d)
+    directions = np.random.default_rng(seed).standard_normal((d, width), np.float32)
+    basis = np.linalg.qr(matrix @ directions).Q
+    for _ in range(_POWERS):
+        directions = np.linalg.qr(matrix.T @ basis).Q
+        basis = np.linalg.qr(matrix @ directions).Q
+    _, values, axes = np.linalg.svd(basis.T @ matrix, full_matrices=False)
+    return values[:k], axes[:k]
 
 
 def _without_noise(

@@ -9,10 +9,10 @@ inverse are enough.
 """
 
 import math
+from bisect import bisect_left
 from typing import Final
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
 from stepscope.dashboard.projections.parallel import Workers
@@ -29,6 +29,12 @@ _MOST: Final = 3_000
 """Nodes along a side at most; in wider pictures they are farther apart, and short distances less exact."""
 _MARGIN: Final = 5
 _ROUND: Final = 16
+_LENGTHS: Final = sorted(
+    2 ** (two + 1) * 3**three * 5**five for two in range(13) for three in range(9) for five in range(6)
+)
+"""Even ones, which are transformed fast."""
+_LEAST_LINES: Final = 16
+"""That are worth a thread."""
 
 
 class Grid:
@@ -44,16 +50,14 @@ class Grid:
         low = picture.min(axis=1)
         step, nodes = _spacing(float((picture.max(axis=1) - low).max()))
         # Twice as wide as the picture, so that the ends do not feel each other around the edge.
-        size = scipy.fft.next_fast_len(2 * nodes, real=True)
+        size = _LENGTHS[bisect_left(_LENGTHS, 2 * nodes)]
         if (size, step) != (self._size, self._step):
             self._size, self._step, self._kernel = size, step, transformed_kernel(size, step)
         inverse = np.float32(1 / step)
         origin = low - np.float32(step)
         grid = np.zeros((nodes, nodes), np.float32)
         _spread(picture, origin, inverse, grid)
-        transformed = scipy.fft.rfft2(grid, s=(size, size), workers=self._workers.threads)
-        transformed *= self._kernel
-        potential = scipy.fft.irfft2(transformed, s=(size, size), workers=self._workers.threads, overwrite_x=True)
+        potential = convolved(grid, self._kernel, self._workers)
         parts = self._workers.over(
             picture.shape[1],
             lambda begin, end: _read(picture, origin, inverse, potential, forces, begin, end),
@@ -74,12 +78,45 @@ def _spacing(span: float) -> tuple[float, int]:
 
 
 def transformed_kernel(size: int, step: float) -> NDArray[np.float32]:
-    """Return the real transform of 1 / (1 + distance^2) on a ring of nodes, divided by the splines' of both ends."""
+    """Return the real transform of 1 / (1 + distance^2) on a ring of nodes, divided by the splines' of both ends.
+
+    float32[size // 2 + 1, size]: the axis of which one half says all comes first.
+    """
     nodes = np.arange(size)
     squares = ((np.minimum(nodes, size - nodes) * step) ** 2).astype(np.float32)
-    kernel: NDArray[np.float32] = scipy.fft.rfft2(1 / (1 + squares[:, None] + squares)).real
+    kernel = np.fft.rfft2(1 / (1 + squares[:, None] + squares)).real.astype(np.float32)
     ends = (((2 + np.cos(2 * np.pi * nodes / size)) / 3) ** -2).astype(np.float32)
-    return kernel * ends[:, None] * ends[: kernel.shape[1]]
+    return np.ascontiguousarray((kernel * ends[:, None] * ends[: kernel.shape[1]]).T)
+
+
+def convolved(grid: NDArray[np.float32], kernel: NDArray[np.float32], workers: Workers) -> NDArray[np.float32]:
+    """Return the grid [nodes, nodes] convolved on a ring, as far as the ring is read.
+
+    Args:
+        grid: beyond which there is nothing.
+        kernel: as `transformed_kernel` gives it, for a ring at least twice as wide.
+        workers: threads; NumPy lets go of the interpreter lock while it transforms.
+    """
+    nodes, (half, size) = len(grid), kernel.shape
+    # Lines that are nothing but zeros are not transformed, and lines that nobody reads are not transformed back.
+    rows = np.empty((nodes, half), np.complex64)
+    out = np.empty((nodes, size), np.float32)
+
+    def transform_rows(begin: int, end: int) -> None:
+        rows[begin:end] = np.fft.rfft(grid[begin:end], size, axis=1)
+
+    def convolve_columns(begin: int, end: int) -> None:
+        columns = np.fft.fft(np.ascontiguousarray(rows[:, begin:end].T), size, axis=1)
+        columns *= kernel[begin:end]
+        rows[:, begin:end] = np.fft.ifft(columns, axis=1)[:, :nodes].T
+
+    def transform_back(begin: int, end: int) -> None:
+        out[begin:end] = np.fft.irfft(rows[begin:end], size, axis=1)
+
+    workers.over(nodes, transform_rows, least=_LEAST_LINES)
+    workers.over(half, convolve_columns, least=_LEAST_LINES)
+    workers.over(nodes, transform_back, least=_LEAST_LINES)
+    return out
 
 
 @kernel(fastmath=True)

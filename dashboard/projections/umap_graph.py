@@ -5,17 +5,17 @@ the paper leaves a choice, that of umap-learn 0.5, with whose graph the tests co
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from stepscope.dashboard.projections.base import Points
 from stepscope.dashboard.projections.blocks import bounded
 from stepscope.dashboard.projections.neighbor_graph import NeighborGraph, neighbor_steps
 from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.sparse_rows import SparseRows
 from stepscope.dashboard.projections.umap_layout import Curve, Edges
 from stepscope.summary.kernels import kernel
 
@@ -29,6 +29,8 @@ _TOLERANCE: Final = 1e-5
 _NARROWEST: Final = 1e-3
 """Of the mean distance, how narrow a point's surroundings may be."""
 _CURVE_POINTS: Final = 300
+_FIT_STEPS: Final = 200
+_FIT_TOLERANCE: Final = 1e-12
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def preparation_steps(
         part = found.distances[begin : begin + _ROWS]
         workers.over(len(part), lambda first, last, part=part: _strengths(part, overall, first, last), least=64)  # type: ignore[misc]
         yield "graph", begin, n
-    graph = _united(_directed(found))
+    graph = SparseRows.of_rows(found.rows, found.distances).either()
     notes = _notes(found, wanted)
     del found
     if labels is not None and wanted.supervision > 0 and bool((labels >= 0).any()):
@@ -140,63 +142,68 @@ def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: 
             distances[i, k] = np.exp(-beyond / width) if beyond > 0 else 1.0
 
 
-def _directed(found: NeighborGraph) -> Any:
-    """Return row by row the strengths of a point's neighbors."""
-    n, count = found.rows.shape
-    # Of the width of the columns, or SciPy makes both wide.
-    starts = np.arange(0, n * count + 1, count, dtype=np.int32 if n * count < 1 << 30 else np.int64)
-    graph = csr_array((found.distances.reshape(-1), found.rows.reshape(-1), starts), (n, n))
-    graph.eliminate_zeros()
-    return graph
-
-
-def _united(graph: Any) -> Any:
-    """Return edges that are there in either direction: ``a + b - a b``, the probability that one of the two is."""
-    back = graph.T.tocsr()
-    both = graph.multiply(back)
-    united = graph + back
-    del back
-    united = (united - both).tocsr()
-    united.eliminate_zeros()
-    united.sort_indices()
-    return united
-
-
-def _supervised(graph: Any, labels: NDArray[np.int32], far: float) -> Any:
+def _supervised(graph: SparseRows, labels: NDArray[np.int32], far: float) -> SparseRows:
     """Return the graph with weaker edges between points of different labels, whose strongest edge is made 1 again."""
-    of_heads, of_tails = labels[_heads(graph)], labels[graph.indices]
+    heads = graph.rows
+    of_heads, of_tails = labels[heads], labels[graph.columns]
     known = (of_heads >= 0) & (of_tails >= 0)
-    graph.data[~known] *= np.float32(np.exp(-_UNKNOWN))
-    graph.data[known & (of_heads != of_tails)] *= np.float32(np.exp(-far))
-    graph.eliminate_zeros()
-    strongest = graph.max(axis=1).toarray().reshape(-1)
-    graph.data /= strongest[_heads(graph)]
-    return _united(graph)
-
-
-def _heads(graph: Any) -> NDArray[np.int32]:
-    return np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
+    strengths = graph.values.copy()
+    strengths[~known] *= np.float32(np.exp(-_UNKNOWN))
+    strengths[known & (of_heads != of_tails)] *= np.float32(np.exp(-far))
+    strongest = np.zeros(len(labels), np.float32)
+    np.maximum.at(strongest, heads, strengths)
+    np.divide(strengths, strongest[heads], out=strengths, where=strengths > 0)
+    return replace(graph, values=strengths).without_zeros().either()
 
 
 def _curve(wanted: Wanted) -> Curve:
     """Return the curve that is 1 up to the minimum distance and falls exponentially from there, as near as can be."""
-    # For this alone, and of what a worker imports among the largest.
-    from scipy.optimize import curve_fit
-
     # The fit does not converge for every spread. That of 1 is stretched instead, which is the same curve.
     least = wanted.minimum_distance / wanted.spread
-    lengths = np.linspace(0, 3, _CURVE_POINTS)
+    lengths = np.linspace(0, 3, _CURVE_POINTS)[1:]
     strengths = np.where(lengths < least, 1.0, np.exp(least - lengths))
-    (a, b), _ = curve_fit(lambda length, a, b: 1 / (1 + a * length ** (2 * b)), lengths, strengths)
-    return Curve(float(a * wanted.spread ** (-2 * b)), float(b))
+    a, b = _fitted(lengths, strengths)
+    return Curve(a * wanted.spread ** (-2 * b), b)
 
 
-def _edges(graph: Any, wanted: Wanted, epoch: int, random: NDArray[np.int64]) -> Edges:
-    strengths = graph.data
+def _fitted(lengths: NDArray[np.float64], strengths: NDArray[np.float64]) -> tuple[float, float]:
+    """Return a and b for which ``1 / (1 + a length^(2 b))`` comes nearest to the strengths, in squares.
+
+    Levenberg and Marquardt's method: Marquardt 1963, "An Algorithm for Least-Squares Estimation of Nonlinear
+    Parameters".
+    """
+    found, damping = np.ones(2), 1e-3
+    errors, slopes = _curve_errors(found, lengths, strengths)
+    for _ in range(_FIT_STEPS):
+        squares = slopes.T @ slopes
+        step = np.linalg.solve(squares + damping * np.diag(np.diag(squares)), -slopes.T @ errors)
+        new_errors, new_slopes = _curve_errors(found + step, lengths, strengths)
+        if (found + step > 0).all() and new_errors @ new_errors <= errors @ errors:
+            found, errors, slopes, damping = found + step, new_errors, new_slopes, damping / 10
+            if (np.abs(step) <= _FIT_TOLERANCE * found).all():
+                break
+        else:
+            damping *= 10
+    return float(found[0]), float(found[1])
+
+
+def _curve_errors(
+    parameters: NDArray[np.float64], lengths: NDArray[np.float64], strengths: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far the curve is above the strengths, and the derivatives of that by a and b."""
+    a, b = parameters
+    raised = lengths ** (2 * b)
+    curve = 1 / (1 + a * raised)
+    by_a = -raised * curve**2
+    return curve - strengths, np.stack([by_a, 2 * a * np.log(lengths) * by_a], axis=1)
+
+
+def _edges(graph: SparseRows, wanted: Wanted, epoch: int, random: NDArray[np.int64]) -> Edges:
+    strengths = graph.values
     strongest = np.float64(strengths.max(initial=0))
     # An edge that would not be drawn once is left out, as umap-learn does.
     drawn = (strengths >= strongest / wanted.epochs) & (strengths > 0)
-    ends = _heads(graph)[drawn], graph.indices[drawn].astype(np.int32)
+    ends = graph.rows[drawn], graph.columns[drawn]
     return Edges.at(epoch, ends, strongest / strengths[drawn], wanted.negative_samples, random)
 
 

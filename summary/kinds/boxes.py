@@ -7,12 +7,15 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
 
 from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.full_install import needs_extra
 from stepscope.summary.kinds.image import encoded_images
 from stepscope.summary.kinds.pixels import bytes_nhwc, png_of, to_picture
 from stepscope.summary.proto.summary_pb2 import Summary
+
+with needs_extra("Drawing boxes", "stepscope-core[images]"):
+    from PIL import Image, ImageDraw, ImageFont
 
 _BOX: Final = "Red"
 _LABEL: Final = "black"
@@ -41,6 +44,8 @@ def image_with_boxes(
         dataformats: as for images.
         labels: one string per box, or one string where there is one box; of another number none is drawn, and a
             warning says so.
+
+    Importing this module needs Pillow.
 
     Raises:
         TypeError: the pixels are not real numbers, or a label is not a string.

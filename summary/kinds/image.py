@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -9,9 +10,11 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
+from stepscope.summary.full_install import needs_extra
 from stepscope.summary.kinds.base import Kind, PayloadError, PayloadFile, Prepared, Table
 from stepscope.summary.kinds.media_endings import media_ending
-from stepscope.summary.kinds.pixels import checked_nhwc, compact_copy, levels, png_of, to_png
+from stepscope.summary.kinds.pixels import checked_nhwc, compact_copy, levels, png_of
+from stepscope.summary.kinds.png import png, png_size
 from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from stepscope.summary.proto import summary_pb2
 from stepscope.summary.proto.summary_pb2 import Summary
@@ -63,7 +66,7 @@ def encoded_images(tag: str, width: int, height: int, encoded: Sequence[bytes]) 
 
 def _images(tag: str, samples: NDArray[Any]) -> Summary.Value:
     _, height, width, _ = samples.shape
-    return encoded_images(tag, width, height, [to_png(sample) for sample in levels(samples)])
+    return encoded_images(tag, width, height, [png(sample) for sample in levels(samples)])
 
 
 def decode_images(value: Summary.Value) -> Images:
@@ -90,22 +93,30 @@ def _size(text: bytes) -> int:
     return int(text)
 
 
+def _pillow() -> AbstractContextManager[None]:
+    return needs_extra("Reading a picture", "stepscope-core[images]")
+
+
 def _legacy_form(value: Summary.Value) -> Summary.Value:
     """Return an image in the field of its own, several pictures as one grid."""
-    from PIL import Image
-
     found = decode_images(value)
     encoded = found.encoded[0] if len(found.encoded) == 1 else _grid(found.encoded, found.width, found.height)
-    with Image.open(BytesIO(encoded)) as picture:
-        channels = _CHANNELS.get(picture.mode, 3)
-        image = Summary.Image(
-            height=picture.height, width=picture.width, colorspace=channels, encoded_image_string=encoded
-        )
+    width, height, channels = png_size(encoded) or _size_by_pillow(encoded)
+    image = Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=encoded)
     return Summary.Value(tag=value.tag, image=image)
 
 
+def _size_by_pillow(encoded: bytes) -> tuple[int, int, int]:
+    with _pillow():
+        from PIL import Image
+
+    with Image.open(BytesIO(encoded)) as picture:
+        return picture.width, picture.height, _CHANNELS.get(picture.mode, 3)
+
+
 def _grid(encoded: Sequence[bytes], width: int, height: int) -> bytes:
-    from PIL import Image
+    with _pillow():
+        from PIL import Image
 
     columns = min(len(encoded), _GRID_COLUMNS)
     pictures = [Image.open(BytesIO(each)) for each in encoded]

@@ -1,7 +1,6 @@
 """Arrays of pixels in any layout, to bytes and pictures."""
 
 from collections.abc import Iterator
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from PIL import Image
 
 _MODES: Final = {1: "L", 3: "RGB", 4: "RGBA"}
-_SMALL_PICTURE: Final = 1 << 16
-"""Bytes of pixels up to which Pillow is the faster encoder."""
 _BAND_PIXELS: Final = 1 << 15
 """Pixels converted at a time, so that they stay in the cache."""
 
@@ -120,22 +117,13 @@ def _scaled(array: NDArray[Any]) -> NDArray[Any]:
 
 def to_picture(pixels: NDArray[np.uint8]) -> "Image.Image":
     """uint8 [height, width, channels] as a Pillow image."""
-    height, width, channels = pixels.shape
     from PIL import Image
 
+    height, width, channels = pixels.shape
     return Image.frombytes(_MODES[channels], (width, height), np.ascontiguousarray(pixels).tobytes())
-
-
-def to_png(pixels: NDArray[np.uint8]) -> bytes:
-    """uint8 [height, width, channels] as PNG."""
-    if pixels.size > _SMALL_PICTURE:
-        return png(pixels)
-    stream = BytesIO()
-    to_picture(pixels).save(stream, format="PNG")
-    return stream.getvalue()
 
 
 def png_of(picture: "Image.Image") -> bytes:
     """Return a gray, RGB or RGBA picture as PNG."""
     pixels = np.asarray(picture, dtype=np.uint8)
-    return to_png(pixels.reshape(picture.height, picture.width, -1))
+    return png(pixels.reshape(picture.height, picture.width, -1))

@@ -20,12 +20,16 @@ Strategy = Literal["runs", "strings"]
 """What is searched for: repeated bytes, or repeated strings of them."""
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+_HEADER: Final = struct.Struct(">8sI4sIIBB")
+"""Signature; length and name of the first chunk; width, height, bits of a channel, color type."""
 _COLOR_TYPES: Final[Mapping[int, int]] = MappingProxyType({1: 0, 3: 2, 4: 6})
 """Gray, RGB, RGBA by the number of channels."""
 _SAMPLES: Final = 4
 """Places in the picture where rows are tried."""
 _SAMPLE_BYTES: Final = 1 << 14
 """Bytes tried at each place."""
+_SMALL_PICTURE: Final = 1 << 16
+"""Bytes of pixels up to which one place has to do: to try more would take longer than all else."""
 _BAND_BYTES: Final = 1 << 17
 """Bytes filtered at a time, so that what is made of them stays in the cache."""
 
@@ -38,6 +42,15 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
     header = struct.pack(">IIBBBBB", width, height, 8, _COLOR_TYPES[channels], 0, 0, 0)
     data = _deflated(_filtered(rows, channels, code), strategy)
     return b"".join([_SIGNATURE, *_chunk(b"IHDR", header), *_chunk(b"IDAT", data), *_chunk(b"IEND", b"")])
+
+
+def png_size(encoded: bytes) -> tuple[int, int, int] | None:
+    """Return width, height and channels of a PNG that is gray, RGB or RGBA; None of anything else."""
+    if len(encoded) < _HEADER.size or not encoded.startswith(_SIGNATURE):
+        return None
+    _, _, kind, width, height, _, color = _HEADER.unpack_from(encoded)
+    channels = [number for number, code in _COLOR_TYPES.items() if code == color]
+    return (width, height, channels[0]) if kind == b"IHDR" and channels else None
 
 
 def _chunk(kind: bytes, data: bytes) -> tuple[bytes, bytes, bytes, bytes]:
@@ -60,7 +73,9 @@ def _deflated(data: NDArray[np.uint8], strategy: Strategy) -> bytes:
 def _best(rows: Rows, channels: int) -> tuple[int, Strategy]:
     """Return the filter and the strategy that make a sample of the picture smallest."""
     height = max(1, min(len(rows), _SAMPLE_BYTES // rows.shape[1]))
-    places = np.linspace(0, len(rows) - height, _SAMPLES).astype(int).tolist()
+    beyond = len(rows) - height
+    is_small = rows.size <= _SMALL_PICTURE
+    places = [beyond // 2] if is_small else np.linspace(0, beyond, _SAMPLES).astype(int).tolist()
     samples = {
         code: [_filtered(rows, channels, code, place, place + height) for place in dict.fromkeys(places)]
         for code in _FILTERS

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.full_install import needs_extra
 from stepscope.summary.kinds.base import Prepared
 from stepscope.summary.kinds.image import encoded_images
 from stepscope.summary.kinds.pixels import arranged, bytes_or_floats, compact_copy, levels, to_picture
@@ -34,6 +35,7 @@ def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summ
 
     Raises:
         TypeError: the frames are not real numbers, or ``fps`` is not a number.
+        NotInstalledError: Pillow is not installed.
         ValueError: the letters or the shape make no sense, ``fps`` is not above 0, or a side is longer
             than 65,535 pixels.
     """
@@ -48,6 +50,8 @@ def prepared_video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW"
 
 
 def _checked_video(tag: str, frames: Any, fps: float, dataformats: str) -> tuple[NDArray[Any], float]:
+    with needs_extra("Writing a video", "stepscope-core[images]"):
+        import PIL.Image  # noqa: F401  (now, as the frames are encoded in another thread, which could tell nobody)
     name = f"the video {tag!r}"
     rate = checked_number(fps, f"fps of {name}")
     if not (rate > 0 and math.isfinite(rate)):

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from stepscope.summary.arguments import checked_number
 from stepscope.summary.kinds.audio import audio as audio_value
-from stepscope.summary.kinds.pixels import arranged, to_png
+from stepscope.summary.kinds.pixels import arranged
+from stepscope.summary.kinds.png import png
 from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.tensorflow_compat import array_of, pcm16, whole_number
 from stepscope.summary.v1.names import tag_of, tags_of_outputs
@@ -59,7 +60,7 @@ def image(
                 height=height,
                 width=width,
                 colorspace=channels,
-                encoded_image_string=to_png(picture if picture.dtype == np.uint8 else _scaled(picture)),
+                encoded_image_string=png(picture if picture.dtype == np.uint8 else _scaled(picture)),
             ),
         )
         for of_output, picture in zip(tags_of_outputs(tag, "image", len(kept), most), kept, strict=True)

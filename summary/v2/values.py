@@ -15,7 +15,8 @@ from stepscope.summary.kinds.audio import encoded_audio
 from stepscope.summary.kinds.base import Prepared
 from stepscope.summary.kinds.histogram import prepared_histogram_of_equal_buckets
 from stepscope.summary.kinds.image import encoded_images
-from stepscope.summary.kinds.pixels import arranged, to_png
+from stepscope.summary.kinds.pixels import arranged
+from stepscope.summary.kinds.png import png
 from stepscope.summary.kinds.scalar import scalar as scalar_value
 from stepscope.summary.kinds.text import text as text_value
 from stepscope.summary.proto.event_pb2 import Event
@@ -76,7 +77,7 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
         _, height, width, _ = arranged(pictures, "NHWC", "NHWC", what).shape
         pixels = [np.array(_bytes(picture)) for picture in pictures[:most]]
         held_bytes = sum(picture.nbytes for picture in pixels)
-        return Prepared(lambda: encoded_images(tag, width, height, [to_png(each) for each in pixels]), held_bytes)
+        return Prepared(lambda: encoded_images(tag, width, height, [png(each) for each in pixels]), held_bytes)
 
     return write_value(name, prepared, step, description)
 

@@ -1,4 +1,5 @@
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,14 @@ def test_noise_is_not_explained() -> None:
     found = analyze(hparams, metric)
     assert found.forest is not None
     assert found.forest.r2 < 0.3
+
+
+def test_without_scikit_learn_correlations_stay_and_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    hparams, metric = made_sessions(20)
+    expected = analyze(hparams, metric).correlations
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    sentence = "Importance needs scikit-learn. Run: pip install 'stepscope[scikit-learn]'"
+    assert analyze(hparams, metric) == Analysis(20, 0, None, expected, sentence)
 
 
 def test_too_few_sessions_get_no_forest() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -538,6 +539,13 @@ def test_more_neighbors_than_memory_holds_are_refused(client: TestClient, monkey
         assert (answer.status_code, answer.json()["detail"][: len(detail)]) == (422, detail)
     allowed = {"id": ID, "method": "hdbscan", "settings": {"minimum_samples": 3}}
     assert client.post("/api/projector/clusters", json=allowed).status_code == 200
+
+
+def test_without_scikit_learn_it_is_said_what_to_install(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    answer = client.post("/api/projector/clusters", json={"id": ID, "method": "kmeans"})
+    sentence = "Finding clusters needs scikit-learn. Run: pip install 'stepscope[scikit-learn]'"
+    assert (answer.status_code, answer.json()["detail"]) == (422, sentence)
 
 
 @pytest.mark.parametrize("path", ["project", "clusters", "job", "rows", "labels"])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from stepscope.summary.kinds import png as encoder
-from stepscope.summary.kinds.pixels import compact_copy, levels, to_png
+from stepscope.summary.kinds.pixels import compact_copy, levels
 from stepscope.summary.kinds.png import Strategy, png
 
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
@@ -65,7 +65,7 @@ def noisy(pixels: Any) -> Any:
 def test_files_are_hardly_larger_than_pillows(pixels: Any, most: float) -> None:
     exact = (pixels % 256).astype(np.uint8)
     channels = exact.shape[2]
-    encoded = to_png(exact)
+    encoded = png(exact)
     np.testing.assert_array_equal(decoded(encoded, channels), exact)
     stream = BytesIO()
     Image.fromarray(exact.reshape(exact.shape[: 2 if channels == 1 else 3])).save(stream, "PNG")

@@ -150,13 +150,12 @@ def _rows(height: int, fft: int, rate: int, scale: Scale) -> NDArray[np.int64]:
 
 def _spectra(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> NDArray[np.float64]:
     """Return amplitudes ``[windows, fft / 2 + 1]`` of the windows that begin at these frames."""
-    from scipy.signal import ShortTimeFFT
-
-    transform = ShortTimeFFT.from_window("hann", sound.rate, fft, fft // 2, fft_mode="onesided2X", scale_to="magnitude")
-    # Its window number 1 is all of a row.
-    rows = _windows(sound, first_frames, fft, channel)
-    found: NDArray[np.complex128] = transform.stft(rows, 1, 2)[..., 0]
-    return np.abs(found)
+    # Hann's window without its last, so that it repeats.
+    hann = np.hanning(fft + 1)[:-1]
+    amplitudes = np.abs(np.fft.rfft(_windows(sound, first_frames, fft, channel) * (hann / hann.sum())))
+    # The frequencies below zero have the same again.
+    amplitudes[:, 1:-1] *= 2
+    return amplitudes
 
 
 def _windows(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> Numbers:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.summary.distinct import numbered
+from stepscope.summary.full_install import SCIKIT_LEARN, NotInstalledError, needs_extra
 from stepscope.summary.kinds.hparams import HParamValue
 
 FEWEST_SESSIONS: Final = 8
@@ -56,8 +57,10 @@ class Analysis:
     left_out: int
     """Sessions without one."""
     forest: Forest | None
-    """None where there are fewer than `FEWEST_SESSIONS`, or nothing differs."""
+    """None where there are fewer than `FEWEST_SESSIONS`, nothing differs, or scikit-learn is not installed."""
     correlations: Mapping[str, Correlation]
+    missing: str | None = None
+    """What to install for a forest, in a sentence for a person."""
 
 
 def analyze(hparams: Mapping[str, Values], metric: Sequence[float | None], *, seed: int = 0) -> Analysis:
@@ -74,11 +77,18 @@ def analyze(hparams: Mapping[str, Values], metric: Sequence[float | None], *, se
     differing = {name: values for name, values in columns.items() if len({_label(value) for value in values}) > 1}
     found = {name: correlation(values, target) for name, values in differing.items()}
     enough = len(kept) >= FEWEST_SESSIONS and bool(differing) and float(np.ptp(target)) > 0
+    forest, missing = None, None
+    if enough:
+        try:
+            forest = permutation_importance(differing, target, seed=seed)
+        except NotInstalledError as error:
+            missing = str(error)
     return Analysis(
         sessions=len(kept),
         left_out=len(metric) - len(kept),
-        forest=permutation_importance(differing, target, seed=seed) if enough else None,
+        forest=forest,
         correlations={name: value for name, value in found.items() if value is not None},
+        missing=missing,
     )
 
 
@@ -150,8 +160,12 @@ def permutation_importance(hparams: Mapping[str, Values], metric: Floats, *, see
         hparams: by name, the value of each session; each must differ between some.
         metric: finite, not constant.
         seed: of the forest and of the shuffling.
+
+    Raises:
+        NotInstalledError: scikit-learn is not installed.
     """
-    from sklearn.ensemble import RandomForestRegressor
+    with needs_extra("Importance", SCIKIT_LEARN):
+        from sklearn.ensemble import RandomForestRegressor
 
     blocks = [_encoded(values) for values in hparams.values()]
     table = np.hstack(blocks)

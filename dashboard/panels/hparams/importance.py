@@ -56,6 +56,8 @@ def warnings(found: Analysis) -> list[str]:
             f"Too few sessions: {counted(found.sessions, 'session')} with a value; importance needs at least "
             f"{FEWEST_SESSIONS}, and correlations of so few are mostly noise."
         )
+    elif found.missing is not None:
+        said.append(found.missing)
     elif found.forest is None:
         said.append("Nothing to explain: the metric is the same in all sessions, or no hyperparameter differs.")
     elif found.forest.r2 < POOR_FIT:
@@ -70,13 +72,17 @@ def warnings(found: Analysis) -> list[str]:
 
 def method(found: Analysis) -> str:
     """Return how the numbers came about."""
+    correlation = "Correlation: Spearman's \u03c1 for numbers, correlation ratio \u03b7 for categories."
     if found.forest is None:
-        return f"{counted(found.sessions, 'session')}."
+        return (
+            f"{counted(found.sessions, 'session')}. {correlation}"
+            if found.correlations
+            else f"{counted(found.sessions, 'session')}."
+        )
     return (
         f"{counted(found.sessions, 'session')}; random forest of {count(TREES)} trees (scikit-learn) on the ranks of "
         f"the metric{_drawn(found)}, out-of-bag R\u00b2 {found.forest.r2:.2f}. Importance: share of the variance that "
-        "is lost when the hyperparameter is shuffled. Correlation: Spearman's \u03c1 for numbers, correlation ratio "
-        "\u03b7 for categories."
+        f"is lost when the hyperparameter is shuffled. {correlation}"
     )
 
 

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from scipy import fft
 
 from stepscope.dashboard.projections.affinities import Affinities, Steps, affinity_steps, supervise
 from stepscope.dashboard.projections.neighbor_graph import neighbor_graph
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.dashboard.projections.repulsion import AllPairs, Repulsion
-from stepscope.dashboard.projections.repulsion_grid import Grid
+from stepscope.dashboard.projections.repulsion_grid import Grid, convolved, transformed_kernel
 from stepscope.dashboard.projections.repulsion_tree import Tree
 from stepscope.dashboard.projections.tsne_settings import neighbors_for
 
@@ -33,6 +34,14 @@ def dense(affinities: Affinities) -> np.ndarray:
     matrix = np.zeros((n, n))
     matrix[np.repeat(np.arange(n), np.diff(affinities.starts)), affinities.columns] = affinities.weights
     return matrix
+
+
+@pytest.mark.parametrize(("nodes", "size"), [(16, 36), (40, 90)])
+def test_a_grid_is_convolved_with_the_kernel(nodes: int, size: int) -> None:
+    grid = np.random.default_rng(0).standard_normal((nodes, nodes)).astype(np.float32)
+    kernel = transformed_kernel(size, 0.5)
+    expected = fft.irfft2(fft.rfft2(grid.astype(np.float64), s=(size, size)) * kernel.T, s=(size, size))[:nodes]
+    np.testing.assert_allclose(convolved(grid, kernel, Workers(2)), expected, atol=1e-5 * np.abs(expected).max())
 
 
 def test_all_neighbors_have_a_weight_where_there_are_few() -> None:

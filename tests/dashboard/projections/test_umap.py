@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import curve_fit
 
 from stepscope.dashboard.projections.base import Points, Progress
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.dashboard.projections.quality import quality
 from stepscope.dashboard.projections.umap import UmapRun, start
-from stepscope.dashboard.projections.umap_graph import Prepared, Wanted, preparation_steps
+from stepscope.dashboard.projections.umap_graph import Prepared, Wanted, _fitted, preparation_steps
 from stepscope.dashboard.projections.umap_layout import run_epoch
 from stepscope.dashboard.projections.umap_settings import UmapSettings
 from tools.peer_pack import umap_answers
@@ -46,6 +47,14 @@ def prepared(points: Points, wanted: Wanted, labels: NDArray[np.int32] | None = 
 def picture(progress: Progress) -> NDArray[np.float32]:
     assert progress.coordinates is not None
     return progress.coordinates
+
+
+@pytest.mark.parametrize("least", [0.0, 0.001, 0.1, 0.5, 0.99])
+def test_the_curve_is_fitted_as_scipys_fits_it(least: float) -> None:
+    lengths = np.linspace(0, 3, 300)[1:]
+    strengths = np.where(lengths < least, 1.0, np.exp(least - lengths))
+    theirs, _ = curve_fit(lambda length, a, b: 1 / (1 + a * length ** (2 * b)), lengths, strengths)
+    assert _fitted(lengths, strengths) == pytest.approx(theirs.tolist(), rel=1e-4)
 
 
 def test_tells_how_far_it_is() -> None:
