@@ -86,7 +86,7 @@ def envelope(sound: Sound, start: int, stop: int, width: int) -> Envelope:
 def spectrogram(
     sound: Sound, start: int, stop: int, *, width: int, height: int, fft: int, scale: Scale, channel: int | None = None
 ) -> Spectrogram:
-    """Return the amplitude spectrum over time, by SciPy's Fourier transforms of overlapping periodic Hann windows.
+    """Return the amplitude spectrum over time, by Fourier transforms of overlapping periodic Hann windows.
 
     A sine of amplitude 1 is 0 dB: 20 log10(2 |X| / sum(window)). A pixel is the loudest of its windows, which lie half
     a window apart or closer, and of its frequencies; where it has none, the frequency nearest to its middle. Beyond
