@@ -94,6 +94,16 @@ def _workers_of_joblib_end() -> Iterator[None]:
         loky._executor.shutdown(wait=True)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _applications_end() -> Iterator[None]:
+    """Have FastAPI forget the functions of applications that are gone: it keeps 4,096, and all that hundreds show."""
+    yield
+    models = sys.modules.get("fastapi.dependencies.models")
+    for each in list(vars(models).values()) if models is not None else ():
+        if hasattr(each, "cache_clear"):
+            each.cache_clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_look_at_the_pages_modules() -> Iterator[None]:
     """Have the page's modules compared with their bundle once, not by each of a thousand applications."""

@@ -24,7 +24,7 @@ RESOLUTIONS: Final = ("lowest-direct", "highest")
 PROJECTS: Final = {"core": ["core/pyproject.toml"], "whole": ["core/pyproject.toml", "pyproject.toml"]}
 """What is installed: the dependencies that these files list."""
 EXTRAS: Final = {"core": [("core/pyproject.toml", "images")], "whole": [("pyproject.toml", "scikit-learn")]}
-TEST_TOOLS: Final = ("hypothesis", "packaging", "pytest", "pytest-timeout")
+TEST_TOOLS: Final = ("httpx", "hypothesis", "packaging", "pytest", "pytest-timeout")
 TESTS: Final = {
     "core": ["tests/summary", "tests/profiler", "tests/test_core.py"],
     "whole": ["tests/summary", "tests/profiler", "tests/dashboard/projections", "tests/dashboard/graphs"],

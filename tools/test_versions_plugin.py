@@ -11,7 +11,7 @@ import pytest
 
 _CORE_ONLY: Final = os.environ.get("STEPSCOPE_INSTALLED") == "core"
 _OTHERS: Final = frozenset(
-    ("IPython", "aiohttp", "cv2", "grpc_tools", "httpx", "keras", "matplotlib", "moto", "onnx", "pandas", "playwright",
+    ("IPython", "aiohttp", "cv2", "dask", "grpc_tools", "keras", "matplotlib", "moto", "onnx", "pandas", "playwright",
      "tensorboard", "tensorboardX", "tensorflow", "torch")
 )  # fmt: skip
 """What tests compare with."""

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back
 
 pytestmark = pytest.mark.browser
 
@@ -167,6 +167,31 @@ def test_a_diff_shows_words_and_counts(serve: Serve, page: Page, logdir: Path) -
     page.keyboard.press("Escape")
     expect(page.locator("#text-diff")).to_have_count(0)
     expect(page).not_to_have_url(re.compile(r"text\.diff"))
+
+
+def test_a_diff_that_was_closed_stays_closed_when_late_answers_come(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_text("config", "lr: 0.1", 0)
+        writer.add_text("config", "lr: 0.3", 5)
+    # Each change of the view has the dialog opened that the URL names: here two wait for where its texts are.
+    held = hold_back(page, r"text/at\?")
+    compared = "".join(f"&text.diff={part}" for part in ("config/text_summary", "a", "0", "a", "5"))
+    page.goto(serve(logdir).url + "?tab=text" + compared)
+    held.wait(2)
+    page.get_by_role("switch", name="Wrap").click()
+    held.wait(4)
+    first, late = held.routes[:2], held.routes[2:]
+    for route in first:
+        route.continue_()
+    expect(page.locator("#text-diff .counts")).to_have_text("+1 \u22121 lines")
+    page.keyboard.press("Escape")
+    expect(page.locator("#text-diff")).to_have_count(0)
+    with page.expect_response(re.compile(r"text/at\?")), page.expect_response(re.compile(r"text/at\?")):
+        for route in late:
+            route.continue_()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expect(page.locator("#text-diff")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile(r"text\.diff="))
 
 
 def test_tables_sort_by_a_click_and_json_folds(serve: Serve, page: Page, logdir: Path) -> None:

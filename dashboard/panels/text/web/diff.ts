@@ -40,10 +40,13 @@ function begin(tag: string, runs: string[], sides: Sides): void {
 
 /** Opens what the URL has. */
 export async function fromUrl(): Promise<void> {
-  const [tag, oldRun, oldStep, newRun, newStep] = view.read(settings.diff);
+  const named = view.read(settings.diff);
+  const [tag, oldRun, oldStep, newRun, newStep] = named;
   if (shown || newStep === undefined) return;
   const [old, now] = await Promise.all([choose(tag, oldRun, oldStep), choose(tag, newRun, newStep)]);
-  if (old && now && !shown) begin(tag, [...new Set([oldRun, newRun])], { old, new: now });
+  // Another call may have opened it, and the user closed it, before this one had its answers.
+  const isStillNamed = view.read(settings.diff).join("\n") === named.join("\n");
+  if (old && now && !shown && isStillNamed) begin(tag, [...new Set([oldRun, newRun])], { old, new: now });
 }
 
 /** Buttons for the options of a setting; `act` is called when another was chosen. */
