@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Look for garbage again, in what tests make alone."""
     gc.freeze()
-    # Rarely: what a test leaves is seldom much, and what it works with is looked through each time.
+    # Rarely: what a test leaves is mostly little, and what it works with is looked through each time.
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
 

@@ -10,7 +10,7 @@ inverse are enough.
 
 import math
 from bisect import bisect_left
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,6 @@ _LENGTHS: Final = sorted(
     2 ** (two + 1) * 3**three * 5**five for two in range(13) for three in range(9) for five in range(6)
 )
 """Even ones, which are transformed fast."""
-_LEAST_LINES: Final = 16
-"""That are worth a thread."""
 
 
 class Grid:
@@ -42,28 +40,77 @@ class Grid:
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._size, self._step = 0, 0.0
-        self._kernel = np.empty(0, np.float32)
+        self._ring: Ring | None = None
 
     def __call__(self, picture: Picture, forces: Picture) -> float:
         """Write each point's force and return Z."""
         low = picture.min(axis=1)
         step, nodes = _spacing(float((picture.max(axis=1) - low).max()))
-        # Twice as wide as the picture, so that the ends do not feel each other around the edge.
-        size = _LENGTHS[bisect_left(_LENGTHS, 2 * nodes)]
-        if (size, step) != (self._size, self._step):
-            self._size, self._step, self._kernel = size, step, transformed_kernel(size, step)
+        if self._ring is None or (self._ring.nodes, self._ring.step) != (nodes, step):
+            self._ring = Ring(nodes, step)
         inverse = np.float32(1 / step)
         origin = low - np.float32(step)
-        grid = np.zeros((nodes, nodes), np.float32)
-        _spread(picture, origin, inverse, grid)
-        potential = convolved(grid, self._kernel, self._workers)
+        self._ring.grid.fill(0)
+        _spread(picture, origin, inverse, self._ring.grid)
+        potential = self._ring.convolved(self._workers)
         parts = self._workers.over(
             picture.shape[1],
             lambda begin, end: _read(picture, origin, inverse, potential, forces, begin, end),
             least=512,
         )
         return float(sum(parts))
+
+
+class Ring:
+    """What a grid is convolved on with the kernel, and the memory for that, which one of each size keeps."""
+
+    def __init__(self, nodes: int, step: float) -> None:
+        self.nodes: Final = nodes
+        self.step: Final = step
+        # Twice as wide as the picture, so that the ends do not feel each other around the edge.
+        size = _LENGTHS[bisect_left(_LENGTHS, 2 * nodes)]
+        half = size // 2 + 1
+        self.grid: Final = np.zeros((nodes, size), np.float32)
+        """The rows of the ring that are not empty."""
+        self._kernel: Final = transformed_kernel(size, step)
+        self._rows: Final = np.empty((nodes, half), np.complex64)
+        # NumPy takes four times as long where it adds the zeros behind the nodes itself.
+        self._columns: Final = np.zeros((half, size), np.complex64)
+        self._transformed: Final = np.empty((half, size), np.complex64)
+        self._potential: Final = np.empty((nodes, size), np.float32)
+
+    def convolved(self, workers: Workers) -> NDArray[np.float32]:
+        """Return the grid convolved with the kernel, as far as it is read: float32[nodes, size], until the next call.
+
+        Args:
+            workers: threads; NumPy lets go of the interpreter lock while it transforms.
+        """
+        # Each line is transformed by itself, so that a thread can have as many as there are for it.
+        steps = (
+            (self.nodes, self._transform_rows),
+            (len(self._columns), self._convolve_columns),
+            (self.nodes, self._transform_back),
+        )
+        for lines, step in steps:
+            workers.over(lines, step, least=-(-lines // workers.threads))
+        return self._potential
+
+    def _transform_rows(self, begin: int, end: int) -> None:
+        out: Any = self._rows[begin:end]
+        np.fft.rfft(self.grid[begin:end], axis=1, out=out)
+
+    def _convolve_columns(self, begin: int, end: int) -> None:
+        columns, transformed = self._columns[begin:end], self._transformed[begin:end]
+        columns[:, : self.nodes] = self._rows[:, begin:end].T
+        out: Any = transformed
+        np.fft.fft(columns, axis=1, out=out)
+        transformed *= self._kernel[begin:end]
+        np.fft.ifft(transformed, axis=1, out=out)
+        self._rows[:, begin:end] = transformed[:, : self.nodes].T
+
+    def _transform_back(self, begin: int, end: int) -> None:
+        out: Any = self._potential[begin:end]
+        np.fft.irfft(self._rows[begin:end], self._potential.shape[1], axis=1, out=out)
 
 
 def _spacing(span: float) -> tuple[float, int]:
@@ -87,36 +134,6 @@ def transformed_kernel(size: int, step: float) -> NDArray[np.float32]:
     kernel = np.fft.rfft2(1 / (1 + squares[:, None] + squares)).real.astype(np.float32)
     ends = (((2 + np.cos(2 * np.pi * nodes / size)) / 3) ** -2).astype(np.float32)
     return np.ascontiguousarray((kernel * ends[:, None] * ends[: kernel.shape[1]]).T)
-
-
-def convolved(grid: NDArray[np.float32], kernel: NDArray[np.float32], workers: Workers) -> NDArray[np.float32]:
-    """Return the grid [nodes, nodes] convolved on a ring, as far as the ring is read.
-
-    Args:
-        grid: beyond which there is nothing.
-        kernel: as `transformed_kernel` gives it, for a ring at least twice as wide.
-        workers: threads; NumPy lets go of the interpreter lock while it transforms.
-    """
-    nodes, (half, size) = len(grid), kernel.shape
-    # Lines that are nothing but zeros are not transformed, and lines that nobody reads are not transformed back.
-    rows = np.empty((nodes, half), np.complex64)
-    out = np.empty((nodes, size), np.float32)
-
-    def transform_rows(begin: int, end: int) -> None:
-        rows[begin:end] = np.fft.rfft(grid[begin:end], size, axis=1)
-
-    def convolve_columns(begin: int, end: int) -> None:
-        columns = np.fft.fft(np.ascontiguousarray(rows[:, begin:end].T), size, axis=1)
-        columns *= kernel[begin:end]
-        rows[:, begin:end] = np.fft.ifft(columns, axis=1)[:, :nodes].T
-
-    def transform_back(begin: int, end: int) -> None:
-        out[begin:end] = np.fft.irfft(rows[begin:end], size, axis=1)
-
-    workers.over(nodes, transform_rows, least=_LEAST_LINES)
-    workers.over(half, convolve_columns, least=_LEAST_LINES)
-    workers.over(nodes, transform_back, least=_LEAST_LINES)
-    return out
 
 
 @kernel(fastmath=True)

@@ -6,7 +6,7 @@ from stepscope.dashboard.projections.affinities import Affinities, Steps, affini
 from stepscope.dashboard.projections.neighbor_graph import neighbor_graph
 from stepscope.dashboard.projections.parallel import Workers
 from stepscope.dashboard.projections.repulsion import AllPairs, Repulsion
-from stepscope.dashboard.projections.repulsion_grid import Grid, convolved, transformed_kernel
+from stepscope.dashboard.projections.repulsion_grid import Grid, Ring, transformed_kernel
 from stepscope.dashboard.projections.repulsion_tree import Tree
 from stepscope.dashboard.projections.tsne_settings import neighbors_for
 
@@ -36,12 +36,16 @@ def dense(affinities: Affinities) -> np.ndarray:
     return matrix
 
 
-@pytest.mark.parametrize(("nodes", "size"), [(16, 36), (40, 90)])
-def test_a_grid_is_convolved_with_the_kernel(nodes: int, size: int) -> None:
-    grid = np.random.default_rng(0).standard_normal((nodes, nodes)).astype(np.float32)
-    kernel = transformed_kernel(size, 0.5)
-    expected = fft.irfft2(fft.rfft2(grid.astype(np.float64), s=(size, size)) * kernel.T, s=(size, size))[:nodes]
-    np.testing.assert_allclose(convolved(grid, kernel, Workers(2)), expected, atol=1e-5 * np.abs(expected).max())
+@pytest.mark.parametrize("nodes", [16, 48])
+def test_a_grid_is_convolved_with_the_kernel(nodes: int) -> None:
+    ring = Ring(nodes, 0.5)
+    for seed in (0, 1):
+        drawn = np.random.default_rng(seed).standard_normal((nodes, nodes)).astype(np.float32)
+        ring.grid[:, :nodes] = drawn
+        size = ring.grid.shape[1]
+        transformed = fft.rfft2(drawn.astype(np.float64), s=(size, size)) * transformed_kernel(size, 0.5).T
+        expected = fft.irfft2(transformed, s=(size, size))[:nodes]
+        np.testing.assert_allclose(ring.convolved(Workers(2)), expected, atol=1e-5 * np.abs(expected).max())
 
 
 def test_all_neighbors_have_a_weight_where_there_are_few() -> None:
