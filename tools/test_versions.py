@@ -24,9 +24,16 @@ RESOLUTIONS: Final = ("lowest-direct", "highest")
 PROJECTS: Final = {"core": ["core/pyproject.toml"], "whole": ["core/pyproject.toml", "pyproject.toml"]}
 """What is installed: the dependencies that these files list."""
 EXTRAS: Final = {"core": [("core/pyproject.toml", "images")], "whole": [("pyproject.toml", "scikit-learn")]}
-TEST_TOOLS: Final = ("httpx", "hypothesis", "packaging", "pytest", "pytest-timeout")
+TEST_TOOLS: Final = ("hatchling", "httpx", "hypothesis", "packaging", "pip", "pytest", "pytest-timeout")
 TESTS: Final = {
-    "core": ["tests/summary", "tests/profiler", "tests/test_core.py"],
+    "core": [
+        "tests/summary",
+        "tests/profiler",
+        "tests/test_core.py",
+        # Of the command, and of loops.
+        "--ignore=tests/summary/test_kinds_registry.py",
+        "--ignore=tests/summary/debugger/test_many_at_once.py",
+    ],
     "whole": ["tests/summary", "tests/profiler", "tests/dashboard/projections", "tests/dashboard/graphs"],
 }
 
@@ -51,9 +58,12 @@ def run_tests(python: Path, which: str, resolution: str, folder: Path, arguments
     listed = [word for file in PROJECTS[which] for word in ("--requirement", str(REPOSITORY / file))]
     for file, extra in EXTRAS[which]:
         listed += tomllib.loads((REPOSITORY / file).read_text())["project"]["optional-dependencies"][extra]
+    # The lowest that have wheels for this Python: older ones cannot be had there by those who have no compilers.
+    wheels = ["--only-binary", ":all:"]
     commands: list[list[str]] = [
         ["uv", "venv", "--quiet", "--python", str(python), str(folder)],
-        [*install, "--resolution", resolution, *listed, "--editable", str(REPOSITORY / "core")],
+        [*install, *wheels, "--resolution", resolution, *listed],
+        [*install, "--no-deps", "--editable", str(REPOSITORY / "core")],
         [*install, *TEST_TOOLS],
         ["uv", "pip", "list", "--python", str(programs / "python")],
         [str(programs / "python"), "-m", "pytest", "-p", "tools.test_versions_plugin", *arguments],
