@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError, Message
 from numpy.typing import NDArray
 
 from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.descriptors import is_repeated
 from stepscope.summary.kernels import Group
 
 Kind = TypeVar("Kind", bound=Message)
@@ -102,7 +103,7 @@ def _merge_large(message: Any, encoded: bytes, begin: int, field: "_Field") -> N
         message.MergeFromString(encoded[begin : field.end])
         return
     held = getattr(message, known.name)
-    if known.is_repeated:
+    if is_repeated(known):
         held = held.add()
     else:
         held.SetInParent()
@@ -180,7 +181,7 @@ def _table(root: Any) -> _Table:
                 if field.message_type not in types:
                     types.append(field.message_type)
                 kinds[field.number] = types.index(field.message_type)
-            elif not field.is_repeated:
+            elif not is_repeated(field):
                 kinds[field.number] = _SINGLE
             else:
                 kinds[field.number] = _UNKNOWN if field.type in _FIXED else _NUMBERS

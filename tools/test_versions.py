@@ -62,8 +62,7 @@ def run_tests(python: Path, which: str, resolution: str, folder: Path, arguments
     wheels = ["--only-binary", ":all:"]
     commands: list[list[str]] = [
         ["uv", "venv", "--quiet", "--python", str(python), str(folder)],
-        [*install, *wheels, "--resolution", resolution, *listed],
-        [*install, "--no-deps", "--editable", str(REPOSITORY / "core")],
+        [*install, *wheels, "--resolution", resolution, *listed, "--editable", str(REPOSITORY / "core")],
         [*install, *TEST_TOOLS],
         ["uv", "pip", "list", "--python", str(programs / "python")],
         [str(programs / "python"), "-m", "pytest", "-p", "tools.test_versions_plugin", *arguments],

@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 
 from stepscope.dashboard.server.pieces import joined, json_answer, named
 from stepscope.dashboard.server.work import Pieces
+from stepscope.summary.descriptors import is_repeated
 
 TEXT_MESSAGE: Final = "text/x-protobuf"
 _PIECE_BYTES: Final = 1 << 17
@@ -47,7 +48,7 @@ def text_pieces(message: Message, margin: str = "") -> Iterator[str]:
         return
     for field, value in message.ListFields():
         if field.message_type is not None and not field.message_type.GetOptions().map_entry:
-            for element in value if field.is_repeated else [value]:
+            for element in value if is_repeated(field) else [value]:
                 yield f"{margin}{field.name} {{\n"
                 yield from text_pieces(element, f"{margin}  ")
                 yield f"{margin}}}\n"
@@ -58,7 +59,7 @@ def text_pieces(message: Message, margin: str = "") -> Iterator[str]:
 
 def _parts(message: Message, field: FieldDescriptor, value: Any) -> Iterator[Message]:
     """Yield messages that have some of the values of one field, and nothing else."""
-    if not field.is_repeated:
+    if not is_repeated(field):
         part = type(message)()
         setattr(part, field.name, value)
         yield part

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from stepscope.summary.bounded_messages import parse
+from stepscope.summary.descriptors import is_repeated
 from stepscope.summary.errors import UserError
 from stepscope.summary.kinds.scalar_batch import varint
 from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
@@ -195,14 +196,14 @@ def binary_pieces(message: Message) -> Iterator[bytes]:
         yield binary_of(message)
         return
     for field, value in message.ListFields():
-        if field.is_repeated and field.message_type is not None and not field.message_type.GetOptions().map_entry:
+        if is_repeated(field) and field.message_type is not None and not field.message_type.GetOptions().map_entry:
             head = varint(field.number << 3 | 2)
             for element in value:
                 content = element.SerializeToString(deterministic=True)
                 yield head + varint(len(content)) + content
             continue
         alone = type(message)()
-        if field.is_repeated:
+        if is_repeated(field):
             getattr(alone, field.name).MergeFrom(value)
         elif field.message_type is not None:
             getattr(alone, field.name).CopyFrom(value)
@@ -221,7 +222,7 @@ def unknown_fields(message: Message) -> int:
         if field.message_type.GetOptions().map_entry:
             values = value.values() if field.message_type.fields_by_name["value"].message_type is not None else ()
         else:
-            values = value if field.is_repeated else (value,)
+            values = value if is_repeated(field) else (value,)
         count += sum(unknown_fields(inner) for inner in values)
     return count
 

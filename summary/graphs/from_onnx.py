@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from stepscope.summary.descriptors import is_repeated
 from stepscope.summary.graphs.nodes import (
     GraphBuilder,
     TensorType,
@@ -98,7 +99,7 @@ def _without_weights(model: Any) -> Any:
     for field, value in model.graph.ListFields():
         if field.name != "initializer":
             target = getattr(light.graph, field.name)
-            if field.is_repeated:
+            if is_repeated(field):
                 target.extend(value)
             else:
                 setattr(light.graph, field.name, value)
@@ -112,7 +113,7 @@ def _without_weights(model: Any) -> Any:
 def _check_texts(message: Any) -> None:
     """Refuse texts that are not UTF-8, which protobuf hands out as bytes where the syntax is that of version 2."""
     for field, value in message.ListFields():
-        values = value if field.is_repeated else (value,)
+        values = value if is_repeated(field) else (value,)
         if field.message_type is not None:
             for inner in values:
                 _check_texts(inner)
