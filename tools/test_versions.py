@@ -63,6 +63,8 @@ def run_tests(python: Path, which: str, resolution: str, folder: Path, arguments
     commands: list[list[str]] = [
         ["uv", "venv", "--quiet", "--python", str(python), str(folder)],
         [*install, *wheels, "--resolution", resolution, *listed, "--editable", str(REPOSITORY / "core")],
+        # The command says its version, which is that of the distribution.
+        *([[*install, "--no-deps", "--editable", str(REPOSITORY)]] if which == "whole" else []),
         [*install, *TEST_TOOLS],
         ["uv", "pip", "list", "--python", str(programs / "python")],
         [str(programs / "python"), "-m", "pytest", "-p", "tools.test_versions_plugin", *arguments],
