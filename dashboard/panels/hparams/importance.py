@@ -74,11 +74,8 @@ def method(found: Analysis) -> str:
     """Return how the numbers came about."""
     correlation = "Correlation: Spearman's \u03c1 for numbers, correlation ratio \u03b7 for categories."
     if found.forest is None:
-        return (
-            f"{counted(found.sessions, 'session')}. {correlation}"
-            if found.correlations
-            else f"{counted(found.sessions, 'session')}."
-        )
+        sessions = f"{counted(found.sessions, 'session')}."
+        return f"{sessions} {correlation}" if found.correlations else sessions
     return (
         f"{counted(found.sessions, 'session')}; random forest of {count(TREES)} trees (scikit-learn) on the ranks of "
         f"the metric{_drawn(found)}, out-of-bag R\u00b2 {found.forest.r2:.2f}. Importance: share of the variance that "
