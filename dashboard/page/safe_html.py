@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import escape
+from math import prod
 from typing import Any, Final
 
 import nh3
@@ -202,5 +203,6 @@ def raw_text(strings: NDArray[np.object_]) -> str:
     """Return what the copy button copies: the text, or the table with tabs between columns."""
     if strings.ndim < 2:
         return "\n".join(str(element) for element in strings.reshape(-1).tolist())
-    rows: list[Any] = strings.reshape(-1, strings.shape[-1]).tolist()
+    *outer, columns = strings.shape
+    rows: list[Any] = strings.reshape(prod(outer), columns).tolist()
     return "\n".join("\t".join(str(element) for element in row) for row in rows)

@@ -351,7 +351,10 @@ def _shown(tensor: Any) -> str:
     known = tensor.data_type in onnx.TensorProto.DataType.values()
     name = onnx.TensorProto.DataType.Name(tensor.data_type).lower() if known else f"type {tensor.data_type}"
     elements = "..."
-    if _size(tensor.dims) <= _MOST_SHOWN and tensor.data_location != onnx.TensorProto.EXTERNAL:
+    if 0 in tensor.dims:
+        # Not as nested lists: there may be any number of empty ones.
+        elements = "[]"
+    elif _size(tensor.dims) <= _MOST_SHOWN and tensor.data_location != onnx.TensorProto.EXTERNAL:
         try:
             elements = str(onnx.numpy_helper.to_array(tensor).tolist())
         except (ValueError, TypeError, KeyError, IndexError, NotImplementedError):

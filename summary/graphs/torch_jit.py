@@ -257,5 +257,6 @@ def _constant(value: Any) -> Any:
 def _shown(tensor: Any) -> str:
     """Return a tensor as text: its type, and its elements if they are few."""
     small = tensor.numel() <= _MOST_CONSTANT_ELEMENTS and tensor.device.type != "meta"
-    elements = str(tensor.tolist()) if small else "..."
+    # Of none, not as nested lists: there may be any number of empty ones.
+    elements = "[]" if 0 in tensor.shape else str(tensor.tolist()) if small else "..."
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)} {elements}"

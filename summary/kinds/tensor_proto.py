@@ -43,6 +43,8 @@ _LARGEST_ARRAY: Final = 1 << 58
 """Elements, of up to 16 bytes, beyond which NumPy refuses a shape, even one with a 0 in it."""
 _LARGEST_REPEATED: Final = 1 << 24
 """Elements that one stored value may stand for; a damaged shape must not claim all memory."""
+_MOST_EMPTY_ROWS: Final = 1 << 16
+"""Of an array without elements: as nested lists, each of them takes memory."""
 
 
 def plugin_metadata(plugin_name: str, data_class: DataClass, content: bytes = b"") -> SummaryMetadata:
@@ -140,6 +142,8 @@ def _shape(tensor: TensorProto) -> tuple[int, ...]:
         raise PayloadError(f"expected a tensor of at most {_MOST_DIMENSIONS} dimensions, got {len(shape)}")
     if math.prod(size for size in shape if size) > _LARGEST_ARRAY:
         raise PayloadError(f"expected a tensor that fits into memory, got shape {list(shape)}")
+    if 0 in shape and math.prod(shape[: shape.index(0)]) > _MOST_EMPTY_ROWS:
+        raise PayloadError(f"expected at most {_MOST_EMPTY_ROWS} rows without elements, got shape {list(shape)}")
     return shape
 
 

@@ -148,6 +148,7 @@ def test_huge_texts_are_cut_with_a_notice() -> None:
 def test_copies_are_as_written() -> None:
     assert raw_text(strings("*a*")) == "*a*"
     assert raw_text(strings([["a", "b"], ["c", "d"]])) == "a\tb\nc\td"
+    assert raw_text(strings([[], [], []])) == "\n\n"
 
 
 def test_routes(tmp_path: Path) -> None:

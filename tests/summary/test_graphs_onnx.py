@@ -188,6 +188,13 @@ def test_a_model_that_makes_no_sense_is_shown_as_far_as_it_does() -> None:
     ]
 
 
+def test_a_constant_without_elements_is_shown_whatever_its_shape() -> None:
+    empty = model([], [], [], {"w": np.ones((0, 4), np.float32)})
+    empty.graph.initializer[0].dims[:] = [1 << 40, 0]
+    (node,) = graph_from_onnx(empty).node
+    assert (node.name, node.attr["value"].s) == ("w", b"float[1099511627776, 0] []")
+
+
 @pytest.mark.parametrize("content", [b"", b"no model", b"\x08\x0a", b"\x3a\xff\xff"])
 def test_bytes_that_are_no_model(content: bytes) -> None:
     with pytest.raises(ValueError, match="expected an ONNX model"):
