@@ -11,8 +11,10 @@ cannot be loaded is remembered as a `PluginFailure`, warned of once, and left ou
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -226,8 +228,12 @@ def found(group: str) -> tuple[Plugin, ...]:
 
 def is_any_installed() -> bool:
     """Return whether there is an entry point in any of the groups; one look through what is installed answers it."""
-    if os.environ.get(SWITCH) == "0":
-        return False
+    return os.environ.get(SWITCH) != "0" and _is_any_in(tuple(sys.path))
+
+
+@lru_cache(maxsize=16)
+def _is_any_in(_path: tuple[str, ...]) -> bool:
+    # Remembered: a start asks three times, and each look reads a file of every distribution.
     from importlib.metadata import entry_points
 
     return not entry_points().groups.isdisjoint(f"stepscope.{group}" for group in GROUPS)

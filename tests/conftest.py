@@ -107,6 +107,17 @@ def _applications_end() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _one_look_for_hooks_of_dash() -> Iterator[None]:
+    """Have Dash look through all distributions for hooks once, not twice for each of a thousand applications."""
+    hooks = sys.modules.get("dash._hooks")
+    with pytest.MonkeyPatch.context() as patch:
+        if hooks is not None:
+            hooks.HooksManager.register_setuptools()
+            patch.setattr(hooks.HooksManager, "_registered", True)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _one_look_at_the_pages_modules() -> Iterator[None]:
     """Have the page's modules compared with their bundle once, not by each of a thousand applications."""
     bundle = sys.modules.get("stepscope.dashboard.page.bundle")

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from stepscope.dashboard.page.assets import PageAssets
 from stepscope.dashboard.page.document import make_page
 from stepscope.dashboard.server.access import Access
-from stepscope.dashboard.server.compression import Compression, Suites
+from stepscope.dashboard.server.compression import Compression
 from stepscope.dashboard.server.work import RequestAtHand
 
 
@@ -20,13 +20,11 @@ class Front:
 
     def __init__(self, access: Access, title: str) -> None:
         self.assets = PageAssets()
-        self.suites: Suites = {}
-        """Compressed scripts of Dash's packages; the whole application goes on with them."""
         self.app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
         self.app.include_router(self.assets.router())
         page = make_page(self.app, access, self.assets, title)
         page.layout = html.Div()
         self.app.add_middleware(RequestAtHand)
-        self.app.add_middleware(Compression, suites=self.suites)
+        self.app.add_middleware(Compression)
         self.scripts = page.csp_hashes()
         """Hashes of the scripts that stand in the page itself, for its policy."""

@@ -114,7 +114,7 @@ def build_app(
     if plugins:
         server.add_middleware(PluginErrors, reports={f"/api/{panel.name}/": panel.report for panel in plugins})
     server.add_middleware(RequestAtHand)
-    server.add_middleware(Compression, suites=front.suites)
+    server.add_middleware(Compression)
     # The last is the first that a request meets.
     server.state.scripts = app.csp_hashes()
     policy = page_policy(access.frames, server.state.scripts)

@@ -25,6 +25,8 @@ _ANSWER_LEVEL: Final = 4
 """Gzip's."""
 _MOST_SUITE_BYTES: Final = 32 << 20
 """Of compressed scripts that are kept: all of Dash's packages have a few MB."""
+_SUITES: Final[dict[str, "Suite"]] = {}
+"""By path: what is installed is the same for all applications of a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +37,16 @@ class Suite:
     headers: dict[str, str]
 
 
-Suites = dict[str, Suite]
-"""By path."""
-
-
 class Compression:
     """ASGI middleware: compresses answers, and keeps scripts of Dash's packages compressed.
 
     Args:
         app: what answers.
-        suites: where they are kept.
     """
 
-    def __init__(self, app: ASGIApp, suites: Suites) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app: Final = app
         self._compressing: Final = GZipMiddleware(app, minimum_size=_COMPRESS_ABOVE, compresslevel=_ANSWER_LEVEL)
-        self._suites: Final = suites
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(SUITES):
@@ -65,7 +61,7 @@ class Compression:
         if "br" not in requested.get("accept-encoding", ""):
             await self._compressing(scope, receive, send)
             return
-        suite = self._suites.get(scope["path"])
+        suite = _SUITES.get(scope["path"])
         if suite is None:
             sent: list[Message] = []
 
@@ -78,8 +74,8 @@ class Compression:
                     await send(message)
                 return
             suite = await run_in_threadpool(_suite_of, sent)
-            if sum(len(known.content) for known in self._suites.values()) + len(suite.content) <= _MOST_SUITE_BYTES:
-                self._suites[scope["path"]] = suite
+            if sum(len(known.content) for known in list(_SUITES.values())) + len(suite.content) <= _MOST_SUITE_BYTES:
+                _SUITES[scope["path"]] = suite
         if requested.get("if-none-match") == suite.headers["ETag"]:
             await Response(status_code=304, headers=suite.headers)(scope, receive, send)
         else:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from stepscope.dashboard.server import compression
 from stepscope.dashboard.server.compression import SUITES, Compression
 
 SCRIPT = "var dash = 1;\n" * 200
@@ -38,10 +39,10 @@ async def events(_request: Request) -> Response:
 
 def client(host: str = "127.0.0.1") -> TestClient:
     made.clear()
+    compression._SUITES.clear()
     routes = [Route(SUITES + "{name:path}", script), Route("/rows", rows), Route("/events", events)]
-    return TestClient(
-        Compression(Starlette(routes=routes), {}), client=(host, 5), headers={"accept-encoding": "gzip, br"}
-    )
+    app = Compression(Starlette(routes=routes))
+    return TestClient(app, client=(host, 5), headers={"accept-encoding": "gzip, br"})
 
 
 def raw(answer: object) -> bytes:

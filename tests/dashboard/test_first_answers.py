@@ -2,19 +2,23 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.request import urlopen
 
+import brotli
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from stepscope.dashboard.page.front import Front
+from stepscope.dashboard.server import compression
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import LOCAL, build_app
 from stepscope.dashboard.server.first_answers import (
@@ -84,14 +88,24 @@ def test_where_nothing_is_kept_the_page_and_its_files_come_from_the_front(tmp_pa
     assert early.get(f"{access.prefix}/_dash-layout").content == late.get(f"{access.prefix}/_dash-layout").content
 
 
-def test_a_whole_application_goes_on_with_the_scripts_that_its_front_has_compressed(tmp_path: Path) -> None:
+def test_a_whole_application_goes_on_with_the_scripts_that_its_front_has_compressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compressed: list[bytes] = []
+
+    def compress(content: bytes, quality: int) -> bytes:
+        compressed.append(content)
+        return brotli.compress(content, quality=quality)
+
+    monkeypatch.setattr(compression, "_SUITES", {})
+    monkeypatch.setattr(compression, "brotli", SimpleNamespace(compress=compress))
     front = Front(LOCAL, "logs")
-    live = live_of(tmp_path)
-    app = build_app(live, front=front)
-    suite = next(path for path in first_answers(app).answers if path.startswith("/_dash-component-suites/"))
-    kept = front.suites[suite]
-    answer = TestClient(app, base_url=BASE, headers={"accept-encoding": "br"}).get(suite)
-    assert (answer.headers["etag"], front.suites[suite]) == (kept.headers["ETag"], kept)
+    app = build_app(live_of(tmp_path), front=front)
+    early, late = (TestClient(one, base_url=BASE, headers={"accept-encoding": "br"}) for one in (front.app, app))
+    (suite, *_) = re.findall(r'"(/_dash-component-suites/[^"]*)"', early.get("/").text)
+    before, after = early.get(suite), late.get(suite)
+    assert (before.text, before.headers["etag"]) == (after.text, after.headers["etag"])
+    assert [content.decode() for content in compressed] == [before.text]
 
 
 def test_everything_else_waits_for_the_application(tmp_path: Path) -> None:

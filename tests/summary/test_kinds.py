@@ -196,7 +196,7 @@ OLD_RUN_METADATA = Summary.Value(
         ("text", value_of(strings_tensor([b"a"], (1,) * 65)), "at most 32 dimensions, got 65"),
         ("histograms", value_of(tensor(1, [0, 1 << 62, 1 << 62])), "fits into memory"),
         # Each of so many rows is a list, where a reader wants lists: all memory, for a record of a few bytes.
-        ("tensor", value_of(tensor(1, [11, 1 << 40, 0])), r"at most 65536 rows without elements, got shape \[11, 10995"),
+        ("tensor", value_of(tensor(1, [11, 1 << 40, 0])), r"at most 65536 rows .* got shape \[11, 10995"),
         ("text", value_of(strings_tensor([], (1 << 40, 0))), r"at most 65536 rows without elements"),
         ("scalars", value_of(tensor(1, [], tensor_content=b"abc")), "a multiple of 4 bytes, got 3"),
         ("scalars", value_of(UNKNOWN_RANK), "known shape"),
