@@ -40,6 +40,8 @@ def interrupted(call: Callable[[], object], count: int, module: str = "") -> boo
         return trace
 
     before = sys.gettrace()
+    # Python 3.12 traces instructions only where a frame wanted it before.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(trace)
     try:
         call()
