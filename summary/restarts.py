@@ -150,26 +150,28 @@ def shown_order(files: Sequence[Written], kept: Sequence[NDArray[np.bool_]]) -> 
     written; of files that were written at once by step, and by time where steps are equal.
 
     Args:
-        files: in order of their ranks.
+        files: in order of their ranks; those without points have no part in it.
         kept: which points of each file are shown.
 
     Returns:
         intp [n], indices into the points of all files one after the other.
     """
-    begins = np.cumsum([0, *(len(file.steps) for file in files)])
+    held = [(file, mask) for file, mask in zip(files, kept, strict=True) if len(file.steps)]
     order: list[NDArray[np.intp]] = []
-    place = 0
-    while place < len(files):
-        end, after = place + 1, files[place].turn.after
-        while end < len(files) and files[end].turn.rank < after:
-            after = max(after, files[end].turn.after)
+    place = begin = 0
+    while place < len(held):
+        end, after = place + 1, held[place][0].turn.after
+        while end < len(held) and held[end][0].turn.rank < after:
+            after = max(after, held[end][0].turn.after)
             end += 1
-        shown = np.flatnonzero(np.concatenate(kept[place:end]))
-        if end > place + 1:
-            steps = np.concatenate([file.steps for file in files[place:end]])[shown]
-            times = np.concatenate([file.wall_times for file in files[place:end]])[shown]
+        stretch = held[place:end]
+        shown = np.flatnonzero(np.concatenate([mask for _, mask in stretch]))
+        if len(stretch) > 1:
+            steps = np.concatenate([file.steps for file, _ in stretch])[shown]
+            times = np.concatenate([file.wall_times for file, _ in stretch])[shown]
             shown = shown[np.lexsort((times, steps))]
-        order.append(shown + begins[place])
+        order.append(shown + begin)
+        begin += sum(len(file.steps) for file, _ in stretch)
         place = end
     return np.concatenate(order) if order else np.empty(0, np.intp)
 

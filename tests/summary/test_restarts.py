@@ -256,3 +256,11 @@ def test_writers_at_once_that_mark_their_starts(tmp_path: Path) -> None:
         events = [scalar(step, 10.0 * rank + step, wall_time=time + step) for step in range(3)]
         write(tmp_path / f"events.out.tfevents.{rank}", start(0, time), *events)
     assert losses(open_logdir(tmp_path)) == [(0, 0.0), (0, 10.0), (1, 1.0), (1, 11.0), (2, 2.0), (2, 12.0)]
+
+
+def test_points_of_one_file_stay_as_written_where_another_file_has_none_of_their_tag(tmp_path: Path) -> None:
+    # They were sorted by step where the other file marked a start of its own.
+    before = [start(0, 100.0), scalar(8, 1.0, wall_time=100.0), scalar(20, 2.0, wall_time=101.0)]
+    write(tmp_path / "events.out.tfevents.1", *before, start(10, 102.0), scalar(-5, 3.0, wall_time=110.0))
+    write(tmp_path / "events.out.tfevents.2", start(0, 105.0), scalar(0, 0.0, "accuracy", 105.0), start(50, 106.0))
+    assert losses(open_logdir(tmp_path)) == [(8, 1.0), (-5, 3.0)]
