@@ -95,7 +95,8 @@ def test_a_whole_application_goes_on_with_the_scripts_that_its_front_has_compres
 
     def compress(content: bytes, quality: int) -> bytes:
         compressed.append(content)
-        return brotli.compress(content, quality=quality)
+        made: bytes = brotli.compress(content, quality=quality)
+        return made
 
     monkeypatch.setattr(compression, "_SUITES", {})
     monkeypatch.setattr(compression, "brotli", SimpleNamespace(compress=compress))
