@@ -154,7 +154,8 @@ class Stage:
 def _was_replaced(known: StagedFile, found: FoundFile) -> bool:
     if found == known.found:
         return False
-    if found.identity != known.found.identity or found.size < known.events.position:
+    # What was found damaged may be what was cut off since: more was looked at than was read for good.
+    if found.identity != known.found.identity or found.size < max(known.found.size, known.events.position):
         return True
     try:
         return not known.events.begins_as_before(known.found.size)

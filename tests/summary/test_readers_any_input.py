@@ -407,6 +407,18 @@ def test_a_file_that_was_cut_and_grew_again_unseen_is_read_anew() -> None:
     assert series.values.tolist() == [1.0] * 3 + [2.0] * 9
 
 
+def test_damage_that_was_cut_off_is_none() -> None:
+    # Shorter than what was looked at, but not than what was read for good, it was taken for the same file.
+    source = MemorySource()
+    logdir = Logdir(source)
+    content = b"?" + file_of(scalar(0, 1.0))[:-1]
+    source.put("events.out.tfevents.1", content)
+    assert [(file.bytes_read, file.damage_count) for file in logdir.update().health] == [(1, 1)]
+    source.put("events.out.tfevents.1", content[:6])
+    assert [(file.bytes_read, file.damage_count) for file in logdir.update().health] == [(0, 0)]
+    assert logdir.snapshot.health == Logdir(source).update().health
+
+
 def test_what_is_left_out_does_not_move_the_place_of_a_restart() -> None:
     # A value that is not a scalar, and run metadata, were counted wrongly, and a good point superseded.
     note = strings("scalars", "loss", b"no number", b"either")
