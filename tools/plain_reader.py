@@ -184,7 +184,9 @@ def plainly_shown(readings: Sequence[Reading]) -> dict[str, list[tuple[int, str,
     """Return what a run of several files shows, by tag: step, wall time, number; restarts as the guide states them."""
     files = _Files([reading for reading in readings if reading.stream or reading.wall_times])
     kind_of_tag: dict[str, str] = {}
-    for reading in files.readings:
+    # What has no points may have said what they are.
+    pointless = [reading for reading in readings if not (reading.stream or reading.wall_times)]
+    for reading in (*files.readings, *pointless):
         for tag, kind in reading.kinds.items():
             kind_of_tag[tag] = kind_of_tag.get(tag, "") or kind
     return {tag: shown for tag, kind in kind_of_tag.items() if (shown := _shown(tag, kind, files))}
