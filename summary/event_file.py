@@ -453,6 +453,13 @@ class EventFile:
         found.clear()
 
     def _add_damage(self, damage: Damage) -> None:
+        last = self.damages[-1] if self.damages else None
+        header = DAMAGE_REASONS[DamageReason.HEADER]
+        if last and last.offset + last.length == damage.offset and last.reason == damage.reason == header:
+            # It had ended at a header that was awaiting its record, and is another now.
+            self.damages = (*self.damages[:-1], Damage(last.offset, last.length + damage.length, header))
+            self._skipped_bytes += damage.length
+            return
         self.damage_count += 1
         # Stretches never overlap, but several values of one record may be damaged, and each has all of it.
         if damage.offset not in (self._damaged_records or ()):

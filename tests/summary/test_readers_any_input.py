@@ -419,6 +419,19 @@ def test_damage_that_was_cut_off_is_none() -> None:
     assert logdir.snapshot.health == Logdir(source).update().health
 
 
+def test_damage_that_goes_on_where_a_record_was_awaited_is_one() -> None:
+    source = MemorySource()
+    logdir = Logdir(source)
+    before = file_of(scalar(0, 1.0), scalar(1, 1.0)) + b"?"
+    awaited = file_of(scalar(2, 1.0))
+    source.put("events.out.tfevents.1", before + awaited[:-1])
+    assert [(file.damage_count, file.waiting) for file in logdir.update().health] == [(1, True)]
+    source.put("events.out.tfevents.1", before + b"?" + awaited)
+    (file,) = logdir.update().health
+    assert [(damage.offset, damage.length) for damage in file.damages] == [(len(before) - 1, 2)]
+    assert logdir.snapshot.health == Logdir(source).update().health
+
+
 def test_what_is_left_out_does_not_move_the_place_of_a_restart() -> None:
     # A value that is not a scalar, and run metadata, were counted wrongly, and a good point superseded.
     note = strings("scalars", "loss", b"no number", b"either")
