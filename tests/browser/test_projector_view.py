@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, TimeoutError
 
 from stepscope.dashboard.page import bundle
 from tests.browser.scripts import script_of
@@ -70,7 +70,19 @@ def bare(browser: Browser) -> Iterator[Page]:
 
 
 def settled(page: Page) -> None:
-    page.wait_for_function("() => idle()")
+    try:
+        page.wait_for_function("() => idle()")
+    except TimeoutError as late:
+        # Once, with a busy machine, it did not come to rest: whether the view or the browser's frames were at fault.
+        state = page.evaluate("""async () => ({
+            frames: await new Promise((tell) => {
+                requestAnimationFrame(() => tell(true));
+                setTimeout(() => tell(false), 2000);
+            }),
+            requested: view.requested, moving: view.moving, motion: view.motion, size: [view.width, view.height],
+            visibility: document.visibilityState, now: performance.now(),
+        })""")
+        raise AssertionError(f"the view does not come to rest: {state}") from late
 
 
 def show(page: Page, script: str) -> None:
