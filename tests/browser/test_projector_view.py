@@ -219,6 +219,15 @@ def test_few_points_and_points_in_one_place(cloud: Page, values: str) -> None:
     assert cloud.evaluate("view.screenOf(view.cloud.count)") is None
 
 
+def test_a_view_comes_to_rest_where_frames_are_late(cloud: Page) -> None:
+    show(cloud, f"show({SQUARE}, 2)")
+    # It looked whether the movement is over before the frame that ended it, and never again: it stayed coarse, and
+    # named no point under the pointer.
+    looked = "clearTimeout(view.resting); view.settle()"
+    show(cloud, f"view.fit(null); {looked}; view.motion.way.began -= 1000")
+    assert not cloud.evaluate("view.moving")
+
+
 def test_points_glide_and_a_glide_can_be_interrupted(cloud: Page) -> None:
     show(cloud, f"show({SQUARE}, 2, {{frame: {{center: [5, 5, 0], radius: 5}}}})")
     frame = "frame: {center: [5, 5, 0], radius: 5}, keepCamera: true"

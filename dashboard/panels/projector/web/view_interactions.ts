@@ -101,15 +101,20 @@ export abstract class ViewHand extends ViewDrawing {
   /** Ready for the next picture, as one of a movement. */
   moved() {
     this.moving = true;
+    this.settleLater();
+    this.redraw({ cloud: true });
+  }
+
+  private settleLater() {
     clearTimeout(this.resting);
     this.resting = window.setTimeout(() => this.settle(), REST_MS);
-    this.redraw({ cloud: true });
   }
 
   /** The movement is over: everything is painted, and who listens hears of it. */
   settle() {
     if (this.requested === -1) return;
-    if (this.motion.busy(this.dimensions)) return;
+    // Where frames are late, the next may be the last, after which nobody would ask again.
+    if (this.motion.busy(this.dimensions)) return this.settleLater();
     clearTimeout(this.resting);
     this.moving = false;
     this.pace.rest();
