@@ -132,6 +132,18 @@ def test_the_same_operations_and_modules_as_pytorchs_writer(made: Callable[[], A
     assert dangling(ours) == []
 
 
+def test_a_constant_without_elements_is_shown_whatever_its_shape() -> None:
+    empty = torch.empty(1 << 40, 0)
+
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + empty.sum()
+
+    graph = graph_from_torch(Model(), torch.ones(2))
+    values = [node.attr["value"].s for node in graph.node if node.op == "prim::Constant"]
+    assert b"float32[1099511627776, 0] []" in values
+
+
 def test_attention_that_pytorchs_writer_cannot_trace_is_shown_in_detail() -> None:
     # In evaluation mode a whole layer is one operation where no gradient is wanted, so PyTorch's two traces differ.
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2)
