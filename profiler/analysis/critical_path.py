@@ -6,8 +6,9 @@ and edges
 - along each host thread, from boundary to boundary: the time inside a slice is explained, that between slices is not;
 - from start to end of each device activity;
 - to the start of a device activity: from the call that launched it, if its stream had nothing left to do then (launch
-  delay), else from the end of the activity before it on the stream (gap between kernels). What a stream still had to
-  do from before the stretch is its backlog, which is explained too;
+  delay), else from the end of the activity before it on the stream (gap between kernels), or from its start where that
+  one still ran and this one was allowed to begin early. What a stream still had to do from before the stretch is its
+  backlog, which is explained too;
 - from the device activity that a synchronizing call, or a copy that keeps its call, waited for to that call's end, and
   to the first activity behind a stream's wait for an event. The waiting call's own time is not explained;
 - from thread to thread, where one goes on as another has ended (`stepscope.profiler.analysis.handovers`), and from

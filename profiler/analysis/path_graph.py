@@ -159,7 +159,8 @@ def _add_streams(graph: _Graph, facts: Facts, device: Device, inferred: bool) ->
     launched = np.where(has_launch, facts.trace.start_ns[every.launch], np.iinfo(np.int64).min)
     previous_end = np.where(previous >= 0, every.end[previous], np.iinfo(np.int64).min)
     released = released_by(facts, every, previous, np.maximum(launched, previous_end), inferred)
-    free = has_launch & (launched >= previous_end)
+    early = _begins_early(every) & (released < 0)
+    free = has_launch & (launched >= previous_end) & ~early
 
     def come(from_nodes: Column, places: Column, bound: Bound) -> None:
         bounds = np.where(released[places] >= 0, BOUNDS.index("wait"), BOUNDS.index(bound))
@@ -167,8 +168,13 @@ def _add_streams(graph: _Graph, facts: Facts, device: Device, inferred: bool) ->
 
     by_launch = np.flatnonzero(chosen & free)
     come(2 * every.launch[by_launch], by_launch, "launch_delay")
-    follows = np.flatnonzero(chosen & ~free & (previous >= 0))
+    follows = np.flatnonzero(chosen & ~free & ~early & (previous >= 0))
     come(end[previous[follows]], follows, "kernel_gap")
+    overlapping = np.flatnonzero(chosen & early)
+    before = overlapping - 1
+    inside, kept = chosen[before], ~chosen[before] & has_launch[overlapping]
+    graph.add(start[before[inside]], start[overlapping[inside]], bound[before[inside]], every.slice[before[inside]])
+    graph.add(2 * every.launch[overlapping[kept]], start[overlapping[kept]], "backlog", every.slice[before[kept]])
     behind = np.flatnonzero(chosen & (released >= 0))
     graph.add(end[released[behind]], start[behind], "dependency", every.slice[behind])
     # What was launched before the stretch and had to be done first: its own stream's, or another's that it waited for.
@@ -176,6 +182,18 @@ def _add_streams(graph: _Graph, facts: Facts, device: Device, inferred: bool) ->
     outside = ~chosen[before] & has_launch[later]
     call, last = every.launch[later[outside]], before[outside]
     graph.add(2 * call, end[last], "backlog", every.slice[last])
+
+
+def _begins_early(every: Device) -> NDArray[np.bool_]:
+    """Say which activities begin while the one before them on the stream still runs, and do not end before it.
+
+    So do kernels that are launched to prepare while others finish (CUDA: programmatic dependent launch). What ends
+    before that is a branch of a graph of its own.
+    """
+    early = np.zeros(len(every.slice), np.bool_)
+    early[1:] = (every.device[1:] == every.device[:-1]) & (every.stream[1:] == every.stream[:-1])
+    early[1:] &= (every.start[1:] < every.end[:-1]) & (every.end[1:] >= every.end[:-1])
+    return early
 
 
 def _by_stream(facts: Facts) -> tuple[Device, Column]:

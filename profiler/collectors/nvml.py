@@ -11,6 +11,17 @@ from stepscope.profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sa
 from stepscope.summary.errors import UserError
 
 
+def _memory(nvml: Any, gpu: Any) -> Any:
+    """Return a GPU's memory as nvidia-smi states it: without what the driver reserves, where it tells these apart."""
+    try:
+        return nvml.nvmlDeviceGetMemoryInfo(gpu, version=nvml.nvmlMemory_v2)
+    except nvml.NVMLError as error:
+        # Drivers before 510.
+        if error.value != nvml.NVML_ERROR_FUNCTION_NOT_FOUND:
+            raise
+        return nvml.nvmlDeviceGetMemoryInfo(gpu)
+
+
 @dataclass(frozen=True)
 class Reading:
     """One question to the driver, and the counters that the answer is."""
@@ -34,7 +45,7 @@ READINGS: Final = (
     Reading(
         "memory",
         (("GPU memory (bytes)", "used"),),
-        lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu),
+        lambda nvml, gpu: _memory(nvml, gpu),
         lambda answer: (answer.used,),
     ),
     Reading(

@@ -2,8 +2,8 @@
 scopes of the framework.
 
 The rules are those of ``DeriveEventsFromAnnotations`` (``derived_timeline.cc``): kernels of all streams in order of
-time, of which neighbors of one name become one slice. xprof also tells neighbors of two steps apart, by groups that it
-works out from the host, and adds what it finds in the HLO modules; neither is done here.
+time, of which neighbors of one name and one step become one slice. xprof also adds what it finds in the HLO modules,
+which is not done here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,6 +29,8 @@ class Kernels(NamedTuple):
     texts: NDArray[np.int64]
     """``[n, 4]``: the numbers of the texts of module, HLO operation and framework operation, and the program's own;
     -1 for none."""
+    step: NDArray[np.int64]
+    """The number of the step whose host launched it; -1 for none."""
 
 
 @dataclass
@@ -79,9 +81,13 @@ def derive(kernels: Kernels, texts: Mapping[int, str]) -> list[DerivedSlice]:
     scopes = _Line(SCOPES, slices, framework_ops)
     hlo_ops = _Line(HLO_OPS, slices)
     modules = _Line(MODULES, slices, scopes, hlo_ops)
-    columns = (kernels.start_ns[order], kernels.end_ns[order], kernels.texts[order])
-    for start, end, (module_number, hlo_number, op_number, program) in zip(*(c.tolist() for c in columns), strict=True):
-        module, hlo, op = (texts.get(number, "") for number in (module_number, hlo_number, op_number))
+    columns = (kernels.start_ns[order], kernels.end_ns[order], kernels.texts[order], kernels.step[order])
+    of_step = -1
+    for start, end, (*numbers, program), step in zip(*(c.tolist() for c in columns), strict=True):
+        if step != of_step:
+            modules.close(0)
+            of_step = step
+        module, hlo, op = (texts.get(number, "") for number in numbers)
         if module:
             name = f"{module}({program})" if program >= 0 else module
             modules.add([(name, name)], start, end)

@@ -86,7 +86,7 @@ def read_xplane(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_eve
             check_cancelled()
             line = line_of(data, buffer, plane, start, end, tally, most_events - collected.slices)
             collected.add_line(plane, number, line)
-        collected.add_derived(plane, number)
+        collected.end_plane(plane, number)
     return collected.trace(
         notes=(*notes, *remarks),
         metadata={"hostnames": hosts} | {plane.name: plane.stats for plane in planes if plane.stats},

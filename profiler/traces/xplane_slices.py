@@ -1,42 +1,22 @@
 """The slices of an XSpace: what of its events is shown, and as what."""
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
-from stepscope.profiler.traces.build import (
-    LATEST_NS,
-    Arranged,
-    RawSlices,
-    arrange,
-    assemble,
-    find_steps,
-    intern_used,
-)
+from stepscope.profiler.trace import Counter, Lane, LaneKind, Losses, Trace
+from stepscope.profiler.traces.build import LATEST_NS, RawSlices, arrange, assemble, intern_used
 from stepscope.profiler.traces.derived_lines import KERNEL, LINES, STATS, Kernels, derive
 from stepscope.profiler.traces.losses import ARGUMENTS, INTERNAL, TIME_RANGE, LossTally, merged, moment
-from stepscope.profiler.traces.wire import (
-    XEventColumns,
-    stat_numbers,
-)
-from stepscope.profiler.traces.xplane_planes import (
-    CONTEXT_STATS,
-    MOST_ARGUMENT_BYTES,
-    Line,
-    Plane,
-    XPlaneArguments,
-    arguments_of,
-)
+from stepscope.profiler.traces.wire import XEventColumns, stat_numbers
+from stepscope.profiler.traces.xplane_marks import CORRELATION_STAT, FLOWS, Marks
+from stepscope.profiler.traces.xplane_planes import MOST_ARGUMENT_BYTES, Line, Plane, XPlaneArguments, arguments_of
 from stepscope.summary.distinct import numbered
 
-CONTEXT: Final = "context"
-"""Category of the arrows from what handed work on to what took it up, on another thread."""
 REGION: Final = "ThreadpoolListener::Region"
 _REGION_START: Final = "ThreadpoolListener::StartRegion"
 _REGION_STOP: Final = "ThreadpoolListener::StopRegion"
@@ -48,8 +28,7 @@ _INTERNAL: Final = _ALLOCATIONS | {
     "ParallelBatchConsume",
 }  # fmt: skip
 """Events that only the analyses of TensorFlow use; memory events become counters."""
-_STEP_STAT: Final = "step_num"
-_CATEGORIES: Final = ("", "kernel", "gpu_memcpy", "gpu_memset", CONTEXT)
+_CATEGORIES: Final = ("", "kernel", "gpu_memcpy", "gpu_memset", *FLOWS)
 _GPU: Final = "/device:GPU:"
 _COUNTER_LINE: Final = "_counters_"
 
@@ -73,14 +52,13 @@ class XPlaneSlices:
         self._texts: dict[str, int] = {}
         self._parts: list[dict[str, NDArray[Any]]] = []
         self._buffer = np.frombuffer(data, np.uint8)
-        self._producers: dict[tuple[int, int], list[int]] = defaultdict(list)
-        self._consumers: list[tuple[tuple[int, int], int]] = []
-        self._steps: list[tuple[int, int]] = []
-        """Slice and number of each step that the host marks."""
+        self._marks = Marks(self._buffer)
         self.slices = 0
-        self._kernels: list[Kernels] = []
+        self._kernels: list[tuple[NDArray[np.int64], ...]] = []
+        """Of the plane that is being read: starts, ends and `STATS` of kernels, their correlation numbers last."""
         self._lines_of_plane: set[str] = set()
-        """Names of the lines of the plane that is being read."""
+        """Names of the lines of that plane."""
+        self._derivable: list[_KernelsOfPlane] = []
         self._counters: dict[tuple[str, str, str], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
 
     def _text(self, text: str) -> int:
@@ -121,7 +99,7 @@ class XPlaneSlices:
                 0,
             )
         )
-        self._note_marks(plane, events, kept)
+        self._marks.note(plane, events, kept, self.slices)
         self._note_kernels(plane, line, events, kept, start, duration)
         self._add(
             lane,
@@ -220,24 +198,6 @@ class XPlaneSlices:
     def _encoded(self, events: XEventColumns, event: int) -> bytes:
         return self._data[int(events.start[event]) : int(events.start[event] + events.length[event])]
 
-    def _note_marks(self, plane: Plane, events: XEventColumns, kept: NDArray[np.int64]) -> None:
-        """Remember steps, what hands work on (_pt, _p), and what takes it up (_ct, _c)."""
-        numbers = {name: number for number, name in plane.stat_names.items()}
-        wanted = [numbers.get(name, -1) for name in (*CONTEXT_STATS, _STEP_STAT)]
-        with_stats = np.flatnonzero(events.stats[kept])
-        chosen = kept[with_stats]
-        if max(wanted) < 0 or not len(chosen):
-            return
-        values, present = stat_numbers(self._buffer, events.start[chosen], events.length[chosen], wanted)
-        slices = self.slices + with_stats
-        for mark in np.flatnonzero(present[:, 1]).tolist():
-            self._producers[int(values[mark, 0]), int(values[mark, 1])].append(int(slices[mark]))
-        for mark in np.flatnonzero(present[:, 3]).tolist():
-            self._consumers.append(((int(values[mark, 2]), int(values[mark, 3])), int(slices[mark])))
-        steps = np.flatnonzero(present[:, 4])
-        if not plane.name.startswith("/device:"):
-            self._steps += zip(slices[steps].tolist(), values[steps, 4].tolist(), strict=True)
-
     def _note_kernels(
         self,
         plane: Plane,
@@ -253,27 +213,31 @@ class XPlaneSlices:
         chosen = kept[events.stats[kept]]
         if not plane.name.startswith(_GPU) or KERNEL not in numbers or not len(chosen):
             return
-        wanted = [numbers.get(name, -1) for name in STATS]
+        wanted = [numbers.get(name, -1) for name in (*STATS, CORRELATION_STAT)]
         values, present = stat_numbers(self._buffer, events.start[chosen], events.length[chosen], wanted)
         kernel = present[:, 0]
-        texts = np.where(present, values, -1)[kernel, 1:]
+        said = np.where(present, values, -1)[kernel]
         begin = start[chosen][kernel]
-        self._kernels.append(Kernels(begin, begin + duration[chosen][kernel], texts))
+        self._kernels.append((begin, begin + duration[chosen][kernel], said[:, 1:-1], said[:, -1]))
 
-    def add_derived(self, plane: Plane, plane_number: int) -> None:
-        """Add lanes for what the kernels of a plane say about modules, operations and name scopes."""
-        parts, known = self._kernels, self._lines_of_plane
+    def end_plane(self, plane: Plane, number: int) -> None:
+        """Take note that all lines of a plane have been added."""
+        if self._kernels:
+            columns = [np.concatenate(column) for column in zip(*self._kernels, strict=True)]
+            self._derivable.append(_KernelsOfPlane(plane, number, frozenset(self._lines_of_plane), *columns))
         self._kernels, self._lines_of_plane = [], set()
-        if not parts:
-            return
-        kernels = Kernels(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        derived = derive(kernels, plane.stat_names)
+
+    def _add_derived(self, made: "_KernelsOfPlane") -> None:
+        """Add lanes for what the kernels of a plane say about modules, operations and name scopes."""
+        start, duration = (np.concatenate([part[key] for part in self._parts]) for key in ("start", "duration"))
+        steps = self._marks.steps_launching(made.correlation, start, duration)
+        derived = derive(Kernels(made.start_ns, made.end_ns, made.texts, steps), made.plane.stat_names)
         for number, name in enumerate(LINES):
             slices = [each for each in derived if each.line == name]
-            if not slices or name in known:
+            if not slices or name in made.known:
                 continue
             # Of kind "other", so that no analysis counts the kernels' time twice.
-            self._lanes.append(Lane(plane.name, name, plane_number, f"derived {number}", "other", 0))
+            self._lanes.append(Lane(made.plane.name, name, made.number, f"derived {number}", "other", 0))
             start = np.array([each.start_ns for each in slices], np.int64)
             end = np.array([each.end_ns for each in slices], np.int64)
             names = np.array([self._text(each.name) for each in slices], np.int32)
@@ -304,15 +268,20 @@ class XPlaneSlices:
 
     def trace(self, *, notes: tuple[str, ...], metadata: Mapping[str, Any], epoch_ns: int | None) -> Trace:
         """Return the trace of all that was added."""
+        for kernels in self._derivable:
+            self._add_derived(kernels)
         columns = {
             key: np.concatenate([part[key] for part in self._parts] or [np.empty(0, dtype)])
             for key, dtype in _COLUMNS.items()
         }
         name_id, names = intern_used(columns["name"], list(self._texts))
-        flow_category = np.array([_CATEGORIES.index(CONTEXT)], np.int32)
-        category_id, categories = intern_used(np.concatenate([columns["category"], flow_category]), _CATEGORIES)
-        raw = RawSlices(columns["start"], columns["duration"], columns["lane"], name_id, category_id[:-1])
-        arranged = arrange(raw, self._lanes)
+        of_flows = np.array([_CATEGORIES.index(name) for name in FLOWS], np.int32)
+        category_id, categories = intern_used(np.concatenate([columns["category"], of_flows]), _CATEGORIES)
+        # Derived lanes come last, and belong to the others of their planes.
+        lanes = sorted(range(len(self._lanes)), key=lambda lane: self._lanes[lane].pid)
+        lane = np.argsort(lanes).astype(np.int32)[columns["lane"]] if lanes else columns["lane"]
+        raw = RawSlices(columns["start"], columns["duration"], lane, name_id, category_id[: -len(FLOWS)])
+        arranged = arrange(raw, [self._lanes[lane] for lane in lanes])
         order = arranged.order
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -323,44 +292,29 @@ class XPlaneSlices:
             arguments=XPlaneArguments(
                 self._data, self._planes, columns["plane"][order], columns["at"][order], columns["length"][order]
             ),
-            flows=self._flows(place, columns["start"], int(category_id[-1])),
+            flows=self._marks.flows(place, columns["start"], category_id[-len(FLOWS) :].tolist()),
             counters=tuple(
                 _counter(process, name, series, times, values)
                 for (process, name, series), (times, values) in self._counters.items()
             ),
-            steps=self._marked_steps(place, arranged, names),
+            steps=self._marks.steps(place, arranged, names),
             losses=merged(Losses(notes=notes), self._tally.losses()),
             metadata=metadata,
             epoch_ns=epoch_ns,
         )
 
-    def _flows(self, place: NDArray[np.int64], start: NDArray[np.int64], category: int) -> Flows:
-        pairs = []
-        times: dict[tuple[int, int], list[int]] = {}
-        for key, producers in self._producers.items():
-            producers.sort(key=lambda slice_: int(start[slice_]))
-            times[key] = [int(start[slice_]) for slice_ in producers]
-        for key, consumer in self._consumers:
-            # The last that handed on under this number before it was taken up: numbers are used again.
-            before = bisect_right(times.get(key, []), int(start[consumer]))
-            if before and self._producers[key][before - 1] != consumer:
-                pairs.append((self._producers[key][before - 1], consumer))
-        arrows = place[np.array(pairs, np.int64).reshape(-1, 2)]
-        return Flows(arrows[:, 0].copy(), arrows[:, 1].copy(), np.full(len(arrows), category, np.int32))
 
-    def _marked_steps(self, place: NDArray[np.int64], arranged: Arranged, names: Sequence[str]) -> tuple[Step, ...]:
-        """Step by their number on the host, else those of a device's lane of steps."""
-        columns = arranged.columns
-        found: dict[int, Step] = {}
-        for slice_, number in self._steps:
-            index = int(place[slice_])
-            start, duration = int(columns.start_ns[index]), int(columns.duration_ns[index])
-            step = Step(number, names[int(columns.name_id[index])], start, duration)
-            # The longest of a number: what runs within a step may be marked with it too.
-            if number not in found or step.duration_ns > found[number].duration_ns:
-                found[number] = step
-        steps = tuple(sorted(found.values(), key=lambda step: step.start_ns))
-        return steps or find_steps(columns, names, arranged.lanes)
+class _KernelsOfPlane(NamedTuple):
+    """Kernels of a GPU, of which lines are derived."""
+
+    plane: Plane
+    number: int
+    known: frozenset[str]
+    """Names of the lines that the file has itself."""
+    start_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    texts: NDArray[np.int64]
+    correlation: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ FILES = [
     "hta/sampled_rank-1.json.gz",
     "hta/simple_add.json.gz",
     "pack/kineto/rank-1.json.gz",
+    "pack/gpu/training.json.gz",
 ]
 TABLES: tuple[Callable[..., pl.DataFrame], ...] = (
     kernels,

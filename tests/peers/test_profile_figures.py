@@ -51,6 +51,8 @@ TRACES = [
     *(f"timeline/gen{generation}_{number}.step_stats.pb" for generation in (1, 2, 3) for number in (0, 1)),
     *(f"pack/timeline/gen{generation}_1.step_stats.pb" for generation in (1, 2, 3)),
     "pack/kineto/rank-0.json.gz",
+    "pack/gpu/training.json.gz",
+    "pack/gpu/jax.xplane.pb",
     "pack/torch_profiler/cpu.pt.trace.json.gz",
     "pack/tensorflow1/rm_4.pb",
     PACKED_XSPACE,

@@ -208,12 +208,17 @@ def test_facts_of_all_traces_as_one_job_say_what_the_traces_say(peer: Callable[[
     check([str(peer(name)) for name in TRACES], tmp_path)
 
 
-def test_facts_of_a_job_are_a_thousandth_of_its_traces(peer: Callable[[str], Path], tmp_path: Path) -> None:
-    template = orjson.loads(gzip.decompress(peer("hta/a100_rank0_108936_events.json.gz").read_bytes()))
+@pytest.mark.parametrize(
+    ("name", "megabytes"), [("hta/a100_rank0_108936_events.json.gz", 80), ("pack/gpu/training.json.gz", 50)]
+)
+def test_facts_of_a_job_are_a_thousandth_of_its_traces(
+    peer: Callable[[str], Path], tmp_path: Path, name: str, megabytes: int
+) -> None:
+    template = orjson.loads(gzip.decompress(peer(name).read_bytes()))
     paths = write_ranks(tmp_path / "job", RankMaker(template, 4, 1))
     traces = sum(len(gzip.decompress(Path(path).read_bytes())) for path in paths)
     *_, last = gather(paths, FactStore(str(tmp_path / "facts")), engine="threads")
     facts = sum(path.stat().st_size for path in (tmp_path / "facts").rglob("*") if path.is_file())
     assert last.complete
-    assert traces > 80e6
+    assert traces > 1e6 * megabytes
     assert 1000 * facts <= traces

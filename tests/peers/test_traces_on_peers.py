@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from stepscope.profiler.analysis.facts import Facts
 from stepscope.profiler.step_stats import parse_step_stats
 from stepscope.profiler.trace import Trace
 from stepscope.profiler.traces import read_trace
@@ -35,6 +36,8 @@ CHROME = {
     "tensorflow2.xprof_trace.json": {},
     "pack/kineto/rank-0.json.gz": {},
     "pack/kineto/rank-1.json.gz": {},
+    "pack/gpu/training.json.gz": {"flow end without a start": 528, "overlaps its neighbor": 92},
+    "pack/gpu/jax.xprof_trace.json": {"overlaps its neighbor": 36},
     "pack/torch_profiler/cpu.pt.trace.json.gz": {"overlaps its neighbor": 51},
     "pack/tensorflow1/rm_2.timeline_dataflow.json": {},
     "pack/tensorflow1/rm_2.timeline_dataflow_memory.json": {},
@@ -51,6 +54,7 @@ STEPS = {
     "torch_profiler/cpu.1795227341401647509.pt.trace.json.gz": [2, 3, 4],
     "pack/kineto/rank-0.json.gz": [5, 6, 7],
     "pack/kineto/rank-1.json.gz": [5, 6, 7],
+    "pack/gpu/training.json.gz": [4, 5, 6, 7],
     "pack/torch_profiler/cpu.pt.trace.json.gz": [2, 3, 4],
 }
 OF_TRAINING = ["tensorflow1/rm_4.pb", "tensorflow1/rm_9.pb", "pack/tensorflow1/rm_2.pb", "pack/tensorflow1/rm_4.pb"]
@@ -158,6 +162,7 @@ def test_arguments_are_those_of_the_event(chrome: ChromeTrace) -> None:
         "hta/amd_mi250.json.gz",
         "hta/simple_add.json.gz",
         "pack/kineto/rank-0.json.gz",
+        "pack/gpu/training.json.gz",
     ],
 )
 def test_launch_arrows_join_equal_correlations(peer: Callable[[str], Path], name: str) -> None:
@@ -168,6 +173,46 @@ def test_launch_arrows_join_equal_correlations(peer: Callable[[str], Path], name
     for source, target in pairs:
         assert trace.arguments[source]["correlation"] == trace.arguments[target]["correlation"]
         assert trace.lanes[trace.lane[target]].kind in ("stream", "device")
+
+
+def test_a_gpus_modules_and_operations_are_those_of_xprof_step_by_step(peer: Callable[[str], Path]) -> None:
+    """Kernels of three steps of one program follow one another; xprof names its lines by the stream."""
+    trace = read_trace(peer("pack/gpu/jax.xplane.pb").read_bytes(), name="jax")
+    events = [event for event in events_of(peer("pack/gpu/jax.xprof_trace.json")) if event]
+    lines = {
+        (event["pid"], event["tid"]): event["args"]["name"].removesuffix(" - from #14")
+        for event in events
+        if event.get("name") == "thread_name"
+    }
+    compared = ("Stream #14(Compute)", "XLA Modules", "XLA Ops")
+    theirs = [
+        (lines[event["pid"], event["tid"]], event["name"], nanoseconds(event["ts"]), nanoseconds(event["dur"]))
+        for event in events
+        if event["ph"] == "X" and lines[event["pid"], event["tid"]] in compared
+    ]
+    lanes = [trace.lanes[lane].name for lane in trace.lane.tolist()]
+    ours = [(lane, *key) for lane, key in zip(lanes, slices(trace), strict=True) if lane in compared]
+    assert Counter(ours) == Counter(theirs)
+    assert Counter(lane for lane, *_ in ours) == {"Stream #14(Compute)": 39, "XLA Modules": 3, "XLA Ops": 3}
+
+
+def test_a_gpus_kernels_come_from_the_calls_that_xprof_joins_them_to(peer: Callable[[str], Path]) -> None:
+    trace = read_trace(peer("pack/gpu/jax.xplane.pb").read_bytes(), name="jax")
+    # Both ends of an arrow are in one flow of xprof, whose lowest two bits are the direction.
+    flows = {
+        (event["name"], nanoseconds(event["ts"]), nanoseconds(event["dur"])): int(event["args"]["flow"]) >> 2
+        for event in events_of(peer("pack/gpu/jax.xprof_trace.json"))
+        if "flow" in event.get("args", {})
+    }
+    keys = list(slices(trace))
+    launches = trace.flows.category_id == trace.categories.index("launch")
+    pairs = list(zip(trace.flows.source[launches].tolist(), trace.flows.target[launches].tolist(), strict=True))
+    assert len(pairs) == 39
+    for source, target in pairs:
+        assert keys[source][0].startswith("cuGraphLaunch")
+        assert flows[keys[source]] == flows[keys[target]]
+    (first, *_), moments = Facts(trace).every_device_activity.launch.tolist(), [step.start_ns for step in trace.steps]
+    assert moments[0] < trace.start_ns[first] < moments[1]
 
 
 @pytest.mark.parametrize("name", OF_GENERATIONS)

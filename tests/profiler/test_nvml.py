@@ -78,11 +78,14 @@ class FakeNvml:
 
     NVMLError = FakeError
     NVML_ERROR_NOT_SUPPORTED = 3
+    NVML_ERROR_FUNCTION_NOT_FOUND = 13
     NVML_CLOCK_SM, NVML_CLOCK_MEM = 1, 2
     NVML_TEMPERATURE_GPU = 0
     NVML_PCIE_UTIL_TX_BYTES, NVML_PCIE_UTIL_RX_BYTES = 0, 1
+    nvmlMemory_v2 = 0x02000028  # noqa: N815
 
     def __init__(self) -> None:
+        self.memory_versions: tuple[int, ...] = (1, self.nvmlMemory_v2)
         self.initialized = 0
         self.models = ["NVIDIA H100", "NVIDIA H100"]
 
@@ -107,8 +110,11 @@ class FakeNvml:
     def nvmlDeviceGetUtilizationRates(self, gpu: int) -> Any:  # noqa: N802
         return SimpleNamespace(gpu=10 + gpu, memory=20 + gpu)
 
-    def nvmlDeviceGetMemoryInfo(self, gpu: int) -> Any:  # noqa: N802
-        return SimpleNamespace(used=1000 + gpu)
+    def nvmlDeviceGetMemoryInfo(self, gpu: int, version: int = 1) -> Any:  # noqa: N802
+        if version not in self.memory_versions:
+            raise FakeError(self.NVML_ERROR_FUNCTION_NOT_FOUND, "Function Not Found")
+        # The first counts what the driver reserves too.
+        return SimpleNamespace(used=(1000 if version == self.nvmlMemory_v2 else 1500) + gpu)
 
     def nvmlDeviceGetPowerUsage(self, gpu: int) -> int:  # noqa: N802
         raise FakeError(self.NVML_ERROR_NOT_SUPPORTED, "Not Supported")
@@ -150,6 +156,14 @@ def test_counters_of_the_gpus_by_cudas_numbers(nvml: FakeNvml, monkeypatch: pyte
         "power of GPU 0 is not recorded: Not Supported",
         "temperature of GPU 0: 2 samples failed; the first: FakeError: GPU is lost",
     )
+
+
+def test_a_driver_that_does_not_tell_its_own_memory_apart_is_asked_the_older_question(nvml: FakeNvml) -> None:
+    nvml.memory_versions = (1,)
+    collector = NvmlCollector(interval=3600)
+    collector.start(RecordingClock(time))
+    used = [list(each.values) for each in collector.stop().counters if each.name == "GPU memory (bytes)"]
+    assert used == [[1500, 1500], [1501, 1501]]
 
 
 def test_gpus_that_cuda_does_not_see_are_an_error(nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,4 +230,4 @@ class TestWithTheLibrary:
         collector.start(RecordingClock(time))
         counters: dict[str, CounterSeries] = {series.name: series for series in collector.stop().counters}
         assert 0 <= counters["GPU utilization (%)"].values[0] <= 100
-        assert counters["GPU memory (bytes)"].values[0] > 0
+        assert counters["GPU memory (bytes)"].values[0] >= 0

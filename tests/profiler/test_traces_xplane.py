@@ -297,3 +297,62 @@ def test_modules_operations_and_scopes_are_derived_from_the_kernels_of_a_gpu() -
     ]
     # None of them is counted beside the kernels.
     assert Counter(KINDS[kind] for kind in classify(trace)) == {"kernel": 7, "annotation": 6, "other": 3}
+
+
+def test_calls_lead_to_what_they_launched_and_derived_slices_end_with_the_step_of_the_call() -> None:
+    def stats(**values: int) -> str:
+        numbers = {"step_num": 1, "correlation_id": 2, "kernel_details": 3, "hlo_module": 4}
+        return "".join(
+            f"stats {{ metadata_id: {numbers[name]} "
+            f"{'uint64_value' if name in ('step_num', 'correlation_id') else 'ref_value'}: {value} }} "
+            for name, value in values.items()
+        )
+
+    def event(name: int, start: int, duration: int, **values: int) -> str:
+        return f"events {{ metadata_id: {name} offset_ps: {start}000 duration_ps: {duration}000 {stats(**values)} }}"
+
+    def kernel(start: int, correlation: int) -> str:
+        return event(3, start, 10, correlation_id=correlation, kernel_details=5, hlo_module=6)
+
+    texts = enumerate(("step_num", "correlation_id", "kernel_details", "hlo_module", "regs:8", "jit_f"), 1)
+    stat_metadata = " ".join(
+        f'stat_metadata {{ key: {number} value {{ id: {number} name: "{name}" }} }}' for number, name in texts
+    )
+    names = " ".join(
+        f'event_metadata {{ key: {number} value {{ id: {number} name: "{name}" }} }}'
+        for number, name in enumerate(("train", "cuGraphLaunch", "gemm"), 1)
+    )
+    host = [event(1, 0, 100, step_num=7), event(2, 10, 5, correlation_id=1)]
+    host += [event(1, 100, 100, step_num=8), event(2, 110, 5, correlation_id=2)]
+    # The device is behind, and of the last kernel no call is recorded.
+    device = [kernel(60, 1), kernel(80, 1), kernel(130, 2), kernel(150, 3)]
+    text = "".join(
+        f'planes {{ id: {number} name: "{plane}" lines {{ id: {number} name: "{line}" {" ".join(events)} }} '
+        f"{names} {stat_metadata} }} "
+        for number, (plane, line, events) in enumerate(
+            (("/device:GPU:0", "Stream #7", device), ("/host:CPU", "python", host)), 1
+        )
+    )
+    trace = read_trace(text_format.Parse(text, XSpace()).SerializeToString(), name="gpu")
+    assert [(lane.process, lane.name) for lane in trace.lanes] == [
+        ("/device:GPU:0", "Stream #7"),
+        ("/device:GPU:0", "XLA Modules"),
+        ("/host:CPU", "python"),
+    ]
+    named = [
+        (trace.names[name], start) for name, start in zip(trace.name_id.tolist(), trace.start_ns.tolist(), strict=True)
+    ]
+    arrows = zip(
+        trace.flows.source.tolist(), trace.flows.target.tolist(), trace.flows.category_id.tolist(), strict=True
+    )
+    assert [(named[source], named[target], trace.categories[category]) for source, target, category in arrows] == [
+        (("cuGraphLaunch", 10), ("gemm", 60), "launch"),
+        (("cuGraphLaunch", 10), ("gemm", 80), "launch"),
+        (("cuGraphLaunch", 110), ("gemm", 130), "launch"),
+    ]
+    modules = np.flatnonzero(trace.lane == 1)
+    assert [(int(trace.start_ns[each]), int(trace.duration_ns[each])) for each in modules] == [
+        (60, 30),
+        (130, 10),
+        (150, 10),
+    ]

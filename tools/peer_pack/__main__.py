@@ -2,7 +2,8 @@
 
     make peer-pack [FOLDER=...]
 
-Into another folder, the new files can be compared with the old ones; times and numbers of processes differ.
+Into another folder, the new files can be compared with the old ones; times and numbers of processes differ. What is
+recorded on an NVIDIA GPU stays as it is where there is none.
 """
 
 import argparse
@@ -24,6 +25,12 @@ class Part(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
+GPU: Final = "gpu"
+"""The folder of what is recorded on one."""
+RECORDED_ON_GPU: Final = (
+    Part("gpu_training.py", ("torch==2.*", "numpy")),
+    Part("gpu_jax.py", ("jax[cuda13]",)),
+)
 PARTS: Final = (
     Part("torch_logs.py"),
     Part("torch_profiles.py"),
@@ -58,12 +65,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=PACK)
     folder: Path = parser.parse_args().folder.resolve()
+    has_gpu = shutil.which("nvidia-smi") is not None
     if folder.exists():
         for made in folder.iterdir():
-            if made.is_dir():
+            if made.is_dir() and (has_gpu or made.name != GPU):
                 shutil.rmtree(made)
     folder.mkdir(parents=True, exist_ok=True)
-    for part in PARTS:
+    if not has_gpu and not (folder / GPU).exists():
+        shutil.copytree(PACK / GPU, folder / GPU)
+    for part in (*(RECORDED_ON_GPU if has_gpu else ()), *PARTS):
         print(part.script, flush=True)
         subprocess.run(command_of(part), check=True, cwd=folder)
     answers = [sys.executable, "-m", "tools.peer_pack.tensorboard_answers", str(folder), *LOGDIRS]

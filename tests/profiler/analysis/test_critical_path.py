@@ -281,6 +281,42 @@ def test_activities_that_run_at_once_on_a_stream_follow_what_ended_last() -> Non
     assert [name for _, name, _, _ in parts(found)] == ["a", "a", "short branch", "short branch", "next", "next"]
 
 
+def test_a_kernel_that_begins_before_the_one_before_it_has_ended_leaves_no_gap() -> None:
+    found = trace(
+        launch(0, 1, 1),
+        activity("first", 4, 6, 1),
+        launch(1, 1, 2),
+        activity("long", 12, 30, 2),
+        launch(20, 1, 3),
+        activity("prepares early", 40, 8, 3),
+        launch(22, 1, 4),
+        activity("so does this", 47, 13, 4),
+    )
+    assert parts(found) == [
+        ("launch_delay", "first", 0, 4),
+        ("kernel", "first", 4, 10),
+        ("kernel_gap", "long", 10, 12),
+        ("kernel", "long", 12, 40),
+        ("kernel", "prepares early", 40, 47),
+        ("kernel", "so does this", 47, 60),
+    ]
+
+
+def test_a_kernel_that_begins_before_one_of_the_last_step_has_ended_was_kept_by_it() -> None:
+    found = trace(
+        step(1, 0, 10),
+        launch(1, 1, 1),
+        activity("of the last step", 4, 40, 1),
+        step(2, 10, 10),
+        launch(12, 1, 2),
+        activity("begins early", 42, 8, 2),
+    )
+    assert parts(found, number=2)[-2:] == [
+        ("backlog", "of the last step", 12, 42),
+        ("kernel", "begins early", 42, 50),
+    ]
+
+
 def collective(call: str) -> Trace:
     """A kernel that waits for the collective of another stream, told to by a call before its launch."""
     return trace(
