@@ -111,7 +111,8 @@ def _sorted_by_start(
 def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int] = ()) -> Arranged:
     """Sort slices by (lane, depth, start) and give each its depth.
 
-    ``may_overlap`` names the lanes in which overlapping slices are no loss, such as asynchronous operations.
+    ``may_overlap`` names the lanes in which overlapping slices are no loss, such as asynchronous operations. Nor are they
+    on streams, where branches of a graph run at once and kernels begin before the ones before them have ended.
     """
     duration = np.maximum(raw.duration_ns, 0)
     check_cancelled()
@@ -125,7 +126,7 @@ def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int]
     row = (np.cumsum(depths) - depths)[lane] + depth
     by_row = np.argsort(row, kind="stable")
     order = by_start[by_row]
-    counted = np.ones(len(lanes), np.bool_)
+    counted = np.array([each.kind != "stream" for each in lanes], np.bool_)
     counted[list(may_overlap)] = False
     crossing &= counted[lane]
     return Arranged(
