@@ -111,8 +111,8 @@ def _sorted_by_start(
 def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int] = ()) -> Arranged:
     """Sort slices by (lane, depth, start) and give each its depth.
 
-    ``may_overlap`` names the lanes in which overlapping slices are no loss, such as asynchronous operations. Nor are they
-    on streams, where branches of a graph run at once and kernels begin before the ones before them have ended.
+    ``may_overlap`` names the lanes in which overlapping slices are no loss, such as asynchronous operations. They are
+    none on streams, where branches of a graph run at once and kernels begin before the ones before them have ended.
     """
     duration = np.maximum(raw.duration_ns, 0)
     check_cancelled()
