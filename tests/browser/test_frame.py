@@ -418,6 +418,23 @@ def test_keys_of_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: 
     expect(sheet).to_be_hidden()
 
 
+def test_the_sheet_of_keys_opens_again_as_soon_as_it_is_closed(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_runs(logdir, "a")
+    page.goto(serve(logdir).url)
+    expect_curves(page)
+    # Both within one task: that the first sheet was closed is told afterwards.
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys and mouse")).to_be_visible()
+    page.evaluate("""() => {
+        for (let time = 0; time < 2; time++)
+            document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
+    }""")
+    expect(page.locator("dialog.shortcuts")).to_have_count(1)
+    expect(page.get_by_role("dialog", name="Keys and mouse")).to_be_visible()
+
+
 def test_the_palette_finds_runs_tags_tabs_and_commands(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:

@@ -57,7 +57,8 @@ export const toggleKeysSheet = (): void => toggleSheet(sections());
 
 /** The same with what has keys of its own, because it lies over the page. */
 export function toggleSheet(shown: readonly Section[]): void {
-  const known = document.querySelector<HTMLDialogElement>("dialog.shortcuts");
+  const known = document.querySelector<HTMLDialogElement>("dialog.shortcuts[open]");
+  // One that was closed is there until it is told so.
   if (known) return known.close();
   const close = iconButton("close", "Close", () => sheet.close());
   const sheet = make(

@@ -116,7 +116,7 @@ function marked(text: string, places: readonly number[] = []): HTMLElement {
   return make("bdi", {}, ...[...text].map((letter, place) => (found.has(place) ? make("b", {}, letter) : letter)));
 }
 
-const shownBox = () => document.querySelector<HTMLDialogElement>("dialog.palette");
+const shownBox = () => document.querySelector<HTMLDialogElement>("dialog.palette[open]");
 
 export function toggle(): void {
   const known = shownBox();
