@@ -20,7 +20,7 @@ test: static tests
 
 # What can be known in three minutes: all but the tests that drive a browser, read what other tools wrote, or take long.
 check: static
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not browser and not peers and not long"
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not browser and not peers and not long"
 
 # Each of these works on one processor.
 static: $(VENV)/.installed-test
@@ -45,9 +45,10 @@ types-of-page: $(VENV)/.installed-test
 units: $(VENV)/.installed-test
 	$(DENO) test --quiet --parallel dashboard
 
+# Two processors are busy where three workers take turns at waiting.
 tests: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The lowest and the newest of each dependency, on each Python; ARGUMENTS="--python 3.12 --which core" for some of it.
 test-versions: $(VENV)/.installed-test

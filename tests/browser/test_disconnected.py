@@ -237,11 +237,13 @@ def test_panels_show_what_the_server_that_is_back_has(browser: Browser, logdir: 
     with ExitStack() as stack:
         server = Server(logdir)
         stack.callback(server.kill)
-        pages = {}
+        pages: dict[str, Page] = {}
+        context = None
         for panel, shown in SHOWN.items():
-            # Of one context six pages could listen.
-            context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-            stack.callback(context.close)
+            # The pages of one context have six connections in all, and each listens on one of them.
+            if context is None or len(context.pages) == 3:
+                context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+                stack.callback(context.close)
             page = pages[panel] = slowed(context.new_page())
             page.set_default_timeout(PATIENCE_MS)
             page.goto(f"{server.url}?tab={panel}")

@@ -28,8 +28,10 @@ pytestmark = pytest.mark.long
 def cluster() -> Iterator[Any]:
     """Two workers with a process each, which are started again where they are lost."""
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "host": "127.0.0.1"}
-    # A busy machine takes longer to start a worker again than Dask waits for it.
-    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
+    # A busy machine takes longer to start a worker again than Dask waits for it; where one was killed, nobody answers.
+    patience = dask.config.set(
+        {"distributed.deploy.lost-worker-timeout": "1h", "distributed.comm.timeouts.connect": "5s"}
+    )
     with patience, LocalCluster(n_workers=2, silence_logs=50, **options) as found:
         yield found
 
