@@ -106,7 +106,7 @@ def run_loop(kind: str, loop: Loop) -> Outputs | None:
 
 def _scan(loop: Loop) -> Outputs | None:
     params, values = loop.params, [value for value, _ in loop.taken]
-    constants, carried, length = params["num_consts"], params["num_carry"], params["length"]
+    (constants, carried), length = _taken_by_scan(params), params["length"]
     body = _shape_of(loop, params["jaxpr"])
     table = _Table.of(loop, body, length)
     if table is None or not length:
@@ -131,6 +131,15 @@ def _scan(loop: Loop) -> Outputs | None:
         *((value, _known([number])) for value, number in zip(carry, made, strict=True)),
         *((value, _known([last[at][carried + n] for at in slots])) for n, value in enumerate(stacked)),
     ]
+
+
+def _taken_by_scan(params: dict[str, Any]) -> tuple[int, int]:
+    """Return how many constants and how many carried values a scan takes, before what it goes through."""
+    # Since JAX 0.11 as groups.
+    if "ft_in" in params:
+        constants, carried, _ = params["ft_in"].unpack()
+        return len(constants), len(carried)
+    return params["num_consts"], params["num_carry"]
 
 
 def _while(loop: Loop) -> Outputs | None:

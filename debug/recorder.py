@@ -229,18 +229,34 @@ class Recorder:
     def keep(self, step: int, numbers: Sequence[int], measured: Measured) -> None:
         """Keep a step that is not recorded in the ring.
 
-        It is judged at once if that needs no waiting for a device, else with the next step that is recorded.
+        It is judged at once if that needs no waiting for a device, else with all others before the first of them leaves
+        the ring, with the next step that is recorded, or at the end.
 
         Raises:
             AlertError: something is wrong, and the recorder is to raise.
         """
-        while self._ring and (len(self._ring) == self._ring.maxlen or self._ring_bytes > RING_BYTES):
+        if self._is_full and self._ring[0].step > self._last_judged:
+            self._alarm(self._judge_ring())
+        while self._is_full:
             self._ring_bytes -= _size(self._ring.popleft())
         kept = _Kept(step, self._clock(), list(numbers), measured)
         self._ring.append(kept)
         self._ring_bytes += _size(kept)
         if measured.is_here:
             self._alarm(self._judge_ring())
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether a step has to leave the ring before another one is kept."""
+        return bool(self._ring) and (len(self._ring) == self._ring.maxlen or self._ring_bytes > RING_BYTES)
+
+    def judge_kept(self) -> None:
+        """Judge what is kept and was not judged yet; waits for the devices.
+
+        Raises:
+            AlertError: something is wrong, and the recorder is to raise.
+        """
+        self._alarm(self._judge_ring())
 
     def dump(self) -> int:
         """Write the steps in the ring that are not written yet; returns how many."""

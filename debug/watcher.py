@@ -233,9 +233,12 @@ class Watcher(ABC):
             return
         self._is_open = False
         self._let_go()
-        self.recorder.close()
-        if self._owns_writer:
-            self.recorder.writer.close()
+        try:
+            self.recorder.judge_kept()
+        finally:
+            self.recorder.close()
+            if self._owns_writer:
+                self.recorder.writer.close()
 
     def __enter__(self) -> Self:
         return self

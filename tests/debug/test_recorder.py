@@ -29,6 +29,23 @@ class Figures:
         return np.ones((self._count, len(FIGURES)))
 
 
+class OnDevice:
+    """Figures of one value that a device has not worked out yet: of two elements, of which some are NaN."""
+
+    is_here = False
+
+    def __init__(self, nan: int) -> None:
+        self._nan = nan
+
+    def __len__(self) -> int:
+        return 1
+
+    def figures(self) -> NDArray[np.float64]:
+        figures = np.zeros((1, len(FIGURES)))
+        figures[0, [FIGURES.index("size"), FIGURES.index("nan")]] = 2, self._nan
+        return figures
+
+
 def on(name: str, device: str) -> tuple[WatchedTensor, Lines]:
     return described(name, "forward", device=device), ()
 
@@ -52,6 +69,28 @@ def test_ranks_that_write_into_one_run_have_the_same_tensors_on_their_own_device
         (1, 0, "cuda:1"),
         (1, 1, ""),
     ]
+
+
+def test_steps_whose_figures_are_on_a_device_are_judged_before_they_leave_the_ring_and_at_the_end(
+    tmp_path: Path,
+) -> None:
+    told: list[Alert] = []
+    with SummaryWriter(str(tmp_path)) as writer:
+        recorder = Recorder(writer, "", ring=3, reactions=[told.append])
+        number = recorder.number("loss", partial(on, "loss", "cuda:0"))
+        assert number is not None
+        values = [OnDevice(nan) for nan in (0, 1, 0, 0, 0, 0, 0, 0, 1)]
+        alerts = []
+        for step, value in enumerate(values):
+            recorder.keep(step, [number], value)
+            alerts.append([alert.step for alert in told])
+        recorder.judge_kept()
+        recorder.close()
+    # Nothing is waited for until the first of three steps has to leave.
+    assert alerts == [[], [], [], [1], [1], [1], [1], [1], [1]]
+    assert [alert.step for alert in told] == [1, 8]
+    data = read_recording(open_logdir(tmp_path).runs["."])
+    assert data.observations(0, 9).steps.tolist() == [0, 1, 2, 6, 7, 8]
 
 
 def test_what_pip_put_into_a_folder_of_its_own_is_not_the_program() -> None:
