@@ -54,8 +54,9 @@ tests: $(VENV)/.installed-test
 test-versions: $(VENV)/.installed-test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.test_versions $(ARGUMENTS)
 
+# Those of the debugger too, for JAX and TensorFlow are here alone.
 test-integrations: $(INTEGRATIONS_VENV)/.installed
-	$(INTEGRATIONS_BIN)/pytest tests/integrations
+	$(INTEGRATIONS_BIN)/pytest tests/integrations tests/debug
 
 # Work on a Ray of this machine, which is too large for every environment; Dask is among the tests.
 test-engines: $(VENV)/.installed-engines
