@@ -30,10 +30,10 @@ from stepscope.profiler.traces.chrome_arguments import (
 )
 from stepscope.profiler.traces.chrome_counters import number_of, read_counters
 from stepscope.profiler.traces.chrome_events import Columns, Events, scan_events
-from stepscope.profiler.traces.chrome_flows import flow_events, flow_marks
+from stepscope.profiler.traces.chrome_flows import ends_of_no_launch, flow_events, flow_marks
 from stepscope.profiler.traces.chrome_slices import INSTANTS, event_text, find_slices, letters
 from stepscope.profiler.traces.error import TraceError
-from stepscope.profiler.traces.flows import join_flows
+from stepscope.profiler.traces.flows import NO_START, join_flows
 from stepscope.profiler.traces.json_scan import Buffer, skip_space, skip_value
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME, decode_json
 from stepscope.profiler.traces.lanes import ThreadNames, order_and_name
@@ -212,13 +212,15 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
     thread_lanes = {
         (key.pid, key.tid): int(lane_of[index]) for index, key in enumerate(found.threads) if key.operation is None
     }
+    of_flows = flow_events(events, marks, thread_lanes, slice_of_event, all_categories[len(category) :])
     flows, in_vain = join_flows(
-        flow_events(events, marks, thread_lanes, slice_of_event, all_categories[len(category) :]),
-        arranged.columns,
-        rows_of(arranged.columns.lane, arranged.depth, arranged.lanes),
+        of_flows, arranged.columns, rows_of(arranged.columns.lane, arranged.depth, arranged.lanes)
     )
+    meaningless = ends_of_no_launch(of_flows, arranged.lanes, kept_categories)
     for unjoined in in_vain:
-        tally.add(unjoined.reason, unjoined.events, event_text(events, int(marks[unjoined.first])))
+        lost = unjoined.events[~meaningless[unjoined.events]] if unjoined.reason == NO_START else unjoined.events
+        if len(lost):
+            tally.add(unjoined.reason, len(lost), event_text(events, int(marks[lost[0]])))
     stack_of_event = stacks_of_events(data, events, frames)
     stack_of = None if stack_of_event is None else lambda index: stack_of_event(int(event[index]))
     counters = read_counters(data, events, thread_names, tally)

@@ -1,15 +1,20 @@
 """The flow events of a Chrome trace."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.profiler.trace import Lane
 from stepscope.profiler.traces import flows as flow_roles
 from stepscope.profiler.traces.chrome_events import Columns, Events
 from stepscope.profiler.traces.flows import FlowEvents
 from stepscope.profiler.traces.json_values import UNREADABLE_TIME
 from stepscope.summary.distinct import numbered
+
+LAUNCH: Final = "ac2g"
+"""Kineto's category of arrows from calls to what they launched on a device."""
 
 
 def flow_marks(columns: Columns) -> NDArray[np.int64]:
@@ -70,3 +75,16 @@ def flow_events(
         key=np.where(own, identity, -2 - columns.bind_id[marks].astype(np.int64)),
         category_id=category_id,
     )
+
+
+def ends_of_no_launch(events: FlowEvents, lanes: Sequence[Lane], categories: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which events are ends of launches that are not on a stream.
+
+    PyTorch writes one for each call that launches nothing, at the call or where it waits for a device, without a start.
+    """
+    # The last is of events whose thread has no slices.
+    off_streams = np.array([*(lane.kind in ("host", "device") for lane in lanes), False])
+    of_launches = np.array([name == LAUNCH for name in categories] or [False])
+    found: NDArray[np.bool_] = off_streams[events.lane] & of_launches[events.category_id]
+    found &= events.role == flow_roles.END
+    return found

@@ -18,8 +18,9 @@ START, STEP, END = range(3)
 
 _MOST_ROWS: Final = 64
 """Of a lane, up to which an event's slice is looked for row by row."""
+NO_START: Final = "flow end without a start"
 _REASONS: Final = (
-    "flow end without a start",
+    NO_START,
     "flow start without an end",
     "flow event on no slice",
     "flow from a slice to itself",
@@ -176,11 +177,10 @@ def _join(
 
 
 class UnjoinedFlows(NamedTuple):
-    """Flow events that became no arrow: why, how many, and the first of them, as an index into the events."""
+    """Flow events that became no arrow: why, and which, as indices into the events in their order."""
 
     reason: str
-    events: int
-    first: int
+    events: NDArray[np.int64]
 
 
 def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows, list[UnjoinedFlows]]:
@@ -209,5 +209,5 @@ def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows
     for number, reason in enumerate(_REASONS):
         those = order[reasons == number]
         if len(those):
-            unjoined.append(UnjoinedFlows(reason, len(those), int(those.min())))
+            unjoined.append(UnjoinedFlows(reason, np.sort(those)))
     return flows, unjoined
