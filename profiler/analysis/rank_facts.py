@@ -24,7 +24,7 @@ from stepscope.profiler.trace import Trace
 if TYPE_CHECKING:
     import polars as pl
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Grows with every change of what `rank_facts` gives for a trace, or of how a trace is read."""
 FactTable = Literal[
     "trace", "steps", "operators", "kernels", "collectives", "idle", "copies", "memory", "losses", "groups"
