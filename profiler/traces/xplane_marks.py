@@ -51,7 +51,8 @@ class Marks:
             self._producers[int(values[mark, 0]), int(values[mark, 1])].append(int(slices[mark]))
         for mark in np.flatnonzero(present[:, 3]).tolist():
             self._consumers.append(((int(values[mark, 2]), int(values[mark, 3])), int(slices[mark])))
-        correlated = np.flatnonzero(present[:, 5])
+        # CUPTI counts from one.
+        correlated = np.flatnonzero(present[:, 5] & (values[:, 5] > 0))
         pairs = np.stack([values[correlated, 5], slices[correlated]])
         if plane.name.startswith("/device:"):
             self._launched.append(pairs)
