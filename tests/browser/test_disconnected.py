@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.chromium import PATIENCE_MS, slowed
+from tests.browser.conftest import hold_back
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
@@ -128,6 +129,20 @@ def test_what_a_script_was_missing_for_is_there_when_the_server_is_back(page: Pa
 def test_a_script_that_a_busy_server_did_not_send_is_asked_for_once_more(page: Page, server: Server) -> None:
     page.route("**/async-community.js", lambda route: route.fulfill(status=503), times=1)
     page.goto(server.url)
+    expect(page.get_by_label("Show a")).to_be_visible()
+
+
+def test_a_script_is_asked_for_once_more_by_a_page_whose_connection_comes_late(page: Page, server: Server) -> None:
+    page.clock.install()
+    connection = hold_back(page, "/api/revision")
+    page.route("**/async-community.js", lambda route: route.fulfill(status=503), times=1)
+    with page.expect_response(lambda response: response.status == 503):
+        page.goto(server.url)
+    connection.wait()
+    page.clock.fast_forward(4_000)
+    connection.release()
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.clock.fast_forward(4_000)
     expect(page.get_by_label("Show a")).to_be_visible()
 
 

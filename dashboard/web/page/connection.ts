@@ -57,9 +57,16 @@ live.onConnection((lostAt) => {
 const isReloaded = (): boolean =>
   (performance.getEntriesByType("navigation")[0] as PerformanceNavigationTiming | undefined)?.type === "reload";
 
+/** The address says what the page shows. Where the server is there, it had no answer in that moment, or has none. */
+function beginAnew() {
+  if (isReloaded()) return;
+  if (live.isConnected) location.reload();
+  // A page that is slow has not asked for a connection yet.
+  else setTimeout(beginAnew, NOTICED_MS);
+}
+
 onLostScript(() => {
   if (lacksScripts) return;
   lacksScripts = true;
-  // The address says what the page shows. Where the server is there, it had no answer in that moment, or has none.
-  setTimeout(() => live.isConnected && !isReloaded() && location.reload(), NOTICED_MS);
+  setTimeout(beginAnew, NOTICED_MS);
 });
