@@ -11,7 +11,7 @@ INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 # Tests start hundreds of Pythons, each of which would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check static lint types types-of-python types-of-page units tests test-versions test-integrations test-engines benchmarks protos sample-logs peer-pack screenshots site clean
+.PHONY: demo test check static lint types types-of-python types-of-page units loops tests test-versions test-integrations test-engines benchmarks protos sample-logs peer-pack screenshots site clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
@@ -24,7 +24,7 @@ check: static
 
 # Each of these works on one processor.
 static: $(VENV)/.installed-test
-	$(MAKE) --jobs=2 lint types units
+	$(MAKE) --jobs=2 loops lint types units
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -44,6 +44,10 @@ types-of-page: $(VENV)/.installed-test
 
 units: $(VENV)/.installed-test
 	$(DENO) test --quiet --parallel dashboard
+
+# Each of the tests' workers would compile them for itself.
+loops: $(VENV)/.installed-test
+	$(BIN)/stepscope warm-up
 
 # Two processors are busy where three workers take turns at waiting.
 tests: $(VENV)/.installed-test

@@ -11,6 +11,7 @@ import shutil
 import stat
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property, update_wrapper
@@ -26,6 +27,8 @@ Result = TypeVar("Result")
 
 _log: Final = logging.getLogger(__name__)
 _decorating: Final = threading.RLock()
+_PATIENCE: Final = 2.0
+"""Seconds after which who compiles elsewhere hears that somebody waits."""
 
 
 def can_compile() -> bool:
@@ -130,6 +133,7 @@ class Group:
         self.modules = tuple(modules)
         self._done: threading.Event | None = None
         self._look: Callable[[], object] | None = None
+        self._hurry: Callable[[], object] | None = None
         self._called = False
         self._spared = 0
 
@@ -184,15 +188,30 @@ class Group:
         """
         self._done, self._look = done, look
 
+    def hurried_by(self, hurry: Callable[[], object]) -> None:
+        """Have ``hurry`` called, from any thread, every few seconds while somebody waits for the other process."""
+        self._hurry = hurry
+
     def _have_a_look(self) -> None:
-        if self._look is not None:
-            self._look()
+        look = self._look
+        if look is not None:
+            look()
             self._look = None
 
     def wait(self, seconds: float) -> bool:
         """Wait until the group is ready, for ``seconds`` at most; return whether it is."""
         self._have_a_look()
-        return can_compile() and (self._done is None or self._done.wait(seconds))
+        if not can_compile():
+            return False
+        if self._done is None:
+            return True
+        until = time.monotonic() + seconds
+        while not self._done.wait(min(_PATIENCE, max(0.0, until - time.monotonic()))):
+            if time.monotonic() >= until:
+                return False
+            if self._hurry is not None:
+                self._hurry()
+        return True
 
 
 @contextmanager

@@ -64,7 +64,7 @@ LAYERS: dict[str, set[str]] = {
         "dashboard.embeddings",
         *(f"dashboard.panels.{panel}" for panel in PANELS),
     },
-    # These two know everything that a server offers; nothing else in their room does.
+    # These know everything that a server offers; nothing else in their room does.
     "dashboard.server.app": {
         "dashboard.server",
         "dashboard.page",
@@ -75,6 +75,7 @@ LAYERS: dict[str, set[str]] = {
         "dashboard.panels.registry",
     },
     "dashboard.server.warm_up": {"dashboard.curves", "dashboard.embeddings"},
+    "dashboard.server.compiler_process": {"dashboard.server.warm_up"},
     "dashboard.cli": {
         "dashboard.server",
         "dashboard.page",
@@ -84,6 +85,7 @@ LAYERS: dict[str, set[str]] = {
         "dashboard.debugger",
         "dashboard.panels.registry",
         "dashboard.server.app",
+        "dashboard.server.compiler_process",
         "dashboard.server.warm_up",
     },
     "dashboard.notebook": {"dashboard.cli"},

@@ -15,10 +15,10 @@ from stepscope.dashboard.page.health_badge import writers_text
 from stepscope.dashboard.panels.registry import companion_patterns, recognizers
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.app import LOCAL, build_app
+from stepscope.dashboard.server.compiler_process import compile_beside, hold_back
 from stepscope.dashboard.server.live import Live
 from stepscope.dashboard.server.numbers import count, counted
 from stepscope.dashboard.server.temporary_folders import sweep
-from stepscope.dashboard.server.warm_up import compile_beside, hold_back
 from stepscope.dashboard.server.web_server import DashboardServer
 from stepscope.dashboard.traces.sources import has_traces, trace_sources
 from stepscope.profiler.client import Address

@@ -1,11 +1,9 @@
-"""Has all loops compiled before somebody waits for them: by a command, or by a process beside a server that starts."""
+"""Has all loops compiled before somebody waits for them: each is called once."""
 
 import io
 import json
-import logging
-import subprocess
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -13,7 +11,7 @@ import numpy as np
 from stepscope.dashboard.curves import smoothing
 from stepscope.profiler import traces
 from stepscope.summary import bounded_messages, scan, small_files
-from stepscope.summary.child_process import end_with_input, python_command
+from stepscope.summary.child_process import end_with_input
 from stepscope.summary.debugger.event_rows import execution_rows, trace_rows
 from stepscope.summary.kernels import Group
 from stepscope.summary.messages import KeyTable
@@ -35,12 +33,6 @@ GROUPS: Final[Mapping[str, Group]] = {
     )
 }
 """What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
-_CODE: Final = (
-    # First of all: already what is imported would hold up who waits for the first page.
-    "from stepscope.dashboard.embeddings.worker import lower_priority; lower_priority(); "
-    f"import sys; from {__name__} import compile_for_a_server; compile_for_a_server(sys.argv[1:])"
-)
-_log: Final = logging.getLogger(__name__)
 
 
 def warm_event_files() -> None:
@@ -152,48 +144,3 @@ def compile_for_a_server(names: list[str]) -> None:
     for name in names:
         WARMERS[name]()
         print(name, flush=True)
-
-
-def hold_back(
-    groups: Iterable[Group] = tuple(GROUPS.values()), look: Callable[[], object] | None = None
-) -> dict[Group, threading.Event]:
-    """Have nobody wait for groups before `compile_beside` has said which of them are compiled; return what tells it.
-
-    With ``look``, which calls that once, the first who asks for a group does wait for that.
-    """
-    held = {group: threading.Event() for group in groups}
-    for group, done in held.items():
-        group.compiled_elsewhere(done, look)
-    return held
-
-
-def compile_beside(held: Mapping[Group, threading.Event]) -> tuple[Group, ...]:
-    """Have another process compile what is not compiled yet, and go on without meanwhile; return those groups."""
-    missing = {group: done for group, done in held.items() if not group.compiled}
-    for group, done in held.items():
-        if group not in missing:
-            done.set()
-    if not missing:
-        return ()
-    by_name = {group.name: done for group, done in missing.items()}
-    try:
-        process = subprocess.Popen(python_command(_CODE, *by_name), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    except OSError as error:
-        _log.warning("Loops are compiled while they are needed: no process could be started for it (%s).", error)
-        for done in missing.values():
-            done.set()
-        return ()
-    threading.Thread(target=_listen, args=(process, by_name), name="compiler", daemon=True).start()
-    return tuple(missing)
-
-
-def _listen(process: "subprocess.Popen[bytes]", done: Mapping[str, threading.Event]) -> None:
-    assert process.stdout is not None
-    for line in process.stdout:
-        event = done.get(line.decode().strip())
-        if event is not None:
-            event.set()
-    process.wait()
-    # Also where it failed: then the loops are compiled here, and say what is wrong.
-    for event in done.values():
-        event.set()

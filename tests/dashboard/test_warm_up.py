@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 
 CODE = """
-from stepscope.dashboard.server import warm_up
+from stepscope.dashboard.server.compiler_process import compile_beside, hold_back
 from stepscope.dashboard.curves import smoothing
 import numpy as np
 values = np.array([4.0, 0.0, 2.0])
-before = warm_up.compile_beside(warm_up.hold_back([smoothing.KERNELS]))
+before = compile_beside(hold_back([smoothing.KERNELS]))
 plain = smoothing.smooth(values, 0.5)
 print([group.name for group in before], smoothing.KERNELS.ready, plain.tolist())
 print(smoothing.KERNELS.wait(200), smoothing.KERNELS.compiled, smoothing.smooth(values, 0.5).tolist())
-print(warm_up.compile_beside(warm_up.hold_back([smoothing.KERNELS])))
+print(compile_beside(hold_back([smoothing.KERNELS])))
 """
 
 
@@ -23,6 +23,24 @@ def test_curves_are_smoothed_before_and_after_the_loops_are_compiled(tmp_path: P
     done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True)
     smooth = [4.0, 4 / 3, 12 / 7]
     assert (done.stdout, done.stderr) == (f"['charts'] False {smooth}\nTrue True {smooth}\n()\n", "")
+
+
+HELD_UP = """
+import psutil
+from stepscope.dashboard.server.compiler_process import compile_beside, hold_back
+from stepscope.dashboard.curves import smoothing
+compile_beside(hold_back([smoothing.KERNELS]))
+(first,) = psutil.Process().children()
+first.suspend()
+print(smoothing.KERNELS.wait(200), smoothing.KERNELS.compiled, first.is_running())
+"""
+
+
+def test_a_process_that_is_held_up_is_replaced_when_somebody_waits(tmp_path: Path) -> None:
+    """Beside a training that keeps all processors busy, the first trace came after minutes."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", HELD_UP], env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("True True False\n", "")
 
 
 EVERY_LOOP = """
