@@ -6,11 +6,11 @@ from dash import ClientsideFunction, Dash, Input, Output, State, html
 
 from stepscope.dashboard.curves.settings import CurveParameters
 from stepscope.dashboard.page.controls import revision_input, scheme_input, setting_id, toggle_id, view_input
-from stepscope.dashboard.panels.cards import action, full_width, titled_card
+from stepscope.dashboard.panels.cards import FULL_WIDTH, Action, titled_card
 
 
 def curve_card(
-    panel: str, key: str, title: str, wide: bool, actions: Sequence[html.Button] = (), tags: Sequence[str] = ()
+    panel: str, key: str, title: str, wide: bool, actions: Sequence[Action] = (), tags: Sequence[str] = ()
 ) -> html.Article:
     """Return a card, still without its chart.
 
@@ -24,12 +24,12 @@ def curve_card(
     """
     body = html.Div(className="curve", tabIndex=-1)
     buttons = [
-        action("zoom_all", "Apply this zoom to all cards (Z)"),
-        action("reset", "Reset the zoom (double click)"),
+        Action("zoom_all", "Apply this zoom to all cards (Z)"),
+        Action("reset", "Reset the zoom (double click)"),
         *actions,
-        full_width(),
-        action("full", "Fill the window"),
-        action("menu", "Settings, limits and downloads"),
+        FULL_WIDTH,
+        Action("full", "Fill the window"),
+        Action("menu", "Settings, limits and downloads"),
     ]
     return titled_card(key, title, panel, wide, body, actions=buttons, tags=tags)
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from dash import html
 
@@ -94,13 +94,19 @@ def expected(*parts: Any, **attributes: Any) -> html.Div:
 
 
 def action(name: str, title: str) -> html.Button:
-    """Return a button of a card's head, with the icon ``name``; the page acts on its class ``act-<name>``."""
+    """Return a button with the icon ``name``; the page acts on its class ``act-<name>``."""
     return html.Button(icon(name, 14), className=f"icon-button act-{name}", title=title)
 
 
-def full_width() -> html.Button:
-    """Return the button that gives a card a row of its own."""
-    return action("wide", "Full width")
+class Action(NamedTuple):
+    """A button of a card's head. The page makes it, as `action` does: Dash looks at all that it made at each change."""
+
+    name: str
+    title: str
+
+
+FULL_WIDTH: Final = Action("wide", "Full width")
+"""Gives a card a row of its own."""
 
 
 def titled_card(
@@ -112,16 +118,15 @@ def titled_card(
     *,
     run: str = "",
     color: RunColor | None = None,
-    actions: Sequence[html.Button] = (),
+    actions: Sequence[Action] = (FULL_WIDTH,),
     tags: Sequence[str] = (),
 ) -> html.Article:
     """Return a card: title, what is said about it, buttons, the run where it shows one only, and its body.
 
-    ``actions`` are the buttons; without any there is the one for the full width. ``tags`` are those that the title
-    ``tag`` is made of, where there are several.
+    ``tags`` are those that the title ``tag`` is made of, where there are several.
     """
     label = _joined([_tag_label(one) for one in tags or (tag,)])
-    buttons = html.Div(list(actions) or [full_width()], className="actions")
+    buttons = html.Div(className="actions", **{"data-actions": json.dumps(dict(actions))})
     run_line = [] if color is None else [html.Div(run_label(run, color), className="card-run")]
     return html.Article(
         [html.Header([html.H3(label, title=tag), html.Span(className="note"), buttons]), *run_line, body],

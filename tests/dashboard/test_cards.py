@@ -1,6 +1,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from dash.development.base_component import Component
+
+from stepscope.dashboard.curves.cards import curve_card
 from stepscope.dashboard.panels.groups import (
     MOST_OPENED,
     Arrangement,
@@ -156,3 +159,17 @@ def test_closing_a_section_keeps_its_cards_and_opening_it_again_mounts_nothing()
     assert not still_fits(one_closed, both)
     assert not still_fits(both, of([*LAYERS, "model.layers.0.new"]))
     assert not still_fits(both, of(LAYERS, sections=["model.layers.5"]))
+
+
+def test_the_buttons_of_cards_are_no_components_of_dash() -> None:
+    """At each change Dash looks at every component on the page: buttons and their icons were two thirds of them."""
+    card = curve_card("scalars", "train/loss", "train/loss", wide=False)
+    parts = [part for part in card._traverse() if isinstance(part, Component)]
+    assert [(type(part).__name__, getattr(part, "className", None)) for part in parts] == [
+        ("Header", None),
+        ("H3", None),
+        ("Span", "dim"),
+        ("Span", "note"),
+        ("Div", "actions"),
+        ("Div", "curve"),
+    ]

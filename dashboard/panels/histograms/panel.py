@@ -12,7 +12,7 @@ from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
 from stepscope.dashboard.page.state import Setting, View
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, Shown, action, full_width, pair_keys, pair_of, tag_keys, titled_card
+from stepscope.dashboard.panels.cards import FULL_WIDTH, Action, Draw, Shown, pair_keys, pair_of, tag_keys, titled_card
 from stepscope.dashboard.panels.charts import Chart, chart_body, utc_offset
 from stepscope.dashboard.panels.groups import Place
 from stepscope.dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
@@ -160,7 +160,7 @@ def keys(snapshot: Snapshot, view: View) -> Sequence[tuple[Place, str]]:
 
 def card(key: str, wide: bool, on: Shown) -> html.Article:
     """Return the card of one tag, of one run or of all, still without its chart."""
-    actions = [full_width(), action("download", "Download")]
+    actions = [FULL_WIDTH, Action("download", "Download")]
     chart = chart_body({"type": "histograms-data", "key": key})
     tag = runs_tag(key)
     if tag is not None:

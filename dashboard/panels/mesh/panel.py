@@ -8,10 +8,10 @@ from stepscope.dashboard.page.controls import revision_input, scheme_input, sett
 from stepscope.dashboard.page.state import View, decode
 from stepscope.dashboard.panels.card_panel import CardPanel
 from stepscope.dashboard.panels.cards import (
+    FULL_WIDTH,
+    Action,
     Draw,
     Shown,
-    action,
-    full_width,
     pair_key,
     pair_of,
     shown_series,
@@ -91,11 +91,11 @@ def card(key: str, wide: bool, on: Shown) -> html.Article:
     name, run = pair_of(key)
     data = dcc.Store(id={"type": "mesh-data", "key": key})
     actions = [
-        action("reset", "Reset the camera (R)"),
-        action("mesh_pin", "Compare all meshes with this one at this step"),
-        action("download", "Download PLY"),
-        action("images", "Download PNG"),
-        full_width(),
+        Action("reset", "Reset the camera (R)"),
+        Action("mesh_pin", "Compare all meshes with this one at this step"),
+        Action("download", "Download PLY"),
+        Action("images", "Download PNG"),
+        FULL_WIDTH,
     ]
     body = html.Div([data, html.Div(className="fill")], className="card-body")
     return titled_card(key, name, "mesh", wide, body, run=run, color=on.colors[run], actions=actions)

@@ -12,7 +12,7 @@ from stepscope.dashboard.page.colors import RunColor
 from stepscope.dashboard.page.controls import segmented, switch, tag_filter_input
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, Shown, action, expected, full_width, pair_key, tag_keys, titled_card
+from stepscope.dashboard.panels.cards import FULL_WIDTH, Action, Draw, Shown, expected, pair_key, tag_keys, titled_card
 from stepscope.dashboard.panels.charts import chart_body, utc_offset
 from stepscope.dashboard.panels.pr_curves.curves import Curve, check
 from stepscope.dashboard.panels.pr_curves.figures import (
@@ -103,7 +103,7 @@ def toolbar(view: View) -> html.Div:
 
 def card(tag: str, wide: bool, on: Shown) -> html.Article:
     """Return the card of one tag, still without its chart; ``pr_curves/web/index.ts`` fills what is below it."""
-    actions = [action("reset", "Axes from 0 to 1"), full_width(), action("download", "Download")]
+    actions = [Action("reset", "Axes from 0 to 1"), FULL_WIDTH, Action("download", "Download")]
     count = len(on.series_of_tag(tag, PLUGIN_NAME))
     matrices = [html.I() for _ in range(min(count, MOST_MATRICES))]
     room = expected(

@@ -4,7 +4,7 @@ from dash import html
 
 from stepscope.dashboard.curves.cards import curve_card
 from stepscope.dashboard.curves.panel import CurvePanel
-from stepscope.dashboard.panels.cards import Shown, action
+from stepscope.dashboard.panels.cards import Action, Shown
 from stepscope.dashboard.panels.scalars.arrangement import card_keys, combined_tags, spec_of
 from stepscope.dashboard.panels.scalars.settings import ARRANGEMENT, SETTINGS
 from stepscope.summary.series import SCALARS
@@ -39,7 +39,7 @@ def card(key: str, wide: bool, _on: Shown) -> html.Article:
     """Return the card of one tag, or of several combined, still without its chart."""
     combined = combined_tags(key)
     tags = (key,) if combined is None else (*combined[0], *combined[1])
-    actions = [action("pin", "Pin to the top"), action("combine", "Combine with other tags")]
+    actions = [Action("pin", "Pin to the top"), Action("combine", "Combine with other tags")]
     return curve_card("scalars", key, " + ".join(tags), wide, actions, tags)
 
 

@@ -6,7 +6,7 @@ from stepscope.dashboard.page.controls import pattern_input, segmented, switch, 
 from stepscope.dashboard.page.icons import icon
 from stepscope.dashboard.page.state import View
 from stepscope.dashboard.panels.card_panel import CardPanel
-from stepscope.dashboard.panels.cards import Draw, Shown, full_width, pair_keys, pair_of, titled_card
+from stepscope.dashboard.panels.cards import FULL_WIDTH, Action, Draw, Shown, pair_keys, pair_of, titled_card
 from stepscope.dashboard.panels.steps import epoch
 from stepscope.dashboard.panels.text.messages import CardData
 from stepscope.dashboard.panels.text.routes import make_router
@@ -75,9 +75,8 @@ def card(key: str, wide: bool, on: Shown) -> html.Article:
     tag, run = pair_of(key)
     data = dcc.Store(id={"type": "text-data", "key": key})
     body = html.Div([data, html.Div(className="text-steps"), html.Div(className="fill")], className="card-body")
-    save = html.Button(icon("download", 14), className="icon-button act-save", title="Download all texts of this card")
-    buttons = [save, full_width()]
-    return titled_card(key, tag, "text", wide, body, run=run, color=on.colors.get(run), actions=buttons)
+    actions = [Action("download", "Download all texts of this card"), FULL_WIDTH]
+    return titled_card(key, tag, "text", wide, body, run=run, color=on.colors.get(run), actions=actions)
 
 
 def depends(key: str, on: Draw) -> object:

@@ -1,7 +1,7 @@
 // Grids of cards (dashboard/panels/cards.py): which cards are on the screen, sections, pages, columns, full width.
 import { register } from "../core/commands.ts";
 import { callbackContext, callbacks, noUpdate, setProps } from "../core/dash.ts";
-import { within } from "../core/dom.ts";
+import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
 import { view } from "../page/view.ts";
 import { failed } from "./loading.ts";
@@ -70,10 +70,22 @@ function observeCards() {
     if (observed.has(card)) continue;
     observed.add(card);
     observer.observe(card);
+    fillActions(card);
     card.dispatchEvent(new CustomEvent("card-mounted", { bubbles: true }));
   }
   if (moved) focusMoved(groups);
   for (const pager of groups.querySelectorAll(".mantine-Pagination-root")) nameArrows(pager);
+}
+
+/** Makes the buttons of a card's head, which `Action` in `dashboard/panels/cards.py` describes. */
+function fillActions(card: Element) {
+  const place = card.querySelector<HTMLElement>(".actions");
+  const actions: Record<string, string> = JSON.parse(place?.dataset.actions ?? "{}");
+  place?.replaceChildren(
+    ...Object.entries(actions).map(([name, title]) =>
+      make("button", { type: "button", className: `icon-button act-${name}`, title }, icon(name))
+    ),
+  );
 }
 
 /** Mantine's arrows have neither text nor label. */

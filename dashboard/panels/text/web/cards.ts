@@ -1,7 +1,7 @@
 /** Texts of a card, newest first, from any step on. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { failed, ready } from "../../../web/cards/loading.ts";
-import { make, stepText } from "../../../web/core/dom.ts";
+import { make, stepText, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import * as pageStepper from "../../../web/core/stepper.ts";
 import { choose, chosen } from "../../../web/cards/step_slider.ts";
@@ -235,10 +235,15 @@ function add(data: CardData, article: HTMLElement, body: HTMLElement): Card {
   };
   cards.set(data.key, card);
   article.querySelector(".text-steps")?.replaceChildren(card.stepper.element);
-  const button = article.querySelector<HTMLElement>(".act-save");
-  if (button) button.onclick = () => save(api.address("file", { run: data.run, tag: data.tag }), "");
   card.filling = wantedStep(card) === null ? fill(card) : followUrl(card);
   return card;
+}
+
+/** Downloads all texts of the card whose button was clicked. */
+export function download(event: Event): void {
+  const key = within(event, ".text-card .act-download")?.closest<HTMLElement>(".card")?.dataset.key;
+  const card = key === undefined ? undefined : cards.get(key);
+  if (card) save(api.address("file", { run: card.data.run, tag: card.data.tag }), "");
 }
 
 /** Puts what the server sent of a card on the page; the promise of its texts where the card is new on it. */

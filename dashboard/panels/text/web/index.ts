@@ -55,3 +55,4 @@ callbacks("stepscope", {
 });
 register({ panel: "text", title: "Text", commands });
 document.addEventListener("click", sortAt);
+document.addEventListener("click", cards.download);
