@@ -164,7 +164,7 @@ def test_the_frame_of_a_tag_holds_all_its_meshes_whichever_comes_first(serve: Se
         page.unroute_all()
 
 
-def test_a_drag_turns_a_wheel_zooms_and_a_double_click_resets(serve: Serve, page: Page, logdir: Path) -> None:
+def test_a_drag_turns_a_wheel_zooms_and_a_double_click_or_a_button_resets(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a")
     page.goto(serve(logdir).url)
     wait_for_middle(page, [255, 0, 0])
@@ -180,8 +180,13 @@ def test_a_drag_turns_a_wheel_zooms_and_a_double_click_resets(serve: Serve, page
     turned = picture(canvas)
     page.mouse.wheel(0, -200)
     wait_for_another(page, 0, turned)
+    is_first = "(first) => document.querySelector('.mesh-canvas').toDataURL() === first"
     page.mouse.dblclick(box["x"] + 200, box["y"] + 100)
-    page.wait_for_function("(first) => document.querySelector('.mesh-canvas').toDataURL() === first", arg=first)
+    page.wait_for_function(is_first, arg=first)
+    page.mouse.wheel(0, -200)
+    wait_for_another(page, 0, first)
+    page.get_by_title("Reset the camera (R)").click()
+    page.wait_for_function(is_first, arg=first)
 
 
 def test_the_link_keeps_the_cameras(serve: Serve, page: Page, logdir: Path) -> None:
