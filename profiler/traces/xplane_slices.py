@@ -227,10 +227,11 @@ class XPlaneSlices:
             self._derivable.append(_KernelsOfPlane(plane, number, frozenset(self._lines_of_plane), *columns))
         self._kernels, self._lines_of_plane = [], set()
 
-    def _add_derived(self, made: "_KernelsOfPlane") -> None:
+    def _add_derived(
+        self, made: "_KernelsOfPlane", all_starts: NDArray[np.int64], all_durations: NDArray[np.int64]
+    ) -> None:
         """Add lanes for what the kernels of a plane say about modules, operations and name scopes."""
-        start, duration = (np.concatenate([part[key] for part in self._parts]) for key in ("start", "duration"))
-        steps = self._marks.steps_launching(made.correlation, start, duration)
+        steps = self._marks.steps_launching(made.correlation, all_starts, all_durations)
         derived = derive(Kernels(made.start_ns, made.end_ns, made.texts, steps), made.plane.stat_names)
         for number, name in enumerate(LINES):
             slices = [each for each in derived if each.line == name]
@@ -268,8 +269,10 @@ class XPlaneSlices:
 
     def trace(self, *, notes: tuple[str, ...], metadata: Mapping[str, Any], epoch_ns: int | None) -> Trace:
         """Return the trace of all that was added."""
-        for kernels in self._derivable:
-            self._add_derived(kernels)
+        if self._derivable:
+            read = [np.concatenate([part[key] for part in self._parts]) for key in ("start", "duration")]
+            for kernels in self._derivable:
+                self._add_derived(kernels, *read)
         columns = {
             key: np.concatenate([part[key] for part in self._parts] or [np.empty(0, dtype)])
             for key, dtype in _COLUMNS.items()

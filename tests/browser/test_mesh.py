@@ -164,7 +164,7 @@ def test_the_frame_of_a_tag_holds_all_its_meshes_whichever_comes_first(serve: Se
         page.unroute_all()
 
 
-def test_a_drag_turns_a_wheel_zooms_and_a_double_click_or_a_button_resets(serve: Serve, page: Page, logdir: Path) -> None:
+def test_a_drag_turns_a_wheel_zooms_a_double_click_and_the_button_reset(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a")
     page.goto(serve(logdir).url)
     wait_for_middle(page, [255, 0, 0])

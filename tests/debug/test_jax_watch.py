@@ -87,7 +87,9 @@ def test_what_is_seen_of_a_step_and_its_figures(tmp_path: Path) -> None:
     figures = dict(zip(FIGURES, found.figures[4].tolist(), strict=True))
     shown = [figures["size"], figures["minimum"], figures["maximum"], figures["mean"]]
     np.testing.assert_allclose(shown, [4, 6, 15, 10.5], rtol=1e-6)
-    assert (found.devices is not None and {data.devices[device] for device in found.devices}) == {"cpu:0"}
+    device = jax.devices()[0]
+    places = {f"{device.platform}:{device.id}"}
+    assert (found.devices is not None and {data.devices[place] for place in found.devices}) == places
 
 
 def test_a_training_that_goes_bad_at_step_500_names_the_operation_and_its_line(tmp_path: Path) -> None:
