@@ -33,7 +33,8 @@ class CaughtError(ArithmeticError):
             verdict.sentence
             if verdict is not None
             else f"Step {step} was not finite, and nothing bad was seen when it was run again: it depends on more than"
-            " the model, the optimizer, random numbers and its arguments, or these are gone, as they were donated."
+            " the model, the optimizer, random numbers and its arguments, or its arguments no longer exist because"
+            " their buffers were donated."
         )
         self.step = step
         self.verdict = verdict

@@ -96,7 +96,7 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
         path: the file; its ending says what it is.
         names: which arrays: in a name * and ? stand for any characters; several are separated by commas.
         every: one of so many steps is a picture of the film.
-        rate: pictures a second.
+        rate: frames per second.
 
     Raises:
         UserError: the ending is none of these, or Pillow or PyAV is not installed.
@@ -116,10 +116,11 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
         encoder = encoders.get(self._path.suffix.lower())
         if encoder is None:
             raise UserError(
-                f"a film cannot be {self._path.name!r}. Expected a name that ends with .gif, .mp4 or .webm."
+                f"{self._path.name!r} is not a supported film format. Expected a name that ends with .gif, .mp4 or "
+                ".webm."
             )
         if not 0 < rate <= 60:
-            raise ValueError(f"rate must be between 0 and 60 pictures a second, got {rate}")
+            raise ValueError(f"rate must be between 0 and 60 frames per second, got {rate}")
         with needs_extra("A film", "stepscope-core[images]"):
             import PIL.Image  # noqa: F401  (now rather than at the first picture)
         self._encoder: Final = encoder(self._path, rate)
@@ -224,9 +225,7 @@ class _Gif:
         from PIL import Image
 
         if (len(self._pictures) + 1) * picture[..., 0].size > MOST_WAITING_BYTES:
-            raise UserError(
-                f"the film {self._path} is full with {len(self._pictures)} pictures. Take one of more steps."
-            )
+            raise UserError(f"the film {self._path} is full after {len(self._pictures)} frames. Use a larger `every`.")
         self._pictures.append(Image.fromarray(picture).quantize(64))
 
     def close(self) -> None:

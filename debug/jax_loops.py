@@ -244,13 +244,13 @@ class _Table:
         is_cut = length is None or slots < length
         if is_cut and length is not None:
             loop.note(
-                f"Of the {length:,} iterations of {loop.name} the first {slots - 1} are seen, and of the others the"
-                " first in which something is not finite, else the last."
+                f"Of the {length:,} iterations of {loop.name} the first {slots - 1} are observed, plus the first"
+                " later one with a non-finite value, or else the last."
             )
         elif is_cut:
             loop.note(
-                f"Of {loop.name} the first {slots - 1} iterations are seen, and of any more the first in which"
-                " something is not finite, else the last."
+                f"Of {loop.name} the first {slots - 1} iterations are observed, plus the first later one with a"
+                " non-finite value, or else the last."
             )
         first = len(loop.outer.places)
         wanted = _wanted(loop.outer.keep, first, slots * values)

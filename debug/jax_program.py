@@ -292,7 +292,9 @@ class _Interpreter:
             self.notes[f"{name} changes what is outside of it: it is seen as one operation, by what comes out."] = None
             return None
         if isinstance(self.found.keep, range):
-            self.notes["Of values inside of loops and branches figures are written, not the values themselves."] = None
+            self.notes[
+                "For values inside loops and branches, only statistics are recorded, not the values themselves."
+            ] = None
         loop = Loop(
             name,
             lines,

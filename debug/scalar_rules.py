@@ -189,7 +189,7 @@ SCALAR_RULES: Final = (
     ),
     ScalarRule(
         "class_imbalance",
-        "Of one class over 10 times as many examples were seen as of another, in 500 or more (tags labels/CLASS).",
+        "One class has over 10 times as many examples as another, among at least 500 (tags labels/CLASS).",
         "Amazon SageMaker Debugger's default",
         class_imbalance,
     ),

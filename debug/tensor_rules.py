@@ -159,7 +159,7 @@ TENSOR_RULES: Final = (
     ),
     TensorRule(
         "dead",
-        "At least 95% of what a ReLU gives are zeros, three times in a row.",
+        "At least 95% of a ReLU's outputs are zero, three times in a row.",
         "Stepscope's own, as the share of single units is not recorded",
         _relu_like,
         lambda found: found.figure("zeros") >= 0.95 * np.maximum(found.figure("size"), 1),

@@ -239,13 +239,13 @@ def _cause(data: DebugData, tensor: WatchedTensor, part: Part, inputs: tuple[Inp
                 return "It came from outside: look at the batch."
             return "It came from outside, or from an operation between modules: look at the batch, or use catch()."
         case "eager" | "graph" if not inputs:
-            return "What it was made of is not in the dump."
+            return "Its inputs are not in the dump."
         case _ if inputs:
             return (
                 f"Not all of its inputs were watched; these were finite: {'; '.join(_range(data, i) for i in inputs)}."
             )
         case _:
-            return "What it was made of was not watched; catch() names the operation."
+            return "Its inputs were not watched; use catch() to find the operation."
 
 
 def _range(data: DebugData, found: Input) -> str:

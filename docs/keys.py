@@ -60,8 +60,8 @@ def written(tabs: Mapping[str, Sections]) -> str:
     lines = [
         "# Keys",
         "",
-        "What a key does while the page has the focus and no field of it; `?` shows those of the open tab. This page",
-        "is made from the commands of the panels by `python -m docs.keys`.",
+        "What each key does while the page has the focus and no input field has it; `?` shows those of the open tab.",
+        "This page is made from the commands of the panels by `python -m docs.keys`.",
     ]
     for tab, sections in tabs.items():
         for title, rows in sections.items():

@@ -218,7 +218,8 @@ class _Handler(BaseHTTPRequestHandler):
         except AlreadyStartedError as error:
             raise RefusalError(
                 409,
-                "a recording runs already in this process, which has one at a time. Try again when it is over.",
+                "a recording is already running in this process, which can have only one at a time. "
+                "Try again when it has finished.",
             ) from error
         except CaptureCancelledError as error:
             raise RefusalError(503, "the recording was ended, because the server was stopped.") from error

@@ -208,7 +208,7 @@ class Client:
         headers = {"Content-Type": "application/json"} if body is not None else {}
         if self._token:
             if not self._token.isascii() or not self._token.isprintable():
-                raise CaptureError("token", "the token cannot be sent. Expected letters, digits and signs of ASCII.")
+                raise CaptureError("token", "the token cannot be sent. Expected ASCII letters, digits and symbols.")
             headers["Authorization"] = f"Bearer {self._token}"
         connection = http.client.HTTPConnection(self.address.host, self.address.port, timeout=CONNECT_S)
         self._connection = connection

@@ -31,8 +31,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _RUNS_ALREADY: Final = (
-    "a recording runs already, and a process has one at a time: call profiler.stop() before the "
-    "next profiler.start() or profiler.Profile(...)"
+    "a recording is already running, and a process can have only one at a time: call profiler.stop() before "
+    "the next profiler.start() or profiler.Profile(...)"
 )
 
 

@@ -66,6 +66,9 @@ REFUSED: Final = {
         "go on with live": "resume live updates",
         "head of a column": "column header",
         "the one before (": "previous (",
+        "expected such as": "expected one such as",
+        "could not be had": "could not be loaded",
+        "its checksum is another": "its checksum does not match",
     },
     "'no' before what something is": {
         "no regular expression;": "not a valid regular expression",

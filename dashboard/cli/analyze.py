@@ -79,8 +79,8 @@ class AnalyzeVerb:
             "--peak-tflops",
             type=_peak,
             metavar="N",
-            help="what a device computes at most, in TFLOP/s, for mfu and the roofline; "
-            "by default that of its data sheet, where the device is known",
+            help="the peak compute throughput of a device in TFLOP/s, for mfu and the roofline; "
+            "by default the data sheet value, where the device is known",
         )
         parser.add_argument(
             "--peak-gbps", type=_peak, metavar="N", help="the bandwidth of a device's memory in GB/s, for the roofline"
@@ -89,8 +89,8 @@ class AnalyzeVerb:
         parser.add_argument(
             "--facts",
             metavar="PLACE",
-            help="the folder, or address such as s3://bucket/facts, that keeps what was found in each of several "
-            "traces for the next question (default: the user's cache)",
+            help="the folder, or address such as s3://bucket/facts, that caches the results of each of several "
+            "traces for the next run (default: the user's cache)",
         )
 
     def run(self, arguments: Namespace) -> int:
@@ -120,7 +120,7 @@ class AnalyzeVerb:
         metric_names = named(condition) if condition is not None else ()
         if not arguments.table and len(paths) > MOST_DIGESTS:
             names = [name for name in names if _is_shared(name)]
-            words = f"{len(paths):,} traces: what they say together. Name one of them for its own tables."
+            words = f"{len(paths):,} traces: showing combined results. Name one of them to see its own tables."
             print(words, file=sys.stderr)
         stated = StatedPeaks(arguments.peak_tflops, arguments.peak_gbps)
         question = Question(
@@ -243,7 +243,7 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
         if name not in available:
             needs = {**dict.fromkeys(of_ranks, "several traces"), **dict.fromkeys(changes, "--before")}
             reason = f"it needs {needs[name]}" if name in needs else f"expected one of {', '.join(available)}"
-            raise UserError(f"--table {name}: there is no such table; {reason}.")
+            raise UserError(f"--table {name} is not available; {reason}.")
     return chosen
 
 

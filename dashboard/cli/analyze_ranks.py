@@ -180,7 +180,7 @@ def gathered(
         # What lies elsewhere is somebody's to keep.
         store.prune()
     if store.problem:
-        print(printable(f"Nothing is kept for the next question, as {store.problem}."), file=sys.stderr)
+        print(printable(f"Results are not cached for the next run: {store.problem}."), file=sys.stderr)
     return ranks, False
 
 

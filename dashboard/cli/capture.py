@@ -163,7 +163,7 @@ def duration_ms(text: str) -> int:
     milliseconds = round(float(found[1]) * _UNITS[found[2]]) if found else 0
     if not 0 < milliseconds <= MOST_SECONDS * 1000:
         raise ArgumentTypeError(
-            f"{text!r} is not a duration; expected such as 2s, 500ms or 1m, {MOST_SECONDS} s at most"
+            f"{text!r} is not a duration; expected one such as 2s, 500ms or 1m, {MOST_SECONDS} s at most"
         )
     return milliseconds
 

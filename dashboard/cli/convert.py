@@ -25,8 +25,8 @@ class ConvertVerb:
         parser.add_argument(
             "trace",
             metavar="TRACE",
-            help="a trace of any format, told by its content: Chrome JSON (of PyTorch, TensorFlow, viztracer, ...), "
-            "StepStats, RunMetadata, .xplane.pb or a cache; a path, or an address such as s3://bucket/trace.json.gz",
+            help="a trace of any format, recognized by its content: Chrome JSON (of PyTorch, TensorFlow, viztracer, "
+            "...), StepStats, RunMetadata, .xplane.pb or a cache; a path, or an address such as s3://bucket/trace.json.gz",
         )
         parser.add_argument(
             "-o",

@@ -29,11 +29,13 @@ class DebugVerb:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the log directories, which of their recordings, and what ends with an error."""
-        parser.add_argument("directory", nargs="*", metavar="LOGDIR", help="as --logdir takes it")
+        parser.add_argument(
+            "directory", nargs="*", metavar="LOGDIR", help="a log directory, in any form that --logdir accepts"
+        )
         add_logdir(parser, required=False)
         parser.add_argument("--run", action="append", metavar="NAME", help="only this run; may be given several times")
         parser.add_argument(
-            "--top", type=int, default=10, metavar="N", help="most alerts of each that are printed (10)"
+            "--top", type=int, default=10, metavar="N", help="maximum number of alerts to print per recording (10)"
         )
         parser.add_argument(
             "--fail-if",

@@ -96,7 +96,7 @@ def with_verb(arguments: Sequence[str]) -> list[str]:
     while rest and not rest[0].startswith("-"):
         place = rest.pop(0)
         if not _is_there(place):
-            raise UserError(_no_such_verb(place) if not places else f"{place} is not there; expected a path.")
+            raise UserError(_no_such_verb(place) if not places else f"{place} does not exist; expected a path.")
         places.append(f"--logdir={place}")
     return [DEFAULT_VERB, *places, *rest]
 

@@ -54,13 +54,13 @@ class ProjectVerb:
         """Serve the file until Ctrl+C.
 
         Raises:
-            UserError: a file is not there, or holds no points.
+            UserError: a file does not exist, or holds no points.
         """
         console = steady_console()
         find = finder(arguments)
         file = find()
         if file is None:
-            raise UserError(f"{arguments.file} is not there. Expected {FILES}.")
+            raise UserError(f"{arguments.file} does not exist. Expected {FILES}.")
         sources = list(sources_of_file(file, "file", file.about, Learned()))
         problem = next((source.problem for source in sources if source.problem), "")
         if problem:
@@ -82,7 +82,7 @@ def size(text: str) -> tuple[int, int]:
     """Return two numbers with an x between them; raises ArgumentTypeError where it is something else."""
     match = re.fullmatch(r"(\d{1,9})[x,](\d{1,9})", text)
     if match is None or not int(match[1]) or not int(match[2]):
-        raise ArgumentTypeError(f"{text!r} is not a size; expected such as 64x64")
+        raise ArgumentTypeError(f"{text!r} is not a size; expected one such as 64x64")
     return int(match[1]), int(match[2])
 
 
@@ -90,7 +90,7 @@ def finder(arguments: Namespace) -> Callable[[], ProjectFile | None]:
     """Look for the file, as it is when it is called.
 
     Raises:
-        UserError: the metadata or the sprite is not there.
+        UserError: the metadata or the sprite does not exist.
     """
     about = FileAbout(
         shape=arguments.shape,
@@ -134,7 +134,7 @@ def _beside(given: str | None, option: str) -> str:
         return ""
     path = Path(given).expanduser().absolute()
     if not path.is_file():
-        raise UserError(f"{option} {given} is not there; expected a file.")
+        raise UserError(f"{option} {given} does not exist; expected a file.")
     return str(path)
 
 

@@ -61,7 +61,7 @@ class ServeVerb:
         parser.add_argument(
             "--host",
             default="localhost",
-            help="address to serve on; 0.0.0.0 for every interface, with a token then (%(default)s)",
+            help="address to serve on; 0.0.0.0 for every interface, which then requires a token (%(default)s)",
         )
         parser.add_argument(
             "--token",
@@ -95,8 +95,8 @@ class ServeVerb:
         parser.add_argument(
             "--index",
             metavar="ADDRESS",
-            help="take what was read of the log directory from the index at a path or an address, as stepscope index "
-            "writes it, and keep it current (an index in the user's cache)",
+            help="start from the index at a path or an address, as written by stepscope index, and keep it up to date "
+            "(default: an index in the user's cache)",
         )
         parser.add_argument(
             "--allow-frame",
@@ -105,7 +105,7 @@ class ServeVerb:
             metavar="ORIGIN",
             type=frame_origin,
             help="let pages of ORIGIN, such as https://notes.example.org, show the dashboard in a frame; "
-            "those of this machine may anyway",
+            "pages of this machine always may",
         )
         parser.add_argument(
             "--capture",
@@ -113,8 +113,8 @@ class ServeVerb:
             default=[],
             metavar="HOST:PORT",
             type=capture_address,
-            help="let pages record the program whose profiler.server listens there; those of this machine they may "
-            "anyway, unless --host lets other machines in",
+            help="let pages record the program whose profiler.server listens there; programs on this machine can "
+            "always be recorded, unless --host lets other machines in",
         )
         parser.add_argument(
             "--path-prefix",
@@ -253,7 +253,7 @@ def frame_origin(text: str) -> str:
         ArgumentTypeError: it is none, or would say more than that to the browser.
     """
     if not re.fullmatch(r"https?://(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:(\d{1,5}|\*))?", text):
-        raise ArgumentTypeError(f"{text!r} is not an origin; expected such as https://notes.example.org")
+        raise ArgumentTypeError(f"{text!r} is not an origin; expected one such as https://notes.example.org")
     return text
 
 
@@ -301,8 +301,8 @@ def announcement(path: str, access: Access, port: int, tab: str = "") -> str:
         return "\n".join(lines)
     who = "Anyone who has the token" if access.token else "No token is required: anyone who reaches this port"
     said = (
-        f"Other machines reach this dashboard, without encryption. {who} can read what is below {path}, save layouts "
-        "in it, drop files and start projections."
+        f"Other machines can reach this dashboard, without encryption. {who} can read what is below {path}, save "
+        "layouts in it, drop files and start projections."
     )
     lines.append(escape(said) if access.token else f"[yellow]{escape(said)}[/]")
     return "\n".join(lines)

@@ -96,8 +96,8 @@ def follow(live: Live, console: Console, *, look_later: bool) -> Callable[[], No
             held.clear()
             if looked_at and compile_beside(looked_at):
                 console.print(
-                    "  First start here: loops are compiled for this machine, for a minute or less. Curves are there "
-                    "at once, traces after it; [bold]stepscope warm-up[/] does it in advance."
+                    "  First start here: compiling loops for this machine, which takes up to a minute. Curves are "
+                    "available immediately, traces once that is done; [bold]stepscope warm-up[/] does it in advance."
                 )
 
     held.update(hold_back(look=None if look_later else look))

@@ -63,7 +63,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "debug",
-        "say which tensor of a training went bad first, and where it was made",
+        "say which tensor of a training run went bad first, and where it was made",
         "stepscope.dashboard.cli.debug:DebugVerb",
     ),
     ListedVerb(
@@ -78,7 +78,7 @@ VERBS: Final = (
     ),
     ListedVerb(
         "plugins",
-        "list what other distributions add to Stepscope, and what of it failed",
+        "list plug-ins that other packages add to Stepscope, and which of them failed",
         "stepscope.dashboard.cli.plugins:PluginsVerb",
     ),
     ListedVerb(

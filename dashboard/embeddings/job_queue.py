@@ -227,9 +227,11 @@ class Jobs(WorkerPool):
     def _change(self, job: Job, *, perturb: bool = False, iterations: int = 0) -> None:
         """Perturb or extends a projection, whatever it is at."""
         if not job.pictures or "seed" not in job.facts or job.facts.get("projection") not in ("tsne", "umap"):
-            raise JobError("This has no iterations that could be changed.")
+            raise JobError("Only t-SNE and UMAP projections can be perturbed or extended.")
         if job.state in ("failed", "cancelled"):
-            raise JobError(f"The computation has {job.state}. Start it again.")
+            raise JobError(
+                f"The computation {'was canceled' if job.state == 'cancelled' else 'failed'}. Start it again."
+            )
         if job.worker is not None:
             self._say(job, "perturb") if perturb else self._say(job, "extend", iterations=iterations)
             return
@@ -241,4 +243,4 @@ class Jobs(WorkerPool):
 
 
 def _waits_behind(count: int) -> str:
-    return f"Waits for {count} other computation{'' if count == 1 else 's'}."
+    return f"Waiting for {count} other computation{'' if count == 1 else 's'}."

@@ -83,13 +83,16 @@ def _header(lines: list[list[str]], row_count: int, problems: list[Problem]) -> 
     if several and len(lines) == row_count:
         if _looks_like_header(lines):
             return _names(lines[0]), lines[1:]
-        message = "The metadata has several columns and no line with their names, as its number of lines shows."
+        message = "The metadata has several columns but no header line: it has exactly one line per point."
         problems.append(Problem("metadata header", message, 1))
         return [f"column {place + 1}" for place in range(len(lines[0]))], lines
     if several:
         return _names(lines[0]), lines[1:]
     if len(lines) == row_count + 1:
-        message = f"The metadata has one line more than there are points; the first, {lines[0][0][:60]!r}, is its name."
+        message = (
+            f"The metadata has one line more than there are points, so the first, {lines[0][0][:60]!r}, is taken as "
+            "the column name."
+        )
         problems.append(Problem("metadata header", message, 1))
         return _names(lines[0]), lines[1:]
     return [ONE_COLUMN], lines

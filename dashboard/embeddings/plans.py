@@ -245,7 +245,9 @@ def _check(order: ProjectOrder, settings: Settings, wanted: Sequence[PicturePoin
     widths = sorted({each.dimensions for each in wanted})
     if len(widths) > 1 and order.projection not in ITERATIVE:
         raise HTTPException(
-            422, f"The steps have points of {widths[0]} to {widths[-1]} numbers. Choose steps where they are alike."
+            422,
+            f"The points of the steps have {widths[0]} to {widths[-1]} dimensions. "
+            "Choose steps with the same number of dimensions.",
         )
 
 
@@ -255,7 +257,7 @@ def _axes(
     if order.projection != "custom":
         return []
     if not order.axes:
-        raise HTTPException(422, "No axis is named. Name the points at both ends of one, at least.")
+        raise HTTPException(422, "No axis is defined. Define the points at both ends of at least one axis.")
     return [
         (requested.found(base, axis.left).astype(np.int64), requested.found(base, axis.right).astype(np.int64))
         for axis in order.axes

@@ -107,7 +107,9 @@ def listed(components: str | None) -> list[int] | None:
     try:
         return [int(part) for part in components.split(",")]
     except ValueError as error:
-        raise HTTPException(422, f"Parameter 'components' must be such as 0,1,2, but is {components!r}.") from error
+        raise HTTPException(
+            422, f"Parameter 'components' must be a list such as 0,1,2, but is {components!r}."
+        ) from error
 
 
 def check_picture(dataset: Dataset, picture: Picture) -> None:

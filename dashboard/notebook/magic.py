@@ -107,7 +107,7 @@ def parse_line(line: str) -> tuple[tuple[str, ...], int]:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise UserError(f"{line!r} is not a command line ({error}); expected such as --logdir DIR") from error
+        raise UserError(f"{line!r} is not a command line ({error}); expected one such as --logdir DIR") from error
     if words[:1] == ["serve"]:
         words = words[1:]
     height, rest = "", []

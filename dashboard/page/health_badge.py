@@ -193,8 +193,9 @@ def health_badge(snapshot: Snapshot) -> Any:
         parts += [
             html.H3("Several writers at once"),
             html.P(
-                "Files of one folder were written at the same time with the same tags, such as by every process of a "
-                "distributed training. Every point is shown. Log from one process, or into a folder for each."
+                "Files of one folder were written at the same time with the same tags, for example by every process of "
+                "a distributed training job. Every point is shown. Log from one process only, or into a separate "
+                "folder per process."
             ),
             html.Ul([html.Li(f"{run}: {count(number)} at once") for run, number in writers.items()][:MOST_FILES]),
         ]

@@ -145,10 +145,10 @@ def _table(rows: NDArray[np.object_], markdown: bool, notices: list[str]) -> str
 
 def _limited(source: str, most: int, markdown: bool, notices: list[str]) -> str:
     if len(source) > most:
-        notices.append(f"Cut: {file_size(most)} of {file_size(len(source))} are shown.")
+        notices.append(f"Truncated: {file_size(most)} of {file_size(len(source))} are shown.")
         source = source[:most]
     if markdown and len(source) > MOST_MARKDOWN:
-        notices.append(f"Shown as it is: longer than the {file_size(MOST_MARKDOWN)} that are read as Markdown.")
+        notices.append(f"Shown as plain text: longer than {file_size(MOST_MARKDOWN)}, the limit for Markdown.")
         markdown = False
     return markdown_html(source) if markdown else plain_html(source)
 

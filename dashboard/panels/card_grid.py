@@ -189,7 +189,7 @@ class CardGrid:
         if view.tag_filter:
             return "No tag matches the filter", "Change the filter above, or show more runs."
         if view.run_filter:
-            return self.nothing, "Change the search over the runs, or show more of them."
+            return self.nothing, "Change the run search, or show more runs."
         return self.nothing, self.remedy
 
     def _sections(self, groups: Sequence[Group], snapshot: Snapshot, view: View) -> list[Any]:

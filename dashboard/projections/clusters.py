@@ -39,8 +39,8 @@ def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
         case "hdbscan":
             if count > DENSITY_POINTS:
                 said.append(
-                    f"Clusters were found on {DENSITY_POINTS:,} of {count:,} points; the others are of the cluster of"
-                    " the nearest of those."
+                    f"Clusters were found on {DENSITY_POINTS:,} of {count:,} points; each other point joins the"
+                    " cluster of its nearest one among those."
                 )
         case _:
             assert_never(method)

@@ -106,7 +106,7 @@ class TsneRun:
         if isinstance(self._repulsion, Grid):
             notes.append("Repulsion is interpolated on a grid.")
         elif isinstance(self._repulsion, Tree):
-            notes.append("Far points repel together, box by box.")
+            notes.append("Repulsion from distant points is approximated box by box (Barnes-Hut).")
         return tuple(notes)
 
     def advance(self, seconds: float) -> Progress:

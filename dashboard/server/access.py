@@ -88,13 +88,15 @@ class Access:
                 f"--allow-host {name or 'NAME'} if a proxy leads here.",
             )
         if any(not self.is_own(origin, host) for origin in headers.getlist("origin")):
-            return Refusal(403, "A page of another origin asks for this, and only Stepscope's own page may.")
+            return Refusal(
+                403, "This request comes from a page of another origin; only Stepscope's own page may make it."
+            )
         sites = headers.getlist("sec-fetch-site")
         if any(site not in ("same-origin", "none") for site in sites) and not opens_page(method, path, headers):
             return Refusal(
                 403,
-                "A page of another site leads to this, and may lead to Stepscope's page alone. To have it all the "
-                "same, type its address into the address bar.",
+                "A page of another site links to this address; other sites may only link to Stepscope's main page. To "
+                "open it anyway, type the address into the address bar.",
             )
         return None
 
@@ -178,12 +180,13 @@ def checked_token(token: str) -> str:
     """Return the token of a command line or a variable.
 
     Raises:
-        UserError: it is too short, or has signs that no header can carry.
+        UserError: it is too short, or has characters that no header can carry.
     """
     if len(token) < SHORTEST_TOKEN or not _TOKEN.fullmatch(token):
         raise UserError(
-            f"the token cannot be used. Expected {SHORTEST_TOKEN} or more letters, digits or signs without spaces, as\n"
-            '  python -c "import secrets; print(secrets.token_urlsafe())"\nmakes them'
+            f"the token cannot be used. Expected {SHORTEST_TOKEN} or more letters, digits or symbols, without spaces, "
+            "such as\n"
+            '  python -c "import secrets; print(secrets.token_urlsafe())"\ngenerates'
         )
     return token
 
@@ -195,7 +198,7 @@ def checked_host(name: str) -> str:
         ValueError: it is not a name of a host.
     """
     if not _HOST_PATTERN.fullmatch(name.lower()):
-        raise ValueError(f"{name!r} is not a name of a host; expected such as notes.example.org or *.example.org")
+        raise ValueError(f"{name!r} is not a host name; expected one such as notes.example.org or *.example.org")
     return name.lower()
 
 
@@ -207,7 +210,7 @@ def checked_prefix(given: str) -> str:
     """
     prefix = given.rstrip("/")
     if prefix and not _PREFIX.fullmatch(prefix):
-        raise ValueError(f"{given!r} is not a path of an address; expected such as /notes or /team/notes")
+        raise ValueError(f"{given!r} is not a URL path; expected one such as /notes or /team/notes")
     return prefix
 
 

@@ -61,9 +61,7 @@ class BoundedReceive:
 
 def too_long(largest: int) -> HTTPException:
     """Return the answer to a body that is longer than ``largest`` bytes."""
-    return HTTPException(
-        413, f"The request is longer than the {largest:,} bytes that are read of one.", headers=_CLOSED
-    )
+    return HTTPException(413, f"The request is longer than the limit of {largest:,} bytes.", headers=_CLOSED)
 
 
 def lingering(receive: Receive, send: Send, is_over: Callable[[], bool] = lambda: False) -> Send:

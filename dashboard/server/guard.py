@@ -217,5 +217,5 @@ def _token_page(request: Request, *, is_wrong: bool) -> str:
     # A browser that comes from a page of another site keeps a strict cookie to itself; coming from here, it sends it.
     from_elsewhere = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
     again = f'<meta http-equiv="refresh" content="0;url={escape("./" + query)}">' if from_elsewhere else ""
-    why = "The token is wrong." if is_wrong else "This dashboard is not open to everybody."
+    why = "The token is wrong." if is_wrong else "This dashboard requires a token."
     return _TOKEN_PAGE.format(again=again, why=why, kept=fields)

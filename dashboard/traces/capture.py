@@ -64,7 +64,7 @@ class CaptureRules:
         """Raise HTTPException, 403, where the address must not be asked."""
         if address in self.addresses or (self.loopback and is_loopback(address.host)):
             return
-        what = "programs of this machine" if self.loopback else "no program, as other machines reach it"
+        what = "programs of this machine" if self.loopback else "no program, because other machines can reach it"
         raise HTTPException(
             403,
             f"This dashboard records {what}. Start it with --capture {address} to record the one at that address.",
@@ -115,11 +115,11 @@ def why_not(live: Live, rules: CaptureRules) -> str:
     """Return why nothing can be recorded into the log directory; empty if something can."""
     folder = live.folder()
     if folder is None:
-        return "Recordings are written into the log directory, which has to be one folder of this machine."
+        return "Recordings are written into the log directory, which must be a single folder on this machine."
     if not os.access(folder, os.W_OK | os.X_OK):
-        return f"Recordings are written into the log directory, and {folder} may not be written to."
+        return f"Recordings are written into the log directory, but {folder} is not writable."
     if not rules.loopback and not rules.addresses:
-        return "Other machines reach this dashboard. Start it with --capture HOST:PORT to record the program there."
+        return "Other machines can reach this dashboard. Start it with --capture HOST:PORT to record the program there."
     return ""
 
 

@@ -44,7 +44,7 @@ def router(rules: CaptureRules) -> APIRouter:
             raise HTTPException(400, str(error)) from None
         rules.check(address)
         if viewers.locked():
-            raise HTTPException(503, f"{MOST_VIEWERS} pages look at running programs already. Close one of them.")
+            raise HTTPException(503, f"{MOST_VIEWERS} pages are already viewing running programs. Close one of them.")
         async with viewers:
             try:
                 client = Client(address, order.token or None)
@@ -73,5 +73,5 @@ def checked(found: dict[str, Any]) -> LiveFrame | NoLiveFrame:
 def why(error: CaptureError) -> str:
     """Return why there is no frame; a program that shows nothing is told how to."""
     if _NO_ROUTE in str(error):
-        return "The program shows nothing yet. Call stepscope.debug.show(name, array) once a step in it."
+        return "The program shows nothing yet. Call stepscope.debug.show(name, array) in it, once per step."
     return sentence(str(error))

@@ -243,7 +243,7 @@ def take_live_tensors(browser: Browser, url: str, address: str, folder: Path) ->
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
         page.goto(url)
         page.get_by_role("textbox", name="Address of the program").fill(address)
-        page.get_by_role("button", name="Look", exact=True).click()
+        page.get_by_role("button", name="Connect", exact=True).click()
         page.locator(".live-picture").nth(4).wait_for()
         page.wait_for_timeout(2_000)
         page.screenshot(path=folder / f"live_tensors_{scheme}.png")

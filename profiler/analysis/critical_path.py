@@ -53,7 +53,7 @@ MEANINGS: Final[dict[Bound, str]] = {
     "backlog": "a stream was busy with what was launched before",
     "python": "not explained: in Python functions, outside of operators",
     "idle": "not explained: nothing is recorded on the thread",
-    "wait": "not explained: in a call that waits, for nothing that is recorded",
+    "wait": "not explained: in a blocking call, waiting for something that was not recorded",
     "dependency": "not explained: between what was waited for and what went on",
 }
 """What each of `BOUNDS` is."""

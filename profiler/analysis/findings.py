@@ -104,7 +104,7 @@ _RULES: Final = (
         False,
         50.0,  # torch-tb-profiler
         "problem",
-        "The GPU is little used",
+        "Low GPU utilization",
         "a kernel runs in {value:.1f}% of the steps' time",
         (_LARGER, "wait less often for the device", "do less on the host between launches"),
     ),
@@ -132,7 +132,7 @@ _RULES: Final = (
         10.0,  # torch-tb-profiler
         "problem",
         "Communication takes much of the step",
-        "{value:.1f}% of the mean step is communication that nothing hides",
+        "{value:.1f}% of the mean step is exposed communication (not overlapped by computation)",
         ("overlap it with the backward pass", "compress gradients", "accumulate them over steps"),
     ),
     _Rule(
@@ -141,7 +141,7 @@ _RULES: Final = (
         30.0,
         "notice",
         "Little communication is hidden",
-        "{value:.1f}% of the communication runs behind computation",
+        "{value:.1f}% of the communication is overlapped with computation",
         ("start collectives as soon as their data is ready", "use smaller buckets"),
     ),
     _Rule(
@@ -168,7 +168,7 @@ _RULES: Final = (
         10.0,
         "notice",
         "Copies take much of the step",
-        "{value:.1f}% of the mean step is copies with no kernel behind them",
+        "{value:.1f}% of the mean step is copies that overlap no kernel",
         ("copy from pinned memory with non_blocking=True", "keep the data on the device"),
     ),
 )
@@ -264,7 +264,7 @@ def _losses(facts: Facts) -> Iterator[Finding]:
         evidence = "; ".join(counted_reason(reason, count) for reason, count in counts.items())
         advice = "Metrics cover only what could be read; the reasons explain what happened to these events."
         total = float(sum(counts.values()))
-        yield Finding("notice", "Not all of the file could be shown as stored", evidence, advice, "losses", total, 0.0)
+        yield Finding("notice", "Some events were skipped or altered", evidence, advice, "losses", total, 0.0)
 
 
 def _capability(facts: Facts) -> tuple[int, int] | None:

@@ -247,8 +247,8 @@ COPY_SIZES: Final = Analysis(
     size_histogram,
     (
         Column("direction", "from where to where, such as HtoD, or memset", "label"),
-        Column("at_least_bytes", "the least size of the row"),
-        Column("below_bytes", "what sizes of the row are below"),
+        Column("at_least_bytes", "the lower bound of the row's sizes"),
+        Column("below_bytes", "the upper bound of the row's sizes (exclusive)"),
         Column("count", "how many copies", adds_up=True),
         Column("total_ns", "sum of their durations", adds_up=True),
     ),

@@ -62,7 +62,7 @@ _LABELS: Final[Mapping[str, str]] = {
     "communication_overlap": "Communication hidden",
     "launch_delay_p95": "Launch delay, 95th percentile",
     "mfu": "MFU",
-    "losses": "Events not as stored",
+    "losses": "Events skipped or altered",
 }
 
 
@@ -112,7 +112,7 @@ def _definitions() -> dict[str, _Definition]:
         "host_wait": _Definition("percent", "share of the streams' idle time in which the host was late", "idle"),
         "kernel_wait": _Definition("percent", "share of the streams' idle time that starting kernels took", "idle"),
         "communication_overlap": _Definition(
-            "percent", "share of communication behind computation, lowest device", "overlap"
+            "percent", "share of communication overlapped with computation, lowest device", "overlap"
         ),
         "launch_delay": _Definition("ns", "mean time from a launch's end to its activity's start", "launches"),
         "launch_delay_p95": _Definition("ns", "95th percentile of that", "launches"),

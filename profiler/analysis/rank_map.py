@@ -207,13 +207,13 @@ RANK_MAP: Final = Analysis(
         Column("first_rank", "least of the ranks that share the cell", "identity"),
         Column("last_rank", "greatest of them", "identity"),
         Column("step", "number of the step, or the first of those that share the cell", "identity"),
-        Column("over_percent", "by how much it took longer than the median of all ranks, without waiting"),
+        Column("over_percent", "how much longer it took than the median of all ranks, not counting waiting"),
         Column("slowest_rank", "the rank of these that took longest", "identity"),
     ),
     of="ranks",
     title="Steps of ranks",
-    description="By how much each step took longer on a rank than on the median rank, without waiting in collectives. "
-    "Of many ranks or steps some share a cell, which says the slowest.",
+    description="How much longer each step took on a rank than on the median rank, not counting waiting in "
+    "collectives. Of many ranks or steps some share a cell, which says the slowest.",
     empty=NO_STEPS,
     whole=True,
 )

@@ -299,7 +299,7 @@ RANK_RESOURCES: Final = Analysis(
         Column("copied_bytes", "bytes of these", adds_up=True),
         Column("copy_ns", "time of these", adds_up=True),
         Column("peak_bytes", "most memory in use on one of its devices"),
-        Column("not_as_stored", "events that could not be shown as stored", adds_up=True),
+        Column("not_as_stored", "events skipped or altered", adds_up=True),
     ),
     of="ranks",
     title="Idle time, copies and memory",

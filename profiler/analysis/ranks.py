@@ -242,8 +242,8 @@ COLLECTIVES: Final = Analysis(
     collectives,
     (
         Column("step", "number of the step", "identity"),
-        Column("number", "number of the collective within the step and its sort", "identity"),
-        Column("collective", "its sort, and the process group"),
+        Column("number", "number of the collective among those of its type in the step", "identity"),
+        Column("collective", "its type, and the process group"),
         RANK,
         Column("duration_ns", "how long it took on this rank", adds_up=True),
         Column("transfer_ns", "what the fastest rank needed for the same collectives", adds_up=True),

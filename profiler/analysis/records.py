@@ -147,8 +147,8 @@ def statistics_of(what: str) -> tuple[Column, ...]:
         Column("mean", f"mean of {what}"),
         Column("std", f"standard deviation of {what}"),
         Column("min", f"least {what}"),
-        Column("p25", f"{what} that a quarter is below"),
+        Column("p25", f"25th percentile of {what}"),
         Column("p50", f"median of {what}"),
-        Column("p75", f"{what} that three quarters are below"),
+        Column("p75", f"75th percentile of {what}"),
         Column("max", f"greatest {what}"),
     )

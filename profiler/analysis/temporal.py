@@ -271,17 +271,17 @@ WORK_AT_ONCE: Final = Analysis(
 """What ran at once."""
 OVERLAP: Final = Analysis(
     "overlap",
-    "communication behind computation",
+    "communication overlapped with computation",
     communication_overlap,
     (
         DEVICE,
         Column("communication_ns", "time in which communication ran"),
         Column("computation_ns", "time in which computation ran"),
         Column("overlap_ns", "time in which both ran"),
-        Column("overlap_percent", "share of the communication behind computation"),
+        Column("overlap_percent", "share of the communication overlapped with computation"),
     ),
-    title="Communication behind computation",
-    description="How much of the communication nothing waited for.",
+    title="Communication overlapped with computation",
+    description="How much of the communication was hidden.",
     empty=NO_DEVICE,
 )
 """Hidden communication."""

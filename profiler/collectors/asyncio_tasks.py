@@ -153,8 +153,8 @@ class AsyncioTaskCollector:
             )
         if crowded:
             yield (
-                f"the lives of {crowded:,} tasks of asyncio are not shown, as more than {LIFE_LANES} tasks lived at "
-                "once; when they ran is"
+                f"the lives of {crowded:,} tasks of asyncio are not shown, because more than {LIFE_LANES} tasks "
+                "existed at once; the times at which they ran are shown"
             )
         if lost_threads:
             yield (

@@ -100,7 +100,7 @@ class _Monitoring:
             return int(tool)
         tools = ", ".join(str(_MONITORING.get_tool(tool)) for tool in range(6))
         raise UserError(
-            f"calls of Python functions cannot be recorded: all places of sys.monitoring are taken, by {tools}. "
+            f"calls of Python functions cannot be recorded: all tool IDs of sys.monitoring are in use, by {tools}. "
             "Expected a free one: stop one of these tools, or record without the collector of Python calls."
         )
 
@@ -148,7 +148,7 @@ class _Profile:
         if self._before is not None and not callable(self._before):
             raise UserError(
                 f"calls of Python functions cannot be recorded: a {type(self._before).__qualname__} profiles this "
-                "thread, and Python 3.11 has place for one. Expected none: stop it, or use Python 3.12 or later."
+                "thread, and Python 3.11 allows only one profiler: stop it, or use Python 3.12 or later."
             )
         others = threading.active_count() - 1
         if others:

@@ -28,19 +28,19 @@ _MARK: Final = "stepscope: clock"
 _MARKS: Final = 8
 """How many at the start, and at the end."""
 _OTHER_THREAD: Final = (
-    "what PyTorch ran is missing: the recording started in another thread than it stopped in, so PyTorch's profiler "
-    "runs on. Start and stop it in one thread, or record with TorchCollector(all_threads=True)."
+    "PyTorch's activity is missing: the recording was started in one thread and stopped in another, so PyTorch's "
+    "profiler is still running. Start and stop it in the same thread, or record with TorchCollector(all_threads=True)."
 )
 _NO_ALLOCATIONS: Final = (
-    "PyTorch's allocations were not recorded, which it reports only where it records one thread: "
+    "PyTorch's allocations were not recorded: PyTorch reports them only when it records a single thread, as "
     "TorchCollector(all_threads=False) does."
 )
 _LOST: Final = (
-    "what PyTorch ran is missing: another torch profiler was started during the recording, and PyTorch has one at a "
+    "PyTorch's activity is missing: another torch profiler was started during the recording, and PyTorch has one at a "
     "time. Record with one of them."
 )
 _SHORTENED: Final = (
-    "what PyTorch ran is missing in part: another torch profiler ran during the recording, and PyTorch has one at a "
+    "PyTorch's activity is missing in part: another torch profiler ran during the recording, and PyTorch has one at a "
     "time. Record with one of them."
 )
 

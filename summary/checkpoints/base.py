@@ -127,7 +127,7 @@ def reported(what: str) -> Iterator[None]:
     except CheckpointError:
         raise
     except FileNotFoundError as error:
-        raise CheckpointError(f"{what} cannot be read: the file {error.filename or ''} is not there.") from error
+        raise CheckpointError(f"{what} cannot be read: the file {error.filename or ''} does not exist.") from error
     except (
         OSError,
         EOFError,

@@ -134,7 +134,7 @@ def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 def _refused(dtype: np.dtype[Any]) -> str:
     if dtype.hasobject:
-        return "Python objects, which only running what the file says could read; expected numbers"
+        return "Python objects, which can only be read by executing code from the file; expected numbers"
     return f"elements of the type {str(dtype)[:50]}; expected real numbers"
 
 

@@ -48,7 +48,7 @@ class Table:
         stream.seek(self._end)
         footer = read_up_to(stream, FOOTER_BYTES)
         if not is_table(footer):
-            raise CheckpointError("The file is not a table: it does not end with the number that tables end with.")
+            raise CheckpointError("The file is not a table: it does not end with a table's magic number.")
         at = _handle(memoryview(footer), 0)[2]
         self._blocks: list[tuple[bytes, bytes]] = list(self._block(*_handle(memoryview(footer), at)[:2]))
         """The last key of each block, or a later one, and where the block is."""
@@ -76,7 +76,7 @@ class Table:
         content = read_up_to(self._stream, size + _TRAILER.size)
         compression, crc = _TRAILER.unpack_from(content, size)
         if masked_crc(content[: size + 1]) != crc:
-            raise CheckpointError(f"The block at {offset:,} is damaged: its checksum is another.")
+            raise CheckpointError(f"The block at {offset:,} is damaged: its checksum does not match.")
         if compression:
             raise CheckpointError(
                 "The file is compressed with Snappy, which is not read; TensorFlow writes it without."

@@ -105,7 +105,7 @@ class TensorBundle:
             stream.seek(entry.offset)
             values = read_floats(stream, math.prod(wanted), dtype, big_endian=self._big_endian, seen=add)
         if wanted == shape and masked_crcs(np.array([crc], np.uint32))[0] != entry.crc32c:
-            raise CheckpointError("it is damaged: its checksum is another")
+            raise CheckpointError("it is damaged: its checksum does not match")
         return values.reshape(wanted)
 
     def _joined(self, name: str, entry: BundleEntryProto, info: TensorInfo) -> NDArray[np.float32]:

@@ -50,7 +50,10 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
 
     def __init__(self, writer: SummaryWriter | None = None, *, log_dir: str | os.PathLike[str] | None = None) -> None:
         if writer is not None and log_dir is not None:
-            raise TypeError(f"log_dir is of the writer that is made, so give one of the two, got {log_dir!r} as well")
+            raise TypeError(
+                "log_dir is for a writer that the callback creates itself: give either writer or log_dir, got both "
+                f"(log_dir={log_dir!r})"
+            )
         self._writer = writer
         self._log_dir: Final = log_dir
 

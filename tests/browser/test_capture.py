@@ -221,7 +221,7 @@ def test_numbers_that_are_none_are_not_sent(timeline: Page, program: Training) -
 def test_a_log_directory_that_cannot_be_written_disables_the_button(
     serve: Callable[..., Dashboard], page: Page, logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    why = "Recordings are written into the log directory, and it may not be written to."
+    why = "Recordings are written into the log directory, but it is not writable."
     monkeypatch.setattr(capture, "why_not", lambda live, rules: why)
     write_run(logdir)
     (logdir / "first" / "old.trace.json").write_text("[]")

@@ -198,7 +198,7 @@ def test_the_map_is_zoomed_searched_and_sorted(open_debugger: Callable[[str], Pa
     wait_for_fact(page, "total", 2)
     page.get_by_role("searchbox", name="Search tensors").fill("")
     wait_for_fact(page, "total", total)
-    page.get_by_role("combobox", name="Figure").select_option("maximum")
+    page.get_by_role("combobox", name="Statistic").select_option("maximum")
     wait_for_fact(page, "figure", "maximum")
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").click()

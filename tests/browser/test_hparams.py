@@ -376,7 +376,7 @@ def test_of_many_sessions_charts_shade_all_and_draw_the_first(
     header, counts = unpack(shaded.value.body())
     assert (header["sessions"], [int(of_pair.sum()) for of_pair in counts]) == (10, [10, 10, 10])
     expect(page.locator(ROWS)).to_have_count(2)
-    expect(page.locator("#hparams-facts")).to_contain_text("charts draw these over a shade of all")
+    expect(page.locator("#hparams-facts")).to_contain_text("charts draw these over a shaded density of all")
     shade = page.locator(".hparams-parallel canvas").first
     expect(shade).to_be_visible()
     page.wait_for_function(f"""() => ({PAINTED})(document.querySelector(".hparams-parallel canvas"))""")

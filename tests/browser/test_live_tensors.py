@@ -49,14 +49,14 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.fixture
 def panel(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Page:
     page.goto(f"{serve(logdir).url}?tab=live_tensors")
-    expect(page.get_by_role("button", name="Look", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Connect", exact=True)).to_be_visible()
     return page
 
 
 def look(page: Page, address: str, token: str = TOKEN) -> None:
     page.get_by_role("textbox", name="Address of the program").fill(address)
     page.get_by_label("Token", exact=True).fill(token)
-    page.get_by_role("button", name="Look", exact=True).click()
+    page.get_by_role("button", name="Connect", exact=True).click()
 
 
 def step(page: Page) -> int:
@@ -88,7 +88,7 @@ def test_pictures_change_while_the_page_looks(panel: Page, program: str) -> None
     panel.keyboard.press("Escape")
     panel.locator("body").click(position={"x": 2, "y": 2})
     panel.keyboard.press("l")
-    expect(panel.get_by_role("button", name="Look", exact=True)).to_be_visible()
+    expect(panel.get_by_role("button", name="Connect", exact=True)).to_be_visible()
 
 
 def test_a_value_is_read_with_the_pointer(panel: Page, program: str) -> None:
@@ -127,7 +127,7 @@ def test_the_page_sets_the_rate_and_what_changes_are_measured_over(panel: Page, 
 def test_a_wrong_token_is_said_and_ends_it(panel: Page, program: str) -> None:
     look(panel, program, "another token than that")
     expect(panel.locator(".live-status")).to_contain_text("token")
-    expect(panel.get_by_role("button", name="Look", exact=True)).to_be_visible()
+    expect(panel.get_by_role("button", name="Connect", exact=True)).to_be_visible()
 
 
 def test_ctrl_k_leads_there(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -136,4 +136,4 @@ def test_ctrl_k_leads_there(serve: Callable[..., Dashboard], page: Page, logdir:
     page.keyboard.press("Control+k")
     page.keyboard.type("arrays of a running")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Look", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Connect", exact=True)).to_be_visible()

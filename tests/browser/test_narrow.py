@@ -153,7 +153,7 @@ def test_the_legend_leaves_the_points_of_a_phone_alone_until_it_is_unfolded(
 ) -> None:
     phone.goto(serve(FOLDER).url + "?tab=projector")
     entries = phone.locator(".pj-legend-entry")
-    unfold = phone.get_by_role("button", name="Unfold the legend")
+    unfold = phone.get_by_role("button", name="Expand the legend")
     expect(unfold).to_be_visible()
     expect(entries.first).to_be_hidden()
     unfold.tap()

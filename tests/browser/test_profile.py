@@ -273,7 +273,7 @@ def test_what_was_lost_is_a_line_that_opens(serve: Callable[..., Dashboard], pag
     write(logdir, "run", operator("a", 0, 10), operator("b", 20, -1), end)
     open_page(page, serve(logdir))
     lost = page.locator(".profile-card.lost")
-    expect(lost.locator("summary")).to_contain_text("1 event could not be shown as stored · 1 arrow has only one end")
+    expect(lost.locator("summary")).to_contain_text("1 event skipped or altered · 1 arrow has only one end")
     expect(lost.locator(".profile-lost-table")).to_be_hidden()
     page.get_by_text("See which").click()
     expect(lost.locator("td")).to_have_text(

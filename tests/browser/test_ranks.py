@@ -68,7 +68,7 @@ def test_ranks_that_are_asked_for_are_shown(opened: Page) -> None:
 
 
 def test_ranks_are_divided_by_host(opened: Page) -> None:
-    opened.get_by_role("textbox", name="How ranks are divided").click()
+    opened.get_by_role("textbox", name="How ranks are grouped").click()
     opened.get_by_role("option", name="Host").click()
     expect(chart(opened, "Mean step").locator(".xtick text")).to_have_text(["node-0000", "node-0001", "node-0002"])
     expect(opened.locator("[data-table=rank_groups] header .count")).to_have_text("14 rows")
@@ -96,7 +96,7 @@ def test_a_rank_of_a_table_leads_to_its_timeline(opened: Page) -> None:
 def test_tables_are_sent_again_only_when_their_ranks_change(opened: Page) -> None:
     answered: list[str] = []
     opened.on("response", lambda response: answered.append(response.text()) if "_dash-update" in response.url else None)
-    opened.get_by_role("textbox", name="How ranks are divided").click()
+    opened.get_by_role("textbox", name="How ranks are grouped").click()
     opened.get_by_role("option", name="Host").click()
     expect(chart(opened, "Mean step").locator(".xtick text").first).to_have_text("node-0000")
     expect(opened.locator("[data-table=ranks] header .count")).to_have_text(f"{RANKS} rows")

@@ -112,7 +112,7 @@ def test_columns_sort_and_filter(serve: Serve, page: Page, logdir: Path) -> None
           filterModel: {"metric:loss.last": {filterType: "number", type: "lessThan", filter: 2.5}}
         })"""
     )
-    expect(page.locator("#runs-notes")).to_contain_text("The columns' filters leave 3 of 5 runs.")
+    expect(page.locator("#runs-notes")).to_contain_text("Column filters match 3 of 5 runs.")
     expect_names(page, "a/seed_0", "b/seed_0", "bare")
     page.get_by_role("button", name="Show only these").click()
     expect(page.locator("#run-count")).to_have_text("3 of 5 shown")

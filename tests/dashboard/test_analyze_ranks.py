@@ -35,7 +35,7 @@ def test_a_first_answer_is_of_some_ranks_and_the_last_of_all(
     assert main(arguments(job, tmp_path)) == 0
     told = capsys.readouterr()
     first = told.err.splitlines()
-    assert first[0] == "70 traces: what they say together. Name one of them for its own tables."
+    assert first[0] == "70 traces: showing combined results. Name one of them to see its own tables."
     assert first[1] == "16 of 70 ranks"
     assert any(line.startswith("16 of 70 ranks read, ") for line in first)
     assert told.err.splitlines()[-1] == f"{job}: 70 traces, taken as the ranks of one job."
@@ -88,7 +88,7 @@ def test_the_condition_is_of_all_ranks(job: Path, tmp_path: Path, capsys: pytest
     [
         (["--engine", "sparks"], "--engine sparks: there is no such engine. Expected threads, processes, dask, "),
         (["--facts", "nothing://x"], "--facts nothing://x: "),
-        (["--table", "rank_maps"], "--table rank_maps: there is no such table"),
+        (["--table", "rank_maps"], "--table rank_maps is not available; expected one of overview"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -104,7 +104,7 @@ def test_where_facts_cannot_be_kept_the_answer_is_whole(
     (tmp_path / "facts").write_text("no folder")
     assert main(arguments(job, tmp_path / "facts", "--table", "rank_steps")) == 0
     told = capsys.readouterr()
-    assert f"Nothing is kept for the next question, as {tmp_path / 'facts'} cannot be written: " in told.err
+    assert f"Results are not cached for the next run: {tmp_path / 'facts'} cannot be written: " in told.err
     assert "70 ranks" in told.out
 
 

@@ -79,7 +79,7 @@ def test_the_condition_decides_the_exit_code(path: str, capsys: pytest.CaptureFi
     [
         (["--fail-if", "gpu_idel > 1"], "no metric 'gpu_idel'"),
         (["--fail-if", "memory_peak > 1 GB"], "no data for memory_peak"),
-        (["--table", "kernel"], "--table kernel: there is no such table; expected one of overview, "),
+        (["--table", "kernel"], "--table kernel is not available; expected one of overview, "),
         (["--table", "ranks"], "it needs several traces"),
         (["--table", "changed_steps"], "it needs --before"),
         (["--before", "/nowhere/x"], "/nowhere/x cannot be read"),

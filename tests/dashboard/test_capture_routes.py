@@ -106,10 +106,20 @@ def test_what_there_is_to_choose_from(logdir: Path) -> None:
         ("localhost", (Address("node7", 6009),), "node7:6009", ""),
         ("localhost", (Address("node7", 6009),), "node7:22", "programs of this machine."),
         # Programs trust who is on their own machine; this lets others in.
-        ("0.0.0.0", (), "localhost:6009", "This dashboard records no program, as other machines reach it. Start it"),
-        ("node1", (), "localhost:6009", "no program, as other machines reach it."),
+        (
+            "0.0.0.0",
+            (),
+            "localhost:6009",
+            "This dashboard records no program, because other machines can reach it. Start it",
+        ),
+        ("node1", (), "localhost:6009", "no program, because other machines can reach it."),
         ("0.0.0.0", (Address("localhost", 6009),), "localhost:6009", ""),
-        ("0.0.0.0", (Address("localhost", 6009),), "localhost:6010", "no program, as other machines reach it."),
+        (
+            "0.0.0.0",
+            (Address("localhost", 6009),),
+            "localhost:6010",
+            "no program, because other machines can reach it.",
+        ),
     ],
 )
 def test_which_programs_may_be_asked(bound: str, allowed: tuple[Address, ...], address: str, refused: str) -> None:
@@ -214,7 +224,7 @@ def test_a_run_that_lies_elsewhere_is_not_written_to(logdir: Path, tmp_path: Pat
 
 
 def test_log_directories_that_cannot_be_written_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    why = "Recordings are written into the log directory, which has to be one folder of this machine."
+    why = "Recordings are written into the log directory, which must be a single folder on this machine."
     for path in ("s3://bucket/logs", "a:/one, b:/two", str(tmp_path / "later")):
         client = still(path)
         assert client.get("/api/capture").json()["why_not"] == why
@@ -222,10 +232,10 @@ def test_log_directories_that_cannot_be_written_say_why(tmp_path: Path, monkeypa
         assert (answer.status_code, answer.json()["detail"]) == (409, why)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert still(str(tmp_path)).get("/api/capture").json()["why_not"] == (
-        f"Recordings are written into the log directory, and {tmp_path} may not be written to."
+        f"Recordings are written into the log directory, but {tmp_path} is not writable."
     )
     monkeypatch.undo()
     assert still(str(tmp_path), "0.0.0.0").get("/api/capture").json()["why_not"] == (
-        "Other machines reach this dashboard. Start it with --capture HOST:PORT to record the program there."
+        "Other machines can reach this dashboard. Start it with --capture HOST:PORT to record the program there."
     )
     assert still(str(tmp_path), "0.0.0.0", (Address("node7", 1),)).get("/api/capture").json()["why_not"] == ""

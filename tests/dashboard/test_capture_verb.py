@@ -51,7 +51,9 @@ def test_durations(text: str, milliseconds: int) -> None:
     "text", ["", "2", "s", "0s", "-1s", "1e3s", "2h", "11m", "601s", "0.0001ms", "nan s", "9" * 99]
 )
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ArgumentTypeError, match="is not a duration; expected such as 2s, 500ms or 1m, 600 s at most"):
+    with pytest.raises(
+        ArgumentTypeError, match="is not a duration; expected one such as 2s, 500ms or 1m, 600 s at most"
+    ):
         duration_ms(text)
 
 
@@ -114,8 +116,9 @@ def test_a_program_that_is_recorded_already(tmp_path: Path, capsys: pytest.Captu
     with start(0) as server, profiler.Profile(tmp_path / "own", collectors=[]):
         assert main(["capture", server.address, "--logdir", str(tmp_path / "logs"), "--attempts", "1"]) == 2
     assert capsys.readouterr().err == (
-        f"stepscope: {server.address} refused: a recording runs already in this process, which has one at a time. Try "
-        "again when it is over.\n"
+        f"stepscope: {server.address} refused: a recording is already running in this process, which "
+        "can have only one at a time. Try "
+        "again when it has finished.\n"
     )
 
 
@@ -140,7 +143,7 @@ def test_what_is_refused_before_anybody_is_asked(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--duration", "2"], "argument --duration: '2' is not a duration; expected such as 2s, 500ms or 1m"),
+        (["--duration", "2"], "argument --duration: '2' is not a duration; expected one such as 2s, 500ms or 1m"),
         (["--steps", "0"], "argument --steps: '0' must be a whole number from 1 to 10000"),
         (["--host-tracer-level", "4"], "argument --host-tracer-level: '4' must be a whole number from 0 to 3"),
         (["--attempts", "x"], "argument --attempts: 'x' must be a whole number from 1 to 1000"),

@@ -290,15 +290,15 @@ def test_tokens_that_cannot_be_used(token: str) -> None:
             Access("0.0.0.0", "abc"),
             "  http://localhost:6006/?token=abc  (Ctrl+C to stop)\n"
             "  http://box:6006/?token=abc\n"
-            "Other machines reach this dashboard, without encryption. Anyone who has the token can read what is below "
-            "logs[1], save layouts in it, drop files and "
+            "Other machines can reach this dashboard, without encryption. Anyone who has the token can read what is "
+            "below logs[1], save layouts in it, drop files and "
             "start projections.",
         ),
         (
             Access("192.0.2.1"),
             "  http://192.0.2.1:6006/  (Ctrl+C to stop)\n"
-            "Other machines reach this dashboard, without encryption. No token is required: anyone who reaches this "
-            "port can read what is below logs[1], save layouts in it, drop files and "
+            "Other machines can reach this dashboard, without encryption. No token is required: anyone who reaches "
+            "this port can read what is below logs[1], save layouts in it, drop files and "
             "start projections.",
         ),
     ],

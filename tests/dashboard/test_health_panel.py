@@ -121,7 +121,7 @@ def test_verdict_tells_of_files_that_grow_and_of_writers_at_once() -> None:
     )
     assert advice(replace(WHOLE, writers=4)) == [
         "4 writers at once: files of this folder were written at the same time with the same tags. Every point of them "
-        "is shown. Log from one process, or into a folder for each."
+        "is shown. Log from one process only, or into a separate folder per process."
     ]
 
 

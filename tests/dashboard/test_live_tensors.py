@@ -91,7 +91,7 @@ def test_a_page_is_told_why_there_is_nothing(tmp_path: Path, program: str, monke
         monkeypatch.delitem(OTHER_ROUTES, "/live")
         assert asked.post(ROUTE, json=order(program)).json() == {
             "problem": "refused",
-            "message": "The program shows nothing yet. Call stepscope.debug.show(name, array) once a step in it.",
+            "message": "The program shows nothing yet. Call stepscope.debug.show(name, array) in it, once per step.",
         }
         monkeypatch.setitem(OTHER_ROUTES, "/live", lambda body: {"sections": "<script>"})
         assert asked.post(ROUTE, json=order(program)).json() == {

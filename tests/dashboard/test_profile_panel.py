@@ -657,7 +657,7 @@ def test_the_overview_says_what_the_analyses_say() -> None:
     assert titles == report.table(tiny(), "findings")["title"].to_list()
     assert dict(run_facts(analyzed))["Device 0"] == "A GPU, 8 GB memory, 4 multiprocessors"
     assert dict(run_facts(analyzed))["Events"] == "all were read"
-    assert "Not shown as stored" not in words(page)
+    assert "Skipped or altered events" not in words(page)
 
 
 def test_each_figure_of_the_overview_says_what_it_is_a_share_of_and_what_it_means() -> None:
@@ -685,12 +685,12 @@ def test_losses_are_counted_and_explained() -> None:
     assert "An arrow ends here, but the file has no beginning" in page
     assert "events lost" not in page
     assert "1 arrow has only one end" in words(trace_line(analyzed_of(lost)))
-    assert page.index("Findings") < page.index("Not shown as stored")
+    assert page.index("Findings") < page.index("Skipped or altered events")
     more = trace(operator("a", 10**9, 10), operator("b", 10**9 + 5, -1))
     page = words(page_lead(requested("overview"), analyzed_of(more), [], "light"))
-    assert "1 event could not be shown as stored" in page
+    assert "1 event skipped or altered" in page
     assert "“b” on process 100, thread 1 at 0.005000 ms" in page
-    assert page.index("Not shown as stored") < page.index("Findings")
+    assert page.index("Skipped or altered events") < page.index("Findings")
 
 
 def test_every_metric_that_findings_name_has_a_unit_and_leads_to_a_page() -> None:

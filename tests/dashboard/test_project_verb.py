@@ -50,10 +50,10 @@ def test_raw_numbers_need_their_shape(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["gone.npy"], "gone.npy is not there. Expected a TensorFlow checkpoint's .index"),
+        (["gone.npy"], "gone.npy does not exist. Expected a TensorFlow checkpoint's .index"),
         (["text.pt"], "text.pt is not a file of weights that can be read."),
-        (["p.npy", "--metadata", "gone.tsv"], "--metadata gone.tsv is not there; expected a file."),
-        (["p.npy", "--sprite", "gone.png"], "--sprite gone.png is not there; expected a file."),
+        (["p.npy", "--metadata", "gone.tsv"], "--metadata gone.tsv does not exist; expected a file."),
+        (["p.npy", "--sprite", "gone.png"], "--sprite gone.png does not exist; expected a file."),
     ],
 )
 def test_what_cannot_be_shown_is_said(
@@ -74,7 +74,7 @@ def test_what_cannot_be_shown_is_said(
 def test_sizes_are_two_numbers(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["project", "p.npy", f"--shape={size}"])
-    assert f"{size!r} is not a size; expected such as 64x64" in capsys.readouterr().err
+    assert f"{size!r} is not a size; expected one such as 64x64" in capsys.readouterr().err
 
 
 def test_a_file_that_changes_is_published_anew(tmp_path: Path) -> None:

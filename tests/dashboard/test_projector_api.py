@@ -397,7 +397,7 @@ def test_jobs_are_acted_on(client: TestClient) -> None:
     assert post(client, "job", job=job, action="perturb") == {"state": "running"}
     assert post(client, "job", job=job, action="cancel") == {"state": "cancelled"}
     refused = client.post("/api/projector/job", json={"job": job, "action": "extend", "iterations": 5})
-    assert (refused.status_code, refused.json()["detail"]) == (409, "The computation has cancelled. Start it again.")
+    assert (refused.status_code, refused.json()["detail"]) == (409, "The computation was canceled. Start it again.")
 
 
 def test_others_are_answered_while_a_page_waits_and_a_job_runs(live: Live) -> None:
@@ -469,7 +469,7 @@ def test_what_a_caller_got_wrong(
         ("project", {"id": ID, "projection": "pca", "settings": {"components": 0}}, 422, "Settings: components is 0"),
         ("project", {"id": ID, "projection": "tsne", "settings": {"perplexity": "a"}}, 422, "Settings: Expected"),
         ("project", {"id": ID, "projection": "tsne", "settings": {"perplexity": 0}}, 422, "Settings: The perplexity"),
-        ("project", {"id": ID, "projection": "custom"}, 422, "No axis is named."),
+        ("project", {"id": ID, "projection": "custom"}, 422, "No axis is defined."),
         (
             "project",
             {"id": ID, "projection": "custom", "axes": [{"left": {"q": "zzz"}, "right": {}}]},

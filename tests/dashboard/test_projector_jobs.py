@@ -117,8 +117,8 @@ def test_at_most_two_run_and_the_others_wait_in_order(make_jobs: Callable[..., J
         waiting.append(jobs.submit(tsne_plan(ENDLESS, seed=seed))[0].key)
         until(lambda: jobs.reported(waiting[-1])[0]["phase"] == "waiting")
     assert [jobs.reported(key)[0]["message"] for key in waiting] == [
-        "Waits for 2 other computations.",
-        "Waits for 3 other computations.",
+        "Waiting for 2 other computations.",
+        "Waiting for 3 other computations.",
     ]
     assert [jobs.reported(key)[0]["state"] for key in (first, second)] == ["running", "running"]
     jobs.act(first, "cancel")

@@ -139,7 +139,7 @@ def test_huge_texts_are_cut_with_a_notice() -> None:
     rendered = text_html(strings("<" * (MOST_CHARACTERS + 1)), markdown=True)
     assert rendered.html == f"<pre>{'&lt;' * MOST_CHARACTERS}</pre>"
     assert rendered.notice == (
-        "Cut: 1 MB of 1 MB are shown. Shown as it is: longer than the 100 kB that are read as Markdown."
+        "Truncated: 1 MB of 1 MB are shown. Shown as plain text: longer than 100 kB, the limit for Markdown."
     )
     many = text_html(strings(["x"] * 2001), markdown=False)
     assert (many.html.count("<td>"), many.notice) == (2000, "The first 2,000 of 2,001 rows.")

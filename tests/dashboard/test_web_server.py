@@ -131,7 +131,7 @@ def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("kind", "status", "why"),
     [
-        ("application/octet-stream", 413, "The request is longer than the 1,073,741,824 bytes that are read of one."),
+        ("application/octet-stream", 413, "The request is longer than the limit of 1,073,741,824 bytes."),
         ("text/plain", 415, "Expected the file as application/octet-stream."),
     ],
 )

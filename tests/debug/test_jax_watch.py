@@ -213,8 +213,8 @@ def test_of_a_long_loop_the_first_later_iteration_that_goes_bad_is_seen(tmp_path
     assert len([name for name in found if name.endswith("/log")]) == 64
     assert found["scan[later]:iteration"] == [999 if bad is None else bad]
     assert (
-        "Of the 1,000 iterations of scan the first 63 are seen, and of the others the first in which something is not"
-        " finite, else the last."
+        "Of the 1,000 iterations of scan the first 63 are observed, plus the first later one with a non-finite value,"
+        " or else the last."
     ) in data.problems
     verdict = debug.first_bad(data)
     assert (verdict and data.tensors[verdict.tensor].name) == (None if bad is None else "scan[later]/log")

@@ -421,8 +421,8 @@ def test_more_lives_than_lanes_are_counted() -> None:
     collected = record(lambda: asyncio.run(run()))
     (note,) = collected.notes
     assert note == (
-        f"the lives of 11 tasks of asyncio are not shown, as more than {LIFE_LANES} tasks lived at once; when they "
-        "ran is"
+        f"the lives of 11 tasks of asyncio are not shown, because more than {LIFE_LANES} tasks existed at once; the "
+        "times at which they ran are shown"
     )
 
 

@@ -347,7 +347,7 @@ def test_the_token_is_sent_and_cannot_become_a_header(tmp_path: Path) -> None:
         for wrong in ("a\r\nX-Header: 1", "späte Zeichen"):
             assert problem(lambda token=wrong: Client(address, token).status()) == (  # type: ignore[misc]
                 "token",
-                "the token cannot be sent. Expected letters, digits and signs of ASCII.",
+                "the token cannot be sent. Expected ASCII letters, digits and symbols.",
             )
 
 

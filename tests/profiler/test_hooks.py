@@ -231,7 +231,7 @@ def test_a_step_is_left_out_while_another_recording_runs(tmp_path: Path, caplog:
     assert timelines(tmp_path / "hook") == {}
     # One in an interval, not one in every step from the first that was due.
     assert [record.getMessage().split(":")[0] for record in caplog.records] == ["step 3 is not recorded"]
-    assert "a recording runs already" in caplog.text
+    assert "a recording is already running" in caplog.text
     assert own.recording is not None
     assert own.recording.unfinished == 1
     train(hook, 3, first_step=6)

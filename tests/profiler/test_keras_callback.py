@@ -294,7 +294,7 @@ def test_a_recording_of_the_users_own_is_left_alone(tmp_path: Path, caplog: pyte
     with profiler.Profile(tmp_path / "own"), caplog.at_level(logging.ERROR):
         fit(StepscopeCallback(tmp_path / "keras", write_graph=False, profile_batch=(1, 2)))
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].startswith("batch 1 is not recorded: a recording runs already")
+    assert caplog.messages[0].startswith("batch 1 is not recorded: a recording is already running")
     assert profiled_steps(tmp_path / "keras") == []
 
 

@@ -303,7 +303,7 @@ def test_another_recording_and_the_context_do_not_disturb_each_other(
     assert own.recording is not None
     assert own.recording.steps == (0, 1)
     refused, no_view = caplog.messages
-    assert refused.startswith("step 1 is not recorded: a recording runs already")
+    assert refused.startswith("step 1 is not recorded: a recording is already running")
     assert no_view == "no profile 'graph' is taken after step 3: step must be one of the traced steps [3], got 1"
     assert list(context.get_profiles("op")) == [3]
 

@@ -581,7 +581,7 @@ def test_all_places_taken_is_an_error_that_leaves_nothing_behind() -> None:
     for tool in taken:
         MONITORING.use_tool_id(tool, f"other {tool}")
     try:
-        with pytest.raises(UserError, match=r"all places of sys\.monitoring are taken, by .*other 5"):
+        with pytest.raises(UserError, match=r"all tool IDs of sys\.monitoring are in use, by .*other 5"):
             PythonCallCollector().start(RecordingClock(FakeClock()))
     finally:
         for tool in taken:

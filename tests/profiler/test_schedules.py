@@ -315,7 +315,7 @@ def test_what_is_no_action_is_refused_and_what_was_recorded_is_kept(tmp_path: Pa
 def test_one_recording_at_a_time(tmp_path: Path) -> None:
     with Profile(tmp_path, schedule=planned(".S"), collectors=[]) as profile:
         # Also while the schedule waits: the step that it wants would be taken away from it.
-        with pytest.raises(AlreadyStartedError, match="a process has one at a time"):
+        with pytest.raises(AlreadyStartedError, match="a process can have only one at a time"):
             profiler.start(tmp_path)
         with pytest.raises(AlreadyStartedError), Profile(tmp_path):
             pass

@@ -263,7 +263,10 @@ def test_nothing_is_recorded_while_the_program_records_itself(server: Server, tm
     with profiler.Profile(tmp_path, collectors=[]) as own:
         assert capture(server, {"duration_ms": 1000}) == (
             409,
-            {"error": "a recording runs already in this process, which has one at a time. Try again when it is over."},
+            {
+                "error": "a recording is already running in this process, which can have only one at a time. "
+                "Try again when it has finished."
+            },
         )
     assert own.recording is not None
     with pytest.raises(AlreadyStartedError), requested(tmp_path, steps=1):

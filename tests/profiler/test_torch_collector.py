@@ -214,7 +214,7 @@ def test_all_threads_are_recorded_on_their_lanes() -> None:
     lanes = {record.lane for record in collected.records if record.name == "aten::ones"}
     assert lanes == {Lane(HOST_DEVICE, worker.native_id or 0, "worker")}
     assert collected.notes == (
-        "PyTorch's allocations were not recorded, which it reports only where it records one thread: "
+        "PyTorch's allocations were not recorded: PyTorch reports them only when it records a single thread, as "
         "TorchCollector(all_threads=False) does.",
     )
 
@@ -277,13 +277,13 @@ def test_another_profiler_that_ran_meanwhile_costs_the_recording_and_not_the_pro
     )
     (line,) = run_alone(code)
     assert "records=()" in line
-    assert "what PyTorch ran is missing: another torch profiler was started during the recording" in line
+    assert "PyTorch's activity is missing: another torch profiler was started during the recording" in line
 
 
 def test_another_profiler_that_took_over_is_noted() -> None:
     code = "c = TorchCollector(); c.start(clock)\nmine = other(); mine.start(); torch.ones(2)\nprint(c.stop().notes)\n"
     (line,) = run_alone(code)
-    assert "what PyTorch ran is missing in part: another torch profiler ran during the recording" in line
+    assert "PyTorch's activity is missing in part: another torch profiler ran during the recording" in line
 
 
 def test_a_recording_of_one_thread_that_stops_in_another_is_lost_with_a_reason() -> None:
@@ -292,7 +292,7 @@ def test_a_recording_of_one_thread_that_stops_in_another_is_lost_with_a_reason()
         "t = threading.Thread(target=lambda: print(c.stop().notes)); t.start(); t.join()\n"
     )
     (line,) = run_alone(code)
-    assert "the recording started in another thread than it stopped in" in line
+    assert "the recording was started in one thread and stopped in another" in line
 
 
 def test_a_recording_that_nobody_stops_does_not_break_the_programs_end() -> None:

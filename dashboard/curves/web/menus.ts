@@ -107,7 +107,7 @@ function choices(label: string, chosen: string, options: Record<string, string>,
   const list = make(
     "select",
     { "aria-label": label },
-    ...Object.entries({ "": "As all", ...options }).map(([value, text]) => make("option", { value }, text)),
+    ...Object.entries({ "": "Same as all cards", ...options }).map(([value, text]) => make("option", { value }, text)),
   );
   list.value = chosen;
   list.addEventListener("change", () => choose(list.value));
@@ -122,7 +122,7 @@ function ownForm({ key }: Card): HTMLElement {
     assign("card", withOwn(list("card"), key, own));
   };
   const weight = smoothingField("Smoothing of this card", (smoothing) => set({ smoothing }));
-  weight.placeholder = `as all: ${rounded(state.weight)}`;
+  weight.placeholder = `all cards: ${rounded(state.weight)}`;
   weight.value = own.smoothing === undefined ? "" : String(own.smoothing);
   weight.addEventListener("change", () => weight.value === "" && set({ smoothing: undefined }));
   const chosen = own.inliers === undefined ? "" : own.inliers ? "inliers" : "all";

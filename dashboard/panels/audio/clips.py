@@ -180,4 +180,4 @@ def _label(clip: Clip) -> tuple[str, str]:
     label = clip.label.strip()
     if len(label) <= LONGEST_LABEL:
         return markdown_html(label), ""
-    return markdown_html(label[:LONGEST_LABEL]), f"The label is cut: {len(label):,} characters."
+    return markdown_html(label[:LONGEST_LABEL]), f"The label is truncated; it has {len(label):,} characters."

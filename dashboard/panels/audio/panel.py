@@ -56,7 +56,7 @@ def toolbar(view: View) -> html.Div:
         [
             tag_filter_input(view),
             segmented(PICTURES, view, pictures, "What to draw for each clip"),
-            select(FFT, view, {size: size for size in FFT.options}, "FFT", "Samples of a window"),
+            select(FFT, view, {size: size for size in FFT.options}, "FFT", "FFT window size, in samples"),
             segmented(FREQUENCIES, view, {"mel": "Mel", "linear": "Linear"}, "Frequency axis"),
             segmented(SPECTRA, view, {"mix": "Mix", "each": "Each channel"}, "Channels of the spectrogram"),
             segmented(AMPLITUDE, view, {"full": "Full scale", "fit": "Fit"}, "Height of waveforms"),
@@ -70,7 +70,7 @@ def toolbar(view: View) -> html.Div:
                 className="field",
                 title="Levels of the darkest and brightest colors; 0 dB is a full-scale sine",
             ),
-            select(SPEED, view, {value: f"{value} ×" for value in SPEED.options}, "Speed", "Speed of playing"),
+            select(SPEED, view, {value: f"{value} ×" for value in SPEED.options}, "Speed", "Playback speed"),
             html.Div([html.Span("Volume"), number_slider(VOLUME, view, "Volume", 0.01)], className="field"),
             switch(LOOP, view, "Loop"),
             switch(LINK, view, "Link steps"),

@@ -27,7 +27,7 @@ class CustomScalarsPanel(CurvePanel):
             spec_of=spec_of,
             settings=(),
             button=edit_button,
-            nothing="No layout has a chart",
+            nothing="No custom charts yet",
             remedy="Add one with Edit charts.",
             closed_at_first=closed_categories,
         )

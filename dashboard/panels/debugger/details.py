@@ -67,7 +67,7 @@ def _verdict(inputs: Sequence[Related], inside: Related | None, health: str, *, 
     if health == "good":
         return "All elements are finite."
     if inside is not None:
-        return f"Inside of it, {inside['tensor']['name']} was the first that is not finite."
+        return f"Inside it, {inside['tensor']['name']} was the first non-finite value."
     bad = [each["tensor"]["name"] for each in inputs if each["health"] not in (None, "good")]
     if bad:
         return f"Its inputs were already not finite: {', '.join(bad[:3])}."

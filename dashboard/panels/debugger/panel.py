@@ -131,7 +131,7 @@ def _empty() -> html.Div:
                 html.Div(html.Pre(html.Code(PYTORCH)), className="example"),
                 html.P("Or have TensorFlow dump it:"),
                 html.Div(html.Pre(html.Code(TENSORFLOW)), className="example"),
-                html.P("What is found appears here while the training runs."),
+                html.P("Findings appear here while training runs."),
             ],
             className="empty debugger-empty",
         ),

@@ -29,7 +29,7 @@ FigureName = Annotated[str, Query(max_length=40, description="A figure, or auto 
 Place = Annotated[int | None, Query(ge=0, lt=1 << 53, description="A place among the steps that were observed.")]
 Tensor = Annotated[int, Query(ge=0)]
 _WITHOUT: Final = {
-    "recording": 'No histogram was recorded of it: debug.watch(..., tensors="histogram") writes one of every value.',
+    "recording": 'No histogram of it was recorded: debug.watch(..., tensors="histogram") records one for every value.',
     "tfdbg": 'No value of it was kept: enable_dump_debug_info(..., tensor_debug_mode="FULL_TENSOR") keeps all.',
 }
 """What to record for histograms, by the kind of recording."""

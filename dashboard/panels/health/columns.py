@@ -34,7 +34,7 @@ COLUMNS: Final[list[dict[str, Any]]] = [
     },
     NUMBER | {
         "field": "skipped", "headerName": "Bytes skipped", "width": 94,
-        "headerTooltip": "How long those stretches are together",
+        "headerTooltip": "Total length of those stretches",
         "valueFormatter": {"function": "stepscopeSkipped(params.value)"},
         "tooltipValueGetter": {"function": "stepscopeExactBytes(params.value)"},
         "cellClassRules": {"bad": "params.value > 0"},

@@ -173,6 +173,6 @@ def advice(file: FileHealth) -> list[str]:
     if file.writers > 1:
         sentences.append(
             f"{count(file.writers)} writers at once: files of this folder were written at the same time with the same "
-            "tags. Every point of them is shown. Log from one process, or into a folder for each."
+            "tags. Every point of them is shown. Log from one process only, or into a separate folder per process."
         )
     return sentences

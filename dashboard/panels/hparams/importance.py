@@ -87,7 +87,7 @@ def _drawn(found: Analysis) -> str:
     if found.sessions <= MOST_GROWN:
         return ""
     grown = f"each grown from {count(MOST_GROWN)} sessions drawn at random from all"
-    return f", {grown} and judged by {count(MOST_GROWN)} spread evenly"
+    return f", {grown} and evaluated on {count(MOST_GROWN)} evenly spaced sessions"
 
 
 def importance_view(table: Table, found: Analysis | None, by: str, switch: Any) -> html.Div:

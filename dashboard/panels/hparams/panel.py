@@ -223,7 +223,7 @@ def toolbar(view: View) -> html.Div:
                 className="pattern",
                 **{"aria-label": "Search the table"},
             ),
-            switch(HEAT, view, "Heat"),
+            switch(HEAT, view, "Heat map"),
             html.Div(
                 [
                     _button("copy", "Copy", "csv", "Copy what the table shows, as CSV"),

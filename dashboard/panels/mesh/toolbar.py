@@ -33,7 +33,13 @@ from stepscope.summary.snapshot import Snapshot
 
 def toolbar(snapshot: Snapshot, view: View) -> html.Div:
     """Tag filter, what is drawn and how, comparison, cameras, steps."""
-    shows = {"logged": "As logged", "surface": "Surface", "edges": "Edges", "wireframe": "Wires", "points": "Points"}
+    shows = {
+        "logged": "As logged",
+        "surface": "Surface",
+        "edges": "Edges",
+        "wireframe": "Wireframe",
+        "points": "Points",
+    }
     colors = {
         "logged": "Colors as logged",
         "one": "One color",
@@ -41,7 +47,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
         "y": "Color by y",
         "z": "Color by z",
     }
-    cameras = {"all": "All", "tag": "Per tag", "each": "Each"}
+    cameras = {"all": "All", "tag": "Per tag", "each": "Per card"}
     compare = dmc.Select(
         id=setting_id(COMPARE.name),
         value=COMPARE.of(view),
@@ -80,8 +86,8 @@ def display(view: View) -> dmc.Popover:
         ("Shading", segmented(SHADING, view, shadings, "Shading of surfaces")),
         ("Points", point_size(view)),
         ("Background", segmented(BACKGROUND, view, backgrounds, "Background")),
-        ("Upwards", segmented(UP, view, {"y": "y", "z": "z"}, "Axis that points up")),
-        ("Axes", switch(BOX, view, "Box with numbers")),
+        ("Up axis", segmented(UP, view, {"y": "y", "z": "z"}, "Axis that points up")),
+        ("Axes", switch(BOX, view, "Bounding box with axis labels")),
     ]
     cells = [cell for label, control in rows for cell in (html.Span(label), control)]
     more = {"aria-haspopup": "dialog"}

@@ -111,7 +111,7 @@ _SPREAD: Final[dict[str, Any]] = {
     "colId": "@spread",
     "field": "@spread",
     "headerName": "Distribution",
-    "headerTooltip": "How many slices are how long, from the shortest to the longest of the row, logarithmically; "
+    "headerTooltip": "Histogram of slice durations, from the shortest to the longest in the row, on a log scale; "
     "hover for the numbers",
     "cellRenderer": "ProfileSpread",
     "sortable": False,

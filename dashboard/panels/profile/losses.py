@@ -27,7 +27,7 @@ def losses_table(analyzed: AnalyzedTrace) -> Table:
         "example": [examples.get(reason, "") for reason in counts],
     }
     schema = {"reason": pl.String, "count": pl.Int64, "meaning": pl.String, "example": pl.String}
-    return Table("losses", "Not shown as stored", pl.DataFrame(columns, schema=schema), "All events were read.")
+    return Table("losses", "Skipped or altered events", pl.DataFrame(columns, schema=schema), "All events were read.")
 
 
 def losses_words(analyzed: AnalyzedTrace) -> list[str]:
@@ -35,6 +35,6 @@ def losses_words(analyzed: AnalyzedTrace) -> list[str]:
     losses = analyzed.facts.trace.losses
     events, arrows = sum(events_not_as_stored(losses).values()), arrows_with_one_end(losses)
     return [
-        *([f"{counted(events, 'event')} could not be shown as stored"] if events else []),
+        *([f"{counted(events, 'event')} skipped or altered"] if events else []),
         *([f"{counted(arrows, 'arrow')} {'has' if arrows == 1 else 'have'} only one end"] if arrows else []),
     ]

@@ -338,7 +338,7 @@ def losses_card(analyzed: AnalyzedTrace) -> html.Section | None:
         return None
     notes = html.Ul([html.Li(note) for note in losses.notes], className="profile-losses") if losses.notes else None
     if not table:
-        return card("Not shown as stored", notes, name="lost")
+        return card("Skipped or altered events", notes, name="lost")
     reasons = ", ".join(counted_reason(row["reason"], row["count"]) for row in table[:3])
     more = f", and {counted(len(table) - 3, 'reason')} more" if len(table) > 3 else ""
     line = [html.Strong(" · ".join(losses_words(analyzed))), html.Span(f"{reasons}{more}")]
@@ -356,8 +356,8 @@ def losses_card(analyzed: AnalyzedTrace) -> html.Section | None:
     ]
     opened = html.Div([html.Table([html.Thead(head), html.Tbody(body)], className="profile-lost-table"), save_button()])
     details = html.Details(
-        [html.Summary(line, title="What could not be shown as stored, and why"), opened], id="profile-lost"
+        [html.Summary(line, title="What was skipped or altered, and why"), opened], id="profile-lost"
     )
-    found = card("Not shown as stored", notes, details, name="lost")
+    found = card("Skipped or altered events", notes, details, name="lost")
     setattr(found, "data-table", "losses")
     return found

@@ -41,7 +41,7 @@ def rank_options(view: View, known: KnownRanks, traces: list[dict[str, Any]], ra
     options: list[Any] = [_field("Ranks", choice)]
     options.append(_field("Show", _only(view, known)))
     if known.groupings:
-        options.append(_field("Divide by", _divided(view, known)))
+        options.append(_field("Group by", _divided(view, known)))
     return options
 
 
@@ -73,7 +73,7 @@ def _divided(view: View, known: KnownRanks) -> dmc.Select:
         allowDeselect=False,
         size="xs",
         w=150,
-        **{"aria-label": "How ranks are divided"},
+        **{"aria-label": "How ranks are grouped"},
     )
 
 
@@ -130,7 +130,7 @@ def _words(requested: PageRequest, known: KnownRanks, shown: tuple[int, ...]) ->
     if requested.only_ranks:
         parts.append(f"Showing {counted(len(shown), 'rank')}; medians are of {known.words}.")
     elif known.running or known.failures:
-        parts.append(f"{'So far of' if known.running else 'Of'} {known.words}.")
+        parts.append(f"{'So far based on' if known.running else 'Based on'} {known.words}.")
     if known.problem:
         parts.append(known.problem)
     failures = [f"{address}: {reason}" for address, reason in known.failures.items()]
@@ -161,7 +161,7 @@ def _map(requested: PageRequest, known: KnownRanks, shown: tuple[int, ...], by: 
     picture = rank_figures.rank_map_chart(found, known.steps(single_steps(found)), scheme)
     if picture is None:
         return []
-    about = "by how much a step took longer than on the median rank, without waiting; click a cell to look closer"
+    about = "how much longer a step took than on the median rank, not counting waiting; click a cell to zoom in"
     chart = {"type": "profile-chart", "chart": "rank-map", "trace": ""}
     whole = html.Button(
         "All ranks and steps",

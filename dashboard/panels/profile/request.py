@@ -78,9 +78,9 @@ def _why_not(ranks: KnownRanks, traces: int) -> tuple[str, str] | None:
     if len(ranks.numbers) > 1:
         return None
     if ranks.running:
-        return "The ranks are being read", "The first figures come when some of them have been."
+        return "The ranks are being read", "The first results appear once some of them have been read."
     why = ranks.problem or next((f"{address}: {reason}" for address, reason in ranks.failures.items()), "")
-    return "No two of the traces can be read", why or "Choose other traces above."
+    return "Fewer than two of the traces can be read", why or "Choose other traces above."
 
 
 def _listed(sources: Sequence[TraceSource], trace_id: str) -> TraceSource:

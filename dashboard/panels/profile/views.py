@@ -183,14 +183,16 @@ def shown_device(analyzed: AnalyzedTrace, device: str) -> str:
 def _roofline_chart(analyzed: AnalyzedTrace, requested: PageRequest, scheme: Scheme) -> list[Any]:
     roofs, gbps = _roofs(analyzed, requested)
     figure = figures.roofline_chart(analyzed.table("roofline"), roofs, gbps, scheme)
-    about = "log scales; an operator below the slope waits for memory, below the ceiling for arithmetic"
+    about = "log scales; an operator below the slope is memory-bound, one below the flat ceiling compute-bound"
     notes = [
         html.P(words, className="profile-note")
         for words in (_peaks_note(analyzed, requested), _unknown_note(analyzed))
         if words
     ]
     return (
-        [chart_card("Throughput over intensity", figure, "profile-roofline", about, below=notes)] if figure else notes
+        [chart_card("Throughput vs. arithmetic intensity", figure, "profile-roofline", about, below=notes)]
+        if figure
+        else notes
     )
 
 
@@ -249,7 +251,7 @@ def _copy_chart(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
     about = "each point is a copy; click one to see it on the Timeline"
     if len(shown) < len(known):
         about = f"the longest {count(len(shown))} of {count(len(known))} copies; {about}"
-    return [chart_card("Bandwidth over size", figure, chart_id(analyzed, "copies"), about)] if figure else []
+    return [chart_card("Bandwidth vs. size", figure, chart_id(analyzed, "copies"), about)] if figure else []
 
 
 def _launch_charts(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:

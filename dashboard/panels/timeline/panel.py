@@ -104,7 +104,7 @@ class TimelinePanel(Panel):
                             className="timeline-button timeline-capture",
                             type="button",
                             disabled=True,
-                            title="Asking whether something can be recorded",
+                            title="Checking whether a program can be recorded",
                             **{"aria-haspopup": "dialog"},
                         ),
                         html.Div(id="timeline-tools", className="timeline-tools"),

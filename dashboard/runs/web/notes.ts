@@ -35,10 +35,10 @@ function filterNote(): HTMLElement[] {
   if (left === null) return [];
   const [few, all] = [integer(left), integer(runs.count())];
   const leave = runs.around().whole_table
-    ? `leave ${few} of ${all} runs.`
-    : `leave ${few} of the first ${integer(runs.countListed())} of ${all} runs; a search goes through all.`;
+    ? `match ${few} of ${all} runs.`
+    : `match ${few} of the first ${integer(runs.countListed())} of ${all} runs; a search goes through all.`;
   return [note(
-    make("span", {}, `The columns' filters ${leave}`),
+    make("span", {}, `Column filters ${leave}`),
     button("Show only these", "link", () => runs.only(passing().map(({ run }) => run))),
     button("Clear", "link", clearFilters),
   )];

@@ -14,7 +14,7 @@ import { type RunFields, runs } from "./state.ts";
 
 const MODES: [Mode, string][] = [
   ["none", "No groups"],
-  ["seeds", "Seeds of the same training"],
+  ["seeds", "Seeds of the same configuration"],
   ["path", "Folder"],
   ["hparams", "Hyperparameters"],
   ["regex", "Regular expression"],

@@ -1,8 +1,8 @@
-/** Scripts that could not be had. What needs one stays empty, since neither browsers nor Dash ask for it again. */
+/** Scripts that could not be loaded. What needs one stays empty, since neither browsers nor Dash ask for it again. */
 
 const listeners: (() => void)[] = [];
 
-/** Calls back whenever a script, or a module that is imported later, could not be had. */
+/** Calls back whenever a script, or a module that is imported later, could not be loaded. */
 export const onLostScript = (listener: () => void): void => void listeners.push(listener);
 
 const tell = (): void => listeners.forEach((listener) => listener());
@@ -12,7 +12,7 @@ addEventListener("error", ({ target }) => {
   if (target instanceof HTMLScriptElement) tell();
 }, true);
 
-/** Awaits modules that are imported later, and tells where they could not be had. */
+/** Awaits modules that are imported later, and tells where they could not be loaded. */
 export async function had<Modules>(modules: Promise<Modules>): Promise<Modules> {
   try {
     return await modules;

@@ -310,11 +310,11 @@ def test_walking_up_goes_into_the_graph_of_a_function_and_out_to_what_it_was_cal
     client = client_with_companions(tmp_path)
     call = "__inference_train_7 at train.py:5"
     assert walked(client, "dump|tfdbg", 7) == [
-        (call, "Inside of it, while_body_1/Log:0 was the first that is not finite."),
+        (call, "Inside it, while_body_1/Log:0 was the first non-finite value."),
         ("while_body_1/Log:0", "Its inputs were not watched, or not all of them."),
     ]
     assert walked(client, "dump|tfdbg", 15) == [
-        (call, "Inside of it, train/Mul:0 was the first that is not finite."),
+        (call, "Inside it, train/Mul:0 was the first non-finite value."),
         ("train/Mul:0", "Its inputs were already not finite: Log at train.py:5."),
         ("Log at train.py:5", "Its inputs were not watched, or not all of them."),
     ]
@@ -341,7 +341,7 @@ def test_walking_up_goes_into_a_module_and_out_to_what_it_was_given(tmp_path: Pa
     rows = ask(client, "observations", id="run|recording")["rows"]
     numbers = {(row["step"], row["name"]): row["number"] for row in rows}
     assert walked(client, "run|recording", numbers[0, "Sequential"]) == [
-        ("Sequential", "Inside of it, 1.1 was the first that is not finite."),
+        ("Sequential", "Inside it, 1.1 was the first non-finite value."),
         ("1.1", "It made them itself: all of its inputs are finite."),
     ]
     assert [name for name, _ in walked(client, "run|recording", numbers[1, "Sequential"])] == [
@@ -365,7 +365,7 @@ def test_code_is_shown_in_its_order_and_a_sentence_quotes_what_it_has_room_for(
         )
     client = client_with_companions(tmp_path)
     sentence = ask(client, "alerts", id="dump|tfdbg")["verdict"]["sentence"]
-    assert f"at evil.py:1 in f: {shown[:200]}.... What" in sentence
+    assert f"at evil.py:1 in f: {shown[:200]}.... Its inputs" in sentence
     details = ask(client, "observation", id="dump|tfdbg", number=0)
     assert details["excerpt"]["lines"] == [shown[:405]]
     assert details["stack"][0]["code"] == shown[:400]

@@ -29,11 +29,11 @@ def test_one_column_has_no_header_and_several_have_one() -> None:
 def test_the_number_of_lines_goes_before_the_rule() -> None:
     assert seen("name\na\nb\n", 2) == (
         {"name": ["a", "b"]},
-        ["The metadata has one line more than there are points; the first, 'name', is its name."],
+        ["The metadata has one line more than there are points, so the first, 'name', is taken as the column name."],
     )
     assert seen("a\tx\nb\ty\n", 2) == (
         {"column 1": ["a", "b"], "column 2": ["x", "y"]},
-        ["The metadata has several columns and no line with their names, as its number of lines shows."],
+        ["The metadata has several columns but no header line: it has exactly one line per point."],
     )
 
 

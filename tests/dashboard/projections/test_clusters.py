@@ -46,7 +46,7 @@ def test_many_points_are_clustered_by_batches_and_samples(monkeypatch: pytest.Mo
     assert notes("kmeans", 900, 5) == ("Centers were found on batches of points, so they are approximate.",)
     assert notes("hdbscan", 900, 40) == (
         "The 40 dimensions were reduced to 16 by PCA first.",
-        "Clusters were found on 300 of 900 points; the others are of the cluster of the nearest of those.",
+        "Clusters were found on 300 of 900 points; each other point joins the cluster of its nearest one among those.",
     )
 
 

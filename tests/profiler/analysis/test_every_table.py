@@ -104,7 +104,7 @@ def test_findings_of_the_small_step() -> None:
         20.0,
     )
     assert "20.0% of the mean step" in found["dataloader"]["evidence"]
-    assert found["gpu_utilization"]["title"] == "The GPU is little used"
+    assert found["gpu_utilization"]["title"] == "Low GPU utilization"
     assert findings(trace(operator("a", 0, 10))).is_empty()
 
 

@@ -34,7 +34,7 @@ export class CompareView implements SubView {
   readonly tools: HTMLElement[];
   #api: Api;
   #other = select("Compare with", [["", "Compare with …"]], "", (value) => view.write(settings.other, value));
-  #tolerance = select("Tolerance: relative differences up to it count as none", [], "", (value) => {
+  #tolerance = select("Tolerance: relative differences up to this value are ignored", [], "", (value) => {
     const found = settings.tolerance.options.find((option) => option === value);
     if (found) view.write(settings.tolerance, found);
   });
@@ -78,7 +78,7 @@ export class CompareView implements SubView {
       this.#found = null;
       return this.#say(
         others.length
-          ? "Choose another recording above: the first tensor whose health differs is named, and all others that do."
+          ? "Choose another recording above to see the first tensor whose health differs, and all others that differ."
           : "This log directory has no other recording to compare with.",
       );
     }
@@ -124,7 +124,17 @@ export class CompareView implements SubView {
           ),
         ]
         : [];
-    const heads = ["Tensor", "Phase", "First at step", "Figure", "Here", "There", "Differs by", "Largest", "Of values"];
+    const heads = [
+      "Tensor",
+      "Phase",
+      "First at step",
+      "Statistic",
+      "Here",
+      "There",
+      "Differs by",
+      "Largest",
+      "Of values",
+    ];
     const rows = found.differences.map((row, at) => this.#row(row, at));
     this.element.replaceChildren(
       make(

@@ -90,10 +90,10 @@ export class Details {
       make("p", { className: `debugger-said ${health}` }, found.verdict),
       row,
       ...code(found),
-      ...related("Inside of it, first", found.inside ? [found.inside] : [], ""),
+      ...related("First non-finite value inside", found.inside ? [found.inside] : [], ""),
       ...related("Inputs", found.inputs, "None of its inputs was watched."),
       figures(found),
-      ...related("Made of it", found.consumers, ""),
+      ...related("Consumers", found.consumers, ""),
       ...stackOf(found.stack),
       ...(found.has_value ? [this.#value.element] : []),
     );

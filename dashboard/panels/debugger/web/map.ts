@@ -47,7 +47,7 @@ export class MapView implements SubView, Held {
   #message = make("p", { className: "debugger-hint", hidden: true });
   #stage = make("div", { className: "debugger-stage" });
   #curve: CurveBox;
-  #figure = select("Figure", [], "", (value) => this.#write("figure", value));
+  #figure = select("Statistic", [], "", (value) => this.#write("figure", value));
   #order = select("Order of the rows", Object.entries(ORDERS), "run", (value) => this.#write("order", value));
   #phase = select("Phase", [["", "Phase"]], "", (value) => view.write(settings.phase, value));
   #search = new SearchField("Search tensors (regex)", "Search", (text) => view.write(settings.search, text));
@@ -363,7 +363,7 @@ export class MapView implements SubView, Held {
       if (asking.signal.aborted) return;
       this.#search.refuse(answer.search_problem);
       // What was found before stays while somebody types.
-      if (answer.search_problem) return this.#answer ? undefined : this.#say("Nothing was searched for.");
+      if (answer.search_problem) return this.#answer ? undefined : this.#say("The search expression cannot be used.");
       this.#answer = answer;
       if (!this.rowCount || (wholeRows && answer.total !== this.rowCount)) {
         this.rows = { begin: answer.begin, end: Math.max(answer.total, 1) };

@@ -43,7 +43,7 @@ export class ValueView {
         min: "0",
         max: String(length - 1),
         value: String(value.at[axis]),
-        "aria-label": `Place along axis ${axis}`,
+        "aria-label": `Index along axis ${axis}`,
       });
       field.addEventListener("change", () => {
         const at = value.at.map((own, other) => (other === axis ? Number(field.value) || 0 : own));
@@ -61,7 +61,7 @@ export class ValueView {
         button("Copy numbers", "Copy the first numbers of this slice", () => {
           void toClipboard([...numbers].join("\n")).then(() => say("Numbers copied"));
         }, "copy"),
-        button(".npy", "Download the whole value as a file of NumPy", () => save(address, "value.npy"), "download"),
+        button(".npy", "Download the whole value as a NumPy file (.npy)", () => save(address, "value.npy"), "download"),
       ),
       ...(value.rows * value.columns > 1 ? [picture(value)] : []),
       ...histogram(value),

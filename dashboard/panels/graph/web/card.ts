@@ -168,7 +168,7 @@ export class Card {
         this.link(name, () => this.panel.openFunction(name)),
       ]);
     }
-    if (card.alike > 1) rows.push(["Same structure", `${integer(card.alike)} with this one`]);
+    if (card.alike > 1) rows.push(["Same structure", `${integer(card.alike)}, including this one`]);
     for (const host of card.hosts) rows.push(["Folded into", this.link(host, () => this.panel.goTo(host))]);
     const shapes = card.outputs_of.filter(Boolean);
     if (shapes.length) rows.push([shapes.length > 1 ? "Outputs are" : "Output is", shapes.slice(0, 8).join("\n")]);

@@ -22,7 +22,7 @@ export function commandsOf(panel: GraphPanel, canvas: HTMLElement): Command[] {
     { id: "graph.move", title: "Pan (flick to keep moving)", gestures: ["drag"] },
     {
       id: "graph.zoom_in",
-      title: "Zoom in at the mouse; also a pinch",
+      title: "Zoom in at the pointer; also a pinch",
       gestures: ["wheel"],
       keys: ["+", "="],
       keysShown: "+",

@@ -121,7 +121,7 @@ export function facts(found: Found): HTMLElement {
     ["Bins", stepText(found.bins)],
     ...Object.entries(found.left_out).map(([name, number]) => [name, stepText(number)]),
   ];
-  if (found.dropped) rows.push(["Bins not finite", stepText(found.dropped)]);
+  if (found.dropped) rows.push(["Non-finite bins", stepText(found.dropped)]);
   const lines = rows.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
   return make("table", { className: "facts" }, make("tbody", {}, ...lines));
 }

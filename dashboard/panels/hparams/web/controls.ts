@@ -123,7 +123,7 @@ function filterOf(column: Column): HTMLElement {
   if (column.type === "number") box.append(rangeInputs(column));
   if (column.type === "text" || (column.count > 1 && column.count <= SEARCHABLE)) box.append(valueList(column));
   if (isFiltered(column.key)) {
-    box.append(quiet("Remove filter", `Remove the filter of ${column.label}`, () => removeFilter(column)));
+    box.append(quiet("Remove filter", `Remove the filter on ${column.label}`, () => removeFilter(column)));
   }
   return box;
 }
@@ -276,7 +276,7 @@ function general(): HTMLElement {
     );
   }
   if (groups < sessions) {
-    const title = "Sessions of one group, such as seeds of one training, as one row: " +
+    const title = "Sessions of one group, such as seeds of one configuration, as one row: " +
       "the mean of each metric and its standard deviation, or the session whose target is the median, min or max";
     const auto = `auto: ${data().all_rows < data().passing ? ROWS.avg : ROWS.sessions}`;
     parts.push(field("Rows", choiceBox("Rows", settings.rows, { auto, ...ROWS }, title)));

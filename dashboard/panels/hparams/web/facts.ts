@@ -41,7 +41,7 @@ function selectionParts(chosen: number, rows: number | undefined): HTMLElement[]
       () => runs.only([...selectedRuns()]),
       "quiet strong",
     ),
-    button("hparams-clear", "Clear", "Select nothing, remove brushes (Escape)", clear),
+    button("hparams-clear", "Clear", "Clear the selection and the brushes (Escape)", clear),
   ];
 }
 
@@ -57,9 +57,11 @@ function factParts(): HTMLElement[] {
   }
   if (!whole_table) {
     const searched = found < all_rows ? `the search finds ${integer(found)}` : "";
-    const order = loading ? ", by metrics in order once all are read" : " in its order";
+    const order = loading ? ", sorted by metric once all have been read" : " in its order";
     const tabled = listed < found ? `the table has the first ${integer(listed)}${order}` : "";
-    const chosen = hasShades() ? "charts draw these over a shade of all" : `${integer(rows.length)} are drawn`;
+    const chosen = hasShades()
+      ? "charts draw these over a shaded density of all sessions"
+      : `${integer(rows.length)} are drawn`;
     const drawn = rows.length < found ? chosen : "";
     const about = [searched, tabled, drawn].filter(Boolean).join(", ");
     const title =

@@ -9,7 +9,7 @@ register({
   title: "Everywhere",
   commands: [{
     id: "live_tensors.open",
-    title: "Look at arrays of a running program",
+    title: "Show arrays of a running program",
     palette: "live_tensors",
     act: () => view.update((_params, set) => set("tab", ["live_tensors"])),
   }],

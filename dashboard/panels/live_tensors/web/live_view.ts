@@ -53,7 +53,7 @@ export class LiveView {
     this.#address.title = "Host and port of a program that called profiler.server.start";
     this.#token = field("Token", "Token, if required", token, "password");
     this.#token.title = "The token of profiler.server.start(token=…); kept until this page is closed";
-    this.#go = make("button", { type: "submit", className: "primary" }, "Look");
+    this.#go = make("button", { type: "submit", className: "primary" }, "Connect");
     const form = make("form", { className: "live-form" }, this.#address, this.#token, this.#go);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -106,7 +106,7 @@ export class LiveView {
   #end(said: string) {
     this.#running = false;
     this.#abort.abort();
-    this.#go.textContent = "Look";
+    this.#go.textContent = "Connect";
     this.#status.textContent = said;
     this.#arrivals = [];
   }
@@ -276,7 +276,7 @@ export class LiveView {
         { className: "live-empty" },
         make("p", {}, "Arrays of a running program, as they change. In the program:"),
         make("pre", { tabIndex: 0 }, code),
-        make("p", {}, "Then press Look. While nobody looks, it costs the program nothing."),
+        make("p", {}, "Then press Connect. While no page is connected, it costs the program nothing."),
       ),
     );
   }

@@ -99,7 +99,7 @@ export class CutTables {
       if (asked.stop.signal.aborted) return;
       // The same may be asked for again.
       this.#asked.delete(grid);
-      say(`These rows could not be had: ${error instanceof Error ? error.message : error}`);
+      say(`These rows could not be loaded: ${error instanceof Error ? error.message : error}`);
     }
     if (!grid.isDestroyed()) grid.setGridOption("loading", false);
   }

@@ -74,7 +74,9 @@ export function bookmarksOf(text: string, name: string, count: number, dimension
   }
   for (const { dataSetDimensions: of } of states) {
     if (Array.isArray(of) && (of[0] !== count || of[1] !== dimensions)) {
-      throw new Error(`The bookmarks are of ${of.join(" × ")} data, but ${count} × ${dimensions} are open.`);
+      throw new Error(
+        `The bookmarks belong to data of ${of.join(" × ")}, but the open data are ${count} × ${dimensions}.`,
+      );
     }
   }
   return states;

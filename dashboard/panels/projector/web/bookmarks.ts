@@ -58,9 +58,9 @@ export class Bookmarks {
       make(
         "div",
         { className: "pj-row" },
-        button("Save", "Keep this view", () => this.add()),
+        button("Save", "Save this view as a bookmark", () => this.add()),
         button("Download", "All bookmarks as a file that TensorBoard reads", () => this.download()),
-        button("Upload", "Bookmarks of a file, as TensorBoard writes them", () => this.file.click()),
+        button("Upload", "Load bookmarks from a file in TensorBoard's format", () => this.file.click()),
       ),
       this.file,
     );

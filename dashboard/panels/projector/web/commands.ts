@@ -71,12 +71,12 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
   return [
     gesture("drag", "Rotate in 3-D, pan in 2-D", ["drag"]),
     gesture("move", "Pan in 3-D", ["right drag", "Shift drag"]),
-    gesture("zoom", "Zoom at the mouse", ["wheel"], ["+", "-"]),
+    gesture("zoom", "Zoom at the pointer", ["wheel"], ["+", "-"]),
     gesture("select_point", "Select a point; with Shift add to the selection", ["click"]),
-    command("select_box", "Select by a box; Shift adds, Alt takes away", [KEYS.box], ({ tools }) => tools.use("box")),
+    command("select_box", "Select with a box; Shift adds, Alt removes", [KEYS.box], ({ tools }) => tools.use("box")),
     command(
       "select_lasso",
-      "Select by a lasso; Shift adds, Alt takes away",
+      "Select with a lasso; Shift adds, Alt removes",
       [KEYS.lasso],
       ({ tools }) => tools.use("lasso"),
     ),

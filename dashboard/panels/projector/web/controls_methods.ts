@@ -59,7 +59,7 @@ function knobRow(panel: ProjectorPanel, dataset: Dataset, knob: Knob): HTMLEleme
       slider.value = out.textContent = String(knob.value);
       set(knob.value);
     });
-    return field(label, `${help} Double click: ${knob.value}, as at first.`, slider, out);
+    return field(label, `${help} Double-click to reset to ${knob.value}.`, slider, out);
   }
   const input = make("input", {
     type: "number",
@@ -81,7 +81,7 @@ function knobRow(panel: ProjectorPanel, dataset: Dataset, knob: Knob): HTMLEleme
 
 function superviseRow(panel: ProjectorPanel, { columnInfos }: Dataset): HTMLElement {
   const help = "Points with equal values in this column are pulled together.";
-  const chosen = select("Column of the supervision", (name) => panel.setSupervise(name), help);
+  const chosen = select("Supervision column", (name) => panel.setSupervise(name), help);
   const few = columnInfos.filter(({ categories, kind }) => categories !== null || kind === "number");
   chosen.show([["", "same as color"], ...few.map(({ name }): Option => [name, name])], panel.state.supervise);
   return field("… by column", help, chosen);
@@ -132,9 +132,9 @@ function componentParts(panel: ProjectorPanel, { info: { dimensions: most } }: D
     make(
       "p",
       { className: "pj-note" },
-      "In the picture ",
+      "This view shows ",
       make("b", {}, percent(sum([...shown].map((component) => ratios[component] ?? 0)))),
-      ` of the variance; in the ${ratios.length} components ${percent(sum(ratios))}.`,
+      ` of the variance; the ${ratios.length} components together, ${percent(sum(ratios))}.`,
     ),
   ];
 }

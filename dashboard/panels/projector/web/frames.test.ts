@@ -38,7 +38,7 @@ Deno.test("a job says what it is at", () => {
     progressText({ ...FRAME, state: "running", ...frame }, "t-SNE");
   assert.equal(
     text(at),
-    "t-SNE: iteration 1,200 of 5,000 · exaggeration · 10.0 a second · 1 min 15 s left",
+    "t-SNE: iteration 1,200 of 5,000 · exaggeration · 10.0 per second · 1 min 15 s left",
   );
   assert.equal(text({ phase: "neighbors" }), "t-SNE: neighbors");
   assert.equal(text({ ...at, state: "paused" }), "t-SNE: paused at iteration 1,200 of 5,000");

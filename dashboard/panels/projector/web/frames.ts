@@ -65,7 +65,7 @@ export function progressText(frame: Progress, title: string): string {
       return [
         `${title}: ${at || "working"}`,
         phase && total && !["done", "iterations"].includes(phase) ? phase : "",
-        iteration && speed ? `${speed.toFixed(speed < 10 ? 1 : 0)} a second` : "",
+        iteration && speed ? `${speed.toFixed(speed < 10 ? 1 : 0)} per second` : "",
         left === null ? "" : `${seconds(left)} left`,
       ].filter(Boolean).join(" · ");
     case "paused":

@@ -40,7 +40,7 @@ const SUPERVISION: Knob = {
   name: "supervision",
   label: "Supervision",
   help:
-    "How strongly points with the same value in the column are pulled together, from 0 to 100. The view then shows what was known before.",
+    "How strongly points with the same value in the column are pulled together, from 0 to 100. The view then partly reflects these labels.",
   sort: "range",
   value: 0,
   minimum: 0,

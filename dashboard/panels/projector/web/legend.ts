@@ -37,7 +37,7 @@ export class Legend {
   constructor(panel: ProjectorPanel) {
     this.panel = panel;
     this.all = button("All", "Show all categories again", () => panel.setOff([]), "small plain");
-    this.folder = iconButton("chevron", "Fold the legend", () => this.fold(!this.folded), 13);
+    this.folder = iconButton("chevron", "Collapse the legend", () => this.fold(!this.folded), 13);
     this.element = make(
       "div",
       { className: "pj-legend", hidden: true },
@@ -50,7 +50,7 @@ export class Legend {
 
   showFolded(): void {
     this.element.classList.toggle("folded", this.folded);
-    this.folder.title = this.folded ? "Unfold the legend" : "Fold the legend";
+    this.folder.title = this.folded ? "Expand the legend" : "Collapse the legend";
     this.folder.setAttribute("aria-label", this.folder.title);
   }
 

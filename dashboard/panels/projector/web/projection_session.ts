@@ -345,7 +345,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     let text = frame ? progressText(frame, METHODS[state.projection].title) : "";
     // The left column says why.
     if ((frame?.state === "failed" && !this.frame.classList.contains("no-left")) || this.waiting) {
-      text = picture && picture.key !== state.projection ? `Still the view of ${METHODS[picture.key].title}` : "";
+      text = picture && picture.key !== state.projection ? `Still showing ${METHODS[picture.key].title}` : "";
     }
     this.status.textContent = text;
     this.status.hidden = !text;

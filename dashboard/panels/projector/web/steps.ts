@@ -100,7 +100,7 @@ export class Steps {
     // The last one follows the training, unless it was chosen by name.
     panel.tell({ step: String(step) });
     await panel.load({ keep: true });
-    // Where it could not be had, that is not the step any more.
+    // Where it could not be loaded, that is not the step any more.
     this.show();
   }
 

@@ -95,7 +95,7 @@ export class Table {
   readonly opener;
   readonly which;
   readonly about = make("span", { className: "pj-count" });
-  readonly grip = make("div", { className: "pj-table-grip", title: "Drag: the height of the table" });
+  readonly grip = make("div", { className: "pj-table-grip", title: "Drag to resize the table" });
   readonly element;
   readonly box = document.getElementById(BOX);
 

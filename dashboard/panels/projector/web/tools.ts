@@ -12,8 +12,8 @@ import type { Tool } from "./view_base.ts";
 
 const TOOLS: [Tool, string, string][] = [
   ["pointer", "Move", hint("Rotate, pan and pick points", "pointer")],
-  ["box", "Box", hint("Drag a box to select; Shift adds, Alt takes away", "box")],
-  ["lasso", "Lasso", hint("Draw around points to select; Shift adds, Alt takes away", "lasso")],
+  ["box", "Box", hint("Drag a box to select; Shift adds, Alt removes", "box")],
+  ["lasso", "Lasso", hint("Draw around points to select; Shift adds, Alt removes", "lasso")],
 ];
 
 /** A choice of a column, with what it is for. */

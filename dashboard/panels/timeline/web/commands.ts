@@ -17,7 +17,7 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
   const moving: Command[] = [
     {
       id: "timeline.zoom_in",
-      title: "Zoom in at the mouse",
+      title: "Zoom in at the pointer",
       keys: ["w", "+", "="],
       keysShown: "W",
       gestures: ["Ctrl wheel", "wheel over the time axis", "pinch"],

@@ -25,7 +25,7 @@ export function strip({ summary }: Source, several: boolean): HTMLElement | null
   const texts = [
     arrows ? `${integer(arrows)} arrow${arrows === 1 ? " has" : "s have"} only one end` : "",
     total > arrows
-      ? `${integer(total - arrows)} event${total - arrows === 1 ? "" : "s"} could not be shown as stored: ${
+      ? `${integer(total - arrows)} event${total - arrows === 1 ? "" : "s"} skipped or altered: ${
         rest.map(([why]) => summary.counted[why]).join("; ")
       }`
       : "",
@@ -36,7 +36,8 @@ export function strip({ summary }: Source, several: boolean): HTMLElement | null
   const more = button(
     "Explain",
     "What each of them means, with an example",
-    () => popover.show(more, "Not shown as stored", table(summary, counted), { className: "timeline-losses-box" }),
+    () =>
+      popover.show(more, "Skipped or altered events", table(summary, counted), { className: "timeline-losses-box" }),
     "plain",
   );
   const close = button("✕", "Hide this line", () => box.remove(), "plain");
@@ -63,7 +64,7 @@ function table(summary: TraceSummary, counted: [string, number][]) {
     );
   });
   return [
-    make("div", { className: "timeline-box-head" }, "Not shown as stored"),
+    make("div", { className: "timeline-box-head" }, "Skipped or altered events"),
     ...rows,
     ...summary.notes.map((note) => make("p", null, note)),
   ];
