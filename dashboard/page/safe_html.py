@@ -1,6 +1,7 @@
 """Text from a log directory as HTML that is safe to put into the page."""
 
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -43,6 +44,7 @@ _SENTENCES: Final = re.compile(rf"{_SENTENCE}(?:\n{_SENTENCE})*+")
 _MOST_KEPT: Final = 4_096
 """Characters of a text whose HTML is kept for a while."""
 _LINK: Final = re.compile(r"(https?://|mailto:)", re.ASCII | re.IGNORECASE)
+_making: Final = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -157,13 +159,20 @@ def _joined(notices: Sequence[str]) -> str:
     return " ".join(dict.fromkeys(notices))
 
 
-@cache
 def _parser() -> MarkdownIt:
+    with _making:
+        return _made_parser()
+
+
+@cache
+def _made_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     parser.block.ruler.at("html_block", _written_block, {"alt": ["paragraph", "reference", "blockquote"]})
     parser.inline.ruler.at("html_inline", _written_inline)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("html_block", _written_html)
+    # The first address has mdurl fill its tables, which another thread would find half full, and fail.
+    parser.render("<http://localhost/%20>")
     return parser
 
 

@@ -1,4 +1,6 @@
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from mdurl import _encode
 
 from stepscope.dashboard.page import safe_html
 from stepscope.dashboard.page.safe_html import MOST_CHARACTERS, markdown_html, raw_text, rendered, text_html
@@ -181,3 +184,25 @@ def test_routes(tmp_path: Path) -> None:
     raw = client.get("/api/text/raw", params={**where, "index": 0})
     assert (raw.text, raw.headers["content-type"]) == ("*x* <b>", "text/plain; charset=utf-8")
     assert client.get("/api/text/raw", params={**where, "index": 7}).status_code == 404
+
+
+def test_the_first_addresses_may_come_in_two_threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """mdurl's table was used while another thread filled it: texts that a page asked for first answered with 500."""
+    begun, over = threading.Event(), threading.Event()
+
+    class Tables(dict[str, list[str]]):
+        def __setitem__(self, key: str, table: list[str]) -> None:
+            super().__setitem__(key, table)
+            begun.set()
+            over.wait(0.3)
+
+    monkeypatch.setattr(_encode, "encode_cache", Tables())
+    safe_html._made_parser.cache_clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(rendered, "<http://a.org/b c>\n\n<http://a.org>")
+        assert begun.wait(60)
+        second = pool.submit(rendered, "[a](http://a.org)")
+        second.add_done_callback(lambda _: over.set())
+        link = '<a href="http://a.org" target="_blank" rel="noopener noreferrer">'
+        assert in_order(second.result()) == in_order(f"<p>{link}a</a></p>")
+        assert in_order(first.result()).endswith(in_order(f"<p>{link}http://a.org</a></p>"))
