@@ -99,7 +99,7 @@ def action(name: str, title: str) -> html.Button:
 
 
 class Action(NamedTuple):
-    """A button of a card's head. The page makes it, as `action` does: Dash looks at all that it made at each change."""
+    """A button of a card's head, made by the page as `action` does: Dash checks all its components at each change."""
 
     name: str
     title: str

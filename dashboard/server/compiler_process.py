@@ -44,7 +44,8 @@ def compile_beside(held: Mapping[Group, threading.Event]) -> tuple[Group, ...]:
         compiler = CompilerProcess({group.name: done for group, done in missing.items()})
         for group in missing:
             group.hurried_by(compiler.hurry)
-        compiler.start()
+        if not compiler.start():
+            return ()
     return tuple(missing)
 
 
@@ -65,10 +66,12 @@ class CompilerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._began = 0.0
 
-    def start(self) -> None:
-        """Begin; a thread listens to what is done."""
-        if self._begin(_COMPILE_LAST):
-            threading.Thread(target=self._listen, name="compiler", daemon=True).start()
+    def start(self) -> bool:
+        """Begin, and have a thread listen to what is done; return whether that was possible."""
+        if not self._begin(_COMPILE_LAST):
+            return False
+        threading.Thread(target=self._listen, name="compiler", daemon=True).start()
+        return True
 
     def hurry(self) -> None:
         """Take note that somebody waits: where the process is held up, one of the server's own priority goes on."""
