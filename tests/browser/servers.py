@@ -3,6 +3,9 @@
 To begin and to end one takes uvicorn a fifth of a second, most of which it waits.
 """
 
+import asyncio
+import os
+import random
 import socket
 import threading
 from typing import Final
@@ -14,6 +17,9 @@ from stepscope.dashboard.server.web_server import DashboardServer
 
 # As long as the dashboard itself waits for answers that are not done when it ends.
 PATIENCE_S: Final = 3.0
+# By how many seconds requests are held up at most, each by chance, so that answers come in any order, as they may where
+# much is asked at once: STEPSCOPE_LATE_ANSWERS=0.5.
+LATENESS_S: Final = float(os.environ.get("STEPSCOPE_LATE_ANSWERS", "0"))
 
 
 async def nobody(scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,6 +58,8 @@ class LentServer:
         with self._ended:
             self._open += 1
         try:
+            if LATENESS_S:
+                await asyncio.sleep(random.uniform(0, LATENESS_S))
             await self._app(scope, receive, send)
         finally:
             with self._ended:

@@ -127,7 +127,10 @@ def test_a_click_on_a_curve_brings_its_run_into_sight(serve: Serve, page: Page, 
     x, y = page.evaluate(
         "() => { const p = stepscope.curveCards.find('loss').plot.toClient(0.5, 59); return [p.clientX, p.clientY]; }"
     )
+    page.mouse.move(x, y)
+    expect(page.locator("#hover")).to_be_visible()
     page.mouse.click(x, y)
+    expect(page.locator(".run-grid .run-name", has_text="run_59")).to_be_visible()
     expect(page.locator(".run-grid .pointed-cell .run-name")).to_have_text("run_59")
 
 

@@ -149,6 +149,8 @@ def test_a_diff_shows_words_and_counts(serve: Serve, page: Page, logdir: Path) -
     with SummaryWriter(str(logdir / "b")) as writer:
         writer.add_text("config", "lr: 0.1\nseed: 2", 0)
     page.goto(serve(logdir).url)
+    # The texts of each card come in their turn.
+    expect(page.locator(".entry")).to_have_count(3)
     page.get_by_title("Compare with another step or run").first.click()
     expect(page.locator("#text-diff .counts")).to_have_text("+2 −1 lines")
     expect(page.locator("#text-diff del")).to_have_text(["1"])

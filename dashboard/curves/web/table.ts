@@ -184,4 +184,6 @@ export function refresh(): void {
 }
 
 onAnswer(refresh);
-document.addEventListener("scroll", () => at && leave(), true);
+/** What is under the pointer is another place then; the list of runs may scroll beside it. */
+const movesCard = ({ target }: Event) => target instanceof Node && target.contains(at?.card.element ?? null);
+document.addEventListener("scroll", (event) => at && movesCard(event) && leave(), true);

@@ -30,3 +30,10 @@ export function onTap(tap: (event: PointerEvent) => void): void {
     if (event.pointerType === "touch" && isStill(event)) tap(event);
   });
 }
+
+/** Closes a dialog by a click beside it that was pressed there, too: a tap that opens one may end beside it. */
+export function closeBeside(dialog: HTMLDialogElement): void {
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog && press?.target === dialog) dialog.close();
+  });
+}

@@ -1,6 +1,7 @@
 /** The sheet of keys that "?" opens: those that hold everywhere, and those of the open panel. */
 import { active, type Command, keyText } from "../core/commands.ts";
 import { type Child, iconButton, make } from "../core/dom.ts";
+import { closeBeside } from "../core/taps.ts";
 
 const TITLE = "Keys and mouse";
 
@@ -67,7 +68,7 @@ export function toggleSheet(shown: readonly Section[]): void {
     make("header", {}, make("h2", {}, TITLE), close),
     make("div", { className: "columns" }, ...shown.map(section)),
   );
-  sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
+  closeBeside(sheet);
   sheet.addEventListener("close", () => sheet.remove());
   document.body.append(sheet);
   sheet.showModal();

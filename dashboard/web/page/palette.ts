@@ -3,6 +3,7 @@ import { active, bind } from "../core/commands.ts";
 import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
 import { Api } from "../core/request.ts";
+import { closeBeside } from "../core/taps.ts";
 import type { Hit } from "../../runs/web/messages.generated.ts";
 import { runTable } from "../../runs/web/table.ts";
 import { runs } from "../../runs/web/state.ts";
@@ -228,7 +229,7 @@ function open(): void {
       else pendingEnter = true;
     },
   });
-  box.addEventListener("click", (event) => event.target === box && box.close());
+  closeBeside(box);
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
   box.showModal();

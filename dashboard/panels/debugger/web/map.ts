@@ -41,7 +41,7 @@ export class MapView implements SubView, Held {
   stepCount = 0;
   box: Held["box"] = null;
   #api: Api;
-  #canvas = make("canvas", { className: "debugger-canvas", tabIndex: 0, role: "img" });
+  #canvas = make("canvas", { className: "debugger-canvas", tabIndex: 0, role: "img", "aria-label": "Health map" });
   #legend = make("canvas", { className: "debugger-legend", "aria-hidden": "true" });
   #tip = make("div", { className: "debugger-tip", hidden: true });
   #message = make("p", { className: "debugger-hint", hidden: true });

@@ -2,6 +2,7 @@
 import { bind } from "../../../web/core/commands.ts";
 import { iconButton, make, numbers, stepText, when } from "../../../web/core/dom.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
+import { closeBeside } from "../../../web/core/taps.ts";
 import { formatNumber, linearTicks, logTicks, type Ticks } from "../../../web/lines/ticks.ts";
 import { view } from "../../../web/page/view.ts";
 import { show } from "./facts.ts";
@@ -149,7 +150,7 @@ class Large {
       this.#view,
       make("footer", {}, this.#before, this.#where, this.#after),
     );
-    this.#dialog.addEventListener("click", (event) => event.target === this.#dialog && this.#dialog.close());
+    closeBeside(this.#dialog);
     bind(this.#dialog, { ArrowLeft: () => this.#turn(-1), ArrowRight: () => this.#turn(1) });
     document.body.append(this.#dialog);
   }
