@@ -118,6 +118,9 @@ function follow(name: string) {
 const tabs = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]:not(.tab-group)")];
 const tabName = (tab: HTMLElement | undefined): string => (tab ? tab.id.slice(tab.id.indexOf("-tab-") + 5) : "");
 
+/** The tab that a query opens; without a name the first. */
+const opened = (query: string): string => new URLSearchParams(query).get("tab") || tabName(tabs()[0]);
+
 /** Mounts the open panel again, so that its controls show what the view says. */
 const remount = () => setProps("panel-again", { data: Date.now() });
 
@@ -125,11 +128,13 @@ window.addEventListener("popstate", () => {
   const next = fromAddress();
   if (next === current) return;
   Object.values(settling).forEach(clearTimeout);
-  const opened = (query: string) => new URLSearchParams(query).get("tab") || tabName(tabs()[0]);
-  const same = opened(current) === opened(next);
+  const tab = opened(next);
+  const same = opened(current) === tab;
   current = next;
   setProps("view", { data: current });
   follow("run_filter");
+  // The server marks it too, but not where another question comes before its answer.
+  if (!same && tabs().some((one) => tabName(one) === tab)) setProps(settingId("tab"), { value: tab });
   if (same) remount();
   for (const listener of listeners) listener();
 });
@@ -308,7 +313,7 @@ callbacks("stepscope", {
       const value = typeof trigger.value === "boolean" ? (trigger.value ? "on" : "off") : String(trigger.value);
       if (name === "tab") {
         // The server opens a tab too, when the URL names none; only the user's choice goes into the URL.
-        if (value !== openPanel) {
+        if (value !== openPanel && value !== opened(current)) {
           params.set("tab", value);
           step = true;
         }
