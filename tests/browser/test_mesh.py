@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard, hold_back
+from tests.browser.conftest import Dashboard, hold_back, hold_callbacks
 from tests.dashboard.test_mesh_panel import SQUARE, TRIANGLES, value
 
 pytestmark = pytest.mark.browser
@@ -226,6 +226,26 @@ def test_a_comparison_colors_by_distance_and_says_what_it_is(serve: Serve, page:
     expect(facts).to_contain_text("moved 0 on average")
     expect(page).to_have_url(re.compile(r"mesh\.compare=at:1:a"))
     expect(page.locator("input[aria-label='Compare each mesh with']")).to_have_value("Against step 1 of a")
+
+
+def test_what_is_compared_with_stays_named_when_an_older_list_arrives(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for step in range(3):
+            writer.add_mesh("square", SQUARE + step, faces=TRIANGLES, global_step=step)
+    page.goto(serve(logdir).url + "?mesh.compare=first")
+    square = page.locator(".mesh-card")
+    expect(square.locator(".mesh-facts")).to_contain_text("moved 3.46 on average")
+    held = hold_callbacks(page, "mesh-comparisons")
+    slide(square.locator(".steps"), 1)
+    expect(page).to_have_url(re.compile(r"mesh\.step="))
+    square.hover()
+    square.get_by_title("Compare all meshes with this one").click()
+    compared = page.get_by_role("textbox", name="Compare each mesh with")
+    expect(compared).to_have_value("Against step 1 of a")
+    held.release()
+    page.get_by_text("Points", exact=True).first.click()
+    expect(page).to_have_url(re.compile(r"mesh\.show=points"))
+    expect(compared).to_have_value("Against step 1 of a")
 
 
 def test_what_is_wrong_is_said_on_the_card(serve: Serve, page: Page, logdir: Path) -> None:

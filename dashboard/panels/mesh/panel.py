@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dash import Dash, Output, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
 from stepscope.dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
 from stepscope.dashboard.page.state import View, decode
@@ -68,7 +68,7 @@ class MeshPanel(CardPanel):
         super().register(app, live)
 
         @app.callback(
-            Output(setting_id(COMPARE.name), "data"),
+            Output("mesh-comparisons", "data"),
             view_input(self.name),
             revision_input(self.name),
             prevent_initial_call=True,
@@ -76,6 +76,15 @@ class MeshPanel(CardPanel):
         @light
         def list_comparisons(query: str, _revision: int | None) -> Any:
             return comparisons(live.snapshot(), decode(query))
+
+        # The answer may be older than what is chosen now, and the list drops a choice that it does not offer.
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "offerComparisons"),
+            Output(setting_id(COMPARE.name), "data"),
+            Input("mesh-comparisons", "data"),
+            State(setting_id(COMPARE.name), "data"),
+            prevent_initial_call=True,
+        )
 
 
 def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:

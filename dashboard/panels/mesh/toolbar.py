@@ -1,7 +1,7 @@
 """The controls above the meshes."""
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import dcc, html
 
 from stepscope.dashboard.page.controls import (
     number_slider,
@@ -68,6 +68,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
             short_select(COLOR, view, colors, "Color of meshes", w=158),
             display(view),
             compare,
+            dcc.Store(id="mesh-comparisons"),
             html.Div(
                 [html.Span("Camera"), segmented(CAMERAS, view, cameras, "Which cards share a camera"), link],
                 className="field",

@@ -1,3 +1,3 @@
 import { callbacksLater } from "../../../web/core/dash.ts";
 
-callbacksLater("mesh", "stepscope", ["drawMeshes", "adjustMeshes"], () => import("./mount.ts"));
+callbacksLater("mesh", "stepscope", ["drawMeshes", "adjustMeshes", "offerComparisons"], () => import("./mount.ts"));

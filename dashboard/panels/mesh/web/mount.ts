@@ -2,9 +2,10 @@
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { failed, ready } from "../../../web/cards/loading.ts";
 import { bind } from "../../../web/core/commands.ts";
-import { noUpdate } from "../../../web/core/dash.ts";
+import { noUpdate, propsOf, setProps, settingId } from "../../../web/core/dash.ts";
 import { icon, iconButton, make, numbers, stepText, toClipboard, when, within } from "../../../web/core/dom.ts";
 import { save, saveBlob } from "../../../web/core/download.ts";
+import { integer } from "../../../web/core/numbers.ts";
 import { type Parameters } from "../../../web/core/request.ts";
 import { nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { view } from "../../../web/page/view.ts";
@@ -273,9 +274,28 @@ async function savePicture(card: Card): Promise<void> {
   if (blob) saveBlob(blob, name);
 }
 
+/** An option of the list of comparisons. */
+interface Comparison {
+  value: string;
+  label: string;
+}
+
 function compareWith(card: Card): void {
-  view.write(settings.compare, `at:${pointOf(card).step}:${card.data.run}`);
-  view.follow(settings.compare.name);
+  const { step } = pointOf(card);
+  const { run } = card.data;
+  const value = `at:${step}:${run}`;
+  view.write(settings.compare, value);
+  const list = settingId(settings.compare.name);
+  const offered = propsOf(list)?.data as Comparison[];
+  const others = offered.filter((one) => one.value !== value);
+  setProps(list, { data: [...others, { value, label: `Against step ${integer(step)} of ${run}` }], value });
+}
+
+/** What the list of comparisons offers: what the server found, and what is chosen now. */
+export function offerComparisons(found: Comparison[], offered: Comparison[]): Comparison[] {
+  const chosen = view.read(settings.compare);
+  if (found.some(({ value }) => value === chosen)) return found;
+  return [...found, ...offered.filter(({ value }) => value === chosen)];
 }
 
 const ACTIONS: [string, (card: Card) => void][] = [
