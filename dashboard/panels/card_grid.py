@@ -141,7 +141,7 @@ class CardGrid:
             html.Div(
                 [
                     action("collapse", "Collapse all sections"),
-                    action("expand", "Open all sections"),
+                    action("expand", "Expand all sections"),
                     short_select(
                         self.parameters.columns,
                         view,

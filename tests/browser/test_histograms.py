@@ -111,6 +111,11 @@ def test_percentiles_are_bands_that_tell_their_numbers(serve: Serve, page: Page,
     names = page.locator("#bucket dt").all_inner_texts()
     assert names[1:10] == ["Max", "93.32%", "84.13%", "69.15%", "Median", "30.85%", "15.87%", "6.68%", "Min"]
     assert page.locator("#bucket dd").all_inner_texts()[1] == "2"
+    # What scrolls beside the card leaves it where it is.
+    page.locator("#runs-grid .ag-body-viewport").dispatch_event("scroll")
+    expect(page.locator("#bucket")).to_be_visible()
+    page.locator("#panel").dispatch_event("scroll")
+    expect(page.locator("#bucket")).to_be_hidden()
 
 
 def test_a_range_of_steps_is_typed_and_kept(serve: Serve, page: Page, logdir: Path) -> None:

@@ -2,7 +2,7 @@
 import { placeBeside } from "../../web/cards/plotly.ts";
 import { pageTextWidth } from "../../web/core/canvas_text.ts";
 import { keyText } from "../../web/core/commands.ts";
-import { type Child, make, stepText } from "../../web/core/dom.ts";
+import { type Child, isScrolled, make, stepText } from "../../web/core/dom.ts";
 import { duration } from "../../web/cards/step_slider.ts";
 import { shortNames } from "../../web/core/names.ts";
 import type { Hit } from "../../web/lines/chart.ts";
@@ -184,6 +184,5 @@ export function refresh(): void {
 }
 
 onAnswer(refresh);
-/** What is under the pointer is another place then; the list of runs may scroll beside it. */
-const movesCard = ({ target }: Event) => target instanceof Node && target.contains(at?.card.element ?? null);
-document.addEventListener("scroll", (event) => at && movesCard(event) && leave(), true);
+// What is under the pointer is another place then.
+document.addEventListener("scroll", (event) => isScrolled(event, at?.card.element ?? null) && leave(), true);

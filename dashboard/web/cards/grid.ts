@@ -230,7 +230,7 @@ register({
       palette: "collapse",
       act: () => fold(false),
     },
-    { id: "cards.expand", title: "Open all sections", keys: ["Shift o"], palette: "expand", act: () => fold(true) },
+    { id: "cards.expand", title: "Expand all sections", keys: ["Shift o"], palette: "expand", act: () => fold(true) },
   ],
 });
 

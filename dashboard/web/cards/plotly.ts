@@ -1,6 +1,6 @@
 // What the panels whose cards are charts share (dashboard/panels/charts.py): notes, and where the pointer is.
 import { callbackContext, callbacks, noUpdate } from "../core/dash.ts";
-import { within } from "../core/dom.ts";
+import { isScrolled, within } from "../core/dom.ts";
 import { byFinger, isNear, isStill, onTap } from "../core/taps.ts";
 import { cards as pageCards } from "./grid.ts";
 import { ready } from "./loading.ts";
@@ -71,7 +71,7 @@ export const plotIn = (element: Element): Plot | null => element.querySelector<P
 
 /**
  * Calls `enter` once a frame while the pointer is inside the chart of a card, with its place in pixels of the plot
- * and `origin`, the plot's corner on the page; and `leave` where it is not, a button is down, or the page scrolls.
+ * and `origin`, the plot's corner on the page; and `leave` where it is not, a button is down, or the card is scrolled.
  * A tap of a finger enters where it is, one elsewhere leaves, and so does a second one at the same place.
  * @param cards selector of the cards
  * @param click is called for clicks that are no drags, and for second taps
@@ -85,9 +85,11 @@ export function onPointer(
   let frame = 0;
   /** Where a finger tapped to see what is shown now. */
   let tapped: PointerEvent | null = null;
+  let entered: HTMLElement | null = null;
 
   function quit() {
     tapped = null;
+    entered = null;
     leave();
   }
 
@@ -101,6 +103,7 @@ export function onPointer(
     const px = event.clientX - origin.x;
     const py = event.clientY - origin.y;
     if (px < 0 || py < 0 || px > w || py > h) return leave();
+    entered = card;
     enter({ card, plot, layout, px, py, origin }, event);
   }
 
@@ -112,7 +115,7 @@ export function onPointer(
   });
   // A finger leaves with every tap.
   document.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && quit());
-  document.addEventListener("scroll", quit, true);
+  document.addEventListener("scroll", (event) => isScrolled(event, entered) && quit(), true);
   onTap((event) => {
     cancelAnimationFrame(frame);
     const card = within(event, cards);

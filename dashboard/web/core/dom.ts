@@ -56,6 +56,10 @@ export function within<E extends HTMLElement = HTMLElement>(event: Event, select
   return event.target instanceof Element ? event.target.closest<E>(selector) : null;
 }
 
+/** Whether a scroll moves an element, if there is one. */
+export const isScrolled = ({ target }: Event, element: Element | null): boolean =>
+  target instanceof Node && target.contains(element);
+
 /** A run's name with its color. */
 export function runLabel(run: { run: string; light: string; dark: string }): HTMLSpanElement {
   const dot = make("i", { className: "run-dot" });

@@ -35,7 +35,7 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
     { className: "graph-tools-end" },
     color,
     save,
-    button("Collapse all", "Close all scopes", () => panel.ready && panel.collapseAll(), "small"),
+    button("Collapse all", "Collapse all scopes", () => panel.ready && panel.collapseAll(), "small"),
     button("Fit", "Fit the selection, or everything (F)", () => panel.fit(true), "small"),
     button("?", "Keys and mouse (?)", toggleKeysSheet, "small"),
   );
