@@ -15,7 +15,7 @@ from playwright.sync_api import Page, Position, expect
 from stepscope.summary import SummaryWriter
 from stepscope.summary.debugger.model import COLUMN
 from stepscope.summary.proto import debug_event_pb2 as tfdbg
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back
 from tests.dashboard.debugger.recorded import going_bad, many, write
 from tests.summary.debugger.dumps import write_dump, write_eager
 
@@ -233,6 +233,8 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     wait_for_fact(page, "total", 4)
     rows.first.click()
     wait_for_fact(page, "details", 42)
+    # Keys go through the list while its rows are on their way.
+    held = hold_back(page, r"/observations\?")
     page.keyboard.press("u")
     wait_for_fact(page, "details", 41)
     expect(page.locator(".debugger-details h2")).to_have_text("log")
@@ -242,6 +244,8 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     page.keyboard.press("End")
     wait_for_fact(page, "selected", 59)
     page.keyboard.press("ArrowUp")
+    wait_for_fact(page, "selected", 58)
+    held.release()
     wait_for_fact(page, "details", 58)
 
 

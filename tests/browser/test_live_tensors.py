@@ -13,7 +13,7 @@ from stepscope.debug import showing
 from stepscope.debug.live import LiveTensors
 from stepscope.profiler import server as profiler_server
 from stepscope.profiler.capture_routes import OTHER_ROUTES
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back
 
 pytestmark = pytest.mark.browser
 
@@ -128,6 +128,18 @@ def test_a_wrong_token_is_said_and_ends_it(panel: Page, program: str) -> None:
     look(panel, program, "another token than that")
     expect(panel.locator(".live-status")).to_contain_text("token")
     expect(panel.get_by_role("button", name="Connect", exact=True)).to_be_visible()
+
+
+def test_an_address_is_suggested_to_nobody_who_types(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    held = hold_back(page, "/api/capture")
+    page.goto(f"{serve(logdir).url}?tab=live_tensors")
+    address = page.get_by_role("textbox", name="Address of the program")
+    address.focus()
+    held.wait()
+    held.release()
+    expect(address).to_have_value("localhost:6009")
+    page.keyboard.type("node3:6009")
+    expect(address).to_have_value("node3:6009")
 
 
 def test_ctrl_k_leads_there(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:

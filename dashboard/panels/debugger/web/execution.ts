@@ -196,9 +196,10 @@ export class ExecutionView implements SubView {
 
   async #goTo(number: number): Promise<void> {
     const state = this.#state!;
+    const before = this.list.selected;
     const { place, total } = await this.#api.ask<ObservationPlace>("place", { ...this.#parameters(state), number })
       .catch(() => ({ place: -1, total: 0 }));
-    if (!total || place < 0 || this.#wanted !== String(number)) return;
+    if (!total || place < 0 || this.#wanted !== String(number) || this.list.selected !== before) return;
     this.list.total = Math.max(this.list.total, total);
     this.list.select(place, false);
   }

@@ -29,7 +29,8 @@ export class VirtualList<Row> {
   #message = make("div", { className: "debugger-list-message", hidden: true });
   #source: Source<Row>;
   #pages: Map<number, readonly Row[]> = new Map();
-  #asked: Set<number> = new Set();
+  /** Pages that are there or on their way. */
+  #asked: Map<number, Promise<void>> = new Map();
   #end = new AbortController();
   #frame = 0;
   #first = 0;
@@ -89,12 +90,19 @@ export class VirtualList<Row> {
     const fitting = this.#fitting();
     if (place < this.#first) this.#scrollTo(place);
     else if (place >= this.#first + fitting) this.#scrollTo(place - fitting + 1);
-    const row = this.rowAt(place);
-    if (tell) {
-      if (row !== undefined) this.#source.choose(row, place);
-      else void this.#ask(Math.floor(place / PAGE)).then(() => this.selected === place && this.select(place));
-    }
+    if (tell) void this.#tell(place);
     this.#drawSoon();
+  }
+
+  /** Tells what was chosen, once its row is there: not where that fails, or another one is chosen by then. */
+  async #tell(place: number): Promise<void> {
+    let signal: AbortSignal;
+    do {
+      signal = this.#end.signal;
+      if (this.rowAt(place) === undefined) await this.#ask(Math.floor(place / PAGE));
+    } while (signal.aborted && this.selected === place);
+    const row = this.rowAt(place);
+    if (row !== undefined && this.selected === place) this.#source.choose(row, place);
   }
 
   #fitting = (): number => Math.max(1, Math.floor(this.element.clientHeight / this.#rowHeight));
@@ -137,9 +145,13 @@ export class VirtualList<Row> {
     }
   }
 
-  async #ask(page: number): Promise<void> {
-    if (this.#asked.has(page)) return;
-    this.#asked.add(page);
+  #ask(page: number): Promise<void> {
+    const asked = this.#asked.get(page) ?? this.#fetch(page);
+    this.#asked.set(page, asked);
+    return asked;
+  }
+
+  async #fetch(page: number): Promise<void> {
     const { signal } = this.#end;
     try {
       const { total, rows } = await this.#source.fetch(page * PAGE, PAGE, signal);

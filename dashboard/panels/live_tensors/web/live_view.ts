@@ -86,7 +86,10 @@ export class LiveView {
   async #suggest() {
     try {
       const rules: CaptureRules = await (await fetch("api/capture")).json();
-      if (!this.#address.value) this.#address.value = rules.usual;
+      if (this.#address.value) return;
+      this.#address.value = rules.usual;
+      // Who is about to type replaces it.
+      if (document.activeElement === this.#address) this.#address.select();
     } catch {
       // What the page says of a server that is gone stands elsewhere.
     }
