@@ -97,7 +97,7 @@ def test_all_sections_collapse_and_open_by_buttons_and_keys(serve: Serve, page: 
     page.keyboard.press("Shift+C")
     expect(page.locator(".group-toggle[aria-expanded=true]")).to_have_count(0)
     page.keyboard.press("Control+k")
-    page.keyboard.type("open all sections")
+    page.keyboard.type("expand all sections")
     page.keyboard.press("Enter")
     expect(keys(page, "model.layers.11").first).to_be_visible()
 

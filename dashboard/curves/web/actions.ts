@@ -1,6 +1,8 @@
 // What can be done with cards of curves: pin, order, resize, fill the window; menus and the sheet of tags.
 import { within } from "../../web/core/dom.ts";
 import { had } from "../../web/core/lost_scripts.ts";
+import { messageOf } from "../../web/core/request.ts";
+import { say } from "../../web/page/layout.ts";
 import { heightsOf, isCombined, withHeight } from "./entries.ts";
 import { allCards, assign, canShare, type Card, list, resetRange, shareRange, state } from "./state.ts";
 
@@ -138,5 +140,7 @@ document.addEventListener("click", (event) => {
   if (button.classList.contains("act-all")) return void menus().then(({ allMenu }) => allMenu(button));
   const act = Object.keys(ACTS).find((name) => button.matches(`.actions .act-${name}`));
   const card = act ? cardOf(button) : undefined;
-  if (act && card?.element.contains(button)) ACTS[act](card, button);
+  if (act && card?.element.contains(button)) {
+    Promise.resolve(ACTS[act](card, button)).catch((error) => say(messageOf(error)));
+  }
 });

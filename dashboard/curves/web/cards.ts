@@ -45,6 +45,7 @@ import * as table from "./table.ts";
 
 const SETTLED_MS = 160;
 const MOST_REMEMBERED = 200;
+const RETRY_MS = 2000;
 const POINTS_AT_FIRST = 600;
 /** Keys on a card, and on one that fills the window. */
 const MOST_KEYS = { card: 8, full: 40 };
@@ -67,6 +68,7 @@ let saidWeight = state.weight;
 let kind = "";
 let asking = false;
 let askAgain = false;
+let retrying = 0;
 /** While a hand moves. */
 let settling: ReturnType<typeof setTimeout> | null = null;
 
@@ -178,10 +180,17 @@ async function ask() {
     if (Object.values(answer.charts).some(({ is_picture }) => is_picture)) askAgain = true;
   } catch (error) {
     if (panel === state.panel) charts.forEach(({ key }) => failed(state.cards.get(key), error));
+    clearTimeout(retrying);
+    retrying = window.setTimeout(retryStale, RETRY_MS);
   } finally {
     asking = false;
     if (askAgain) void ask();
   }
+}
+
+/** A chart of another view has no button that asks again, as one that never came has. */
+function retryStale() {
+  if (!isHere() && visibleCards().some(({ chart }) => chart)) void ask();
 }
 
 /**
@@ -195,20 +204,24 @@ async function prefetch() {
   const body = { view: query, points: POINTS_AT_FIRST };
   const answer = await new Api(`api/${name}`).ask<Answer>("first", {}, { body });
   if (!state.panel) open(name);
-  if (state.panel === name) receive(answer, query);
+  if (state.panel === name && (revision === null || query === state.query)) receive(answer, query, true);
 }
 
-function receive({ charts, arrays, revision: at, traces }: Answer, requested: string) {
+/**
+ * Draws what the server sent.
+ * @param isFirst it was asked for before anything was known: what is on the page is newer
+ */
+function receive({ charts, arrays, revision: at, traces }: Answer, requested: string, isFirst = false) {
   const settings = settingsOf(state.panel);
   const params = new URLSearchParams(requested);
   const common = settings.smoothing.parse(params.getAll(settings.smoothing.name));
   const own = ownOfEntries(params.getAll(settings.card.name));
-  const first = revision === null;
   for (const [key, sent] of Object.entries(charts)) {
+    const card = state.cards.get(key);
+    if (isFirst && card?.chart) continue;
     const chart = received(sent, arrays, own.get(key)?.smoothing ?? common);
     remember(key, chart);
-    const card = state.cards.get(key);
-    if (!card || (first && card.chart)) continue;
+    if (!card) continue;
     const smoothedOnly = card.model !== null && card.chart?.raw_version === chart.raw_version;
     card.chart = chart;
     card.version = chart.version;
@@ -329,7 +342,8 @@ callbacks("stepscope", {
     actions.follow();
     if (looks) redraw();
     marks.follow();
-    if (!isHere()) void ask();
+    // What is on its way may be of a view that was left again.
+    if (asking || !isHere()) void ask();
     profiled.follow(revision, null);
     return noUpdate();
   },

@@ -1,5 +1,6 @@
 // Several tags in one chart: the sheet in which they are chosen.
 import { make } from "../../web/core/dom.ts";
+import { popover } from "../../web/core/popover.ts";
 import { sidesOf } from "./entries.ts";
 import type { NamesAnswer } from "./messages.generated.ts";
 import { openSheet } from "./sheet.ts";
@@ -7,7 +8,9 @@ import { api, assign, type Card, list, state } from "./state.ts";
 
 /** Asks which tags a chart is to have, each on the left or the right axis. */
 export async function combine(card: Card): Promise<void> {
+  const presses = popover.presses();
   const { tags } = await api().ask<NamesAnswer>("names", { view: state.params.toString() });
+  if (presses !== popover.presses()) return;
   const [left, right] = sidesOf(card.key).map((side) => new Set(side));
   const rows = tags.map((tag) => {
     const choice = (side: Set<string>, label: string) => {

@@ -8,6 +8,8 @@ import { runs } from "./state.ts";
 
 /** Names on the screen, of runs that are not called by their own. */
 let renamed = new Map<string, string>();
+/** What all runs are called, in the list's order. */
+let labels: readonly string[] = [];
 /** Texts of all runs by the room that they have and the size of their letters. */
 const fitted = new Map<string, ReadonlyMap<string, string>>();
 let waiting = 0;
@@ -17,13 +19,12 @@ interface Shown {
   text: string;
   width: number;
 }
-const shown = new WeakMap<Element, Shown>();
+let shown = new WeakMap<Element, Shown>();
 
 const labelOf = (run: string): string => renamed.get(run) || runs.label(run);
 
 function fittedText(label: string, room: number, size: string): string {
   const key = `${room} ${size}`;
-  const labels = [...runs.rows.values()].map((row) => row.label);
   if (!fitted.has(key)) fitted.set(key, shortNames(labels, room, (text) => pageTextWidth(text, size)));
   return fitted.get(key)?.get(label) ?? label;
 }
@@ -66,8 +67,15 @@ function soon(): void {
 
 runs.onChange((what) => {
   if (what !== "rows") return;
-  renamed = new Map([...runs.rows.values()].filter((row) => row.label !== row.run).map((row) => [row.run, row.label]));
-  fitted.clear();
+  const rows = [...runs.rows.values()];
+  renamed = new Map(rows.filter((row) => row.label !== row.run).map((row) => [row.run, row.label]));
+  const before = labels;
+  labels = rows.map((row) => row.label);
+  // A name that stays the same may need more or less of it to differ from others.
+  if (labels.length !== before.length || labels.some((label, place) => label !== before[place])) {
+    fitted.clear();
+    shown = new WeakMap();
+  }
   soon();
 });
 window.addEventListener("resize", soon);

@@ -1,7 +1,9 @@
 /** What opens from the sidebar: grouping, colors, columns and help. */
 import { make, within } from "../../web/core/dom.ts";
 import { popover } from "../../web/core/popover.ts";
+import { messageOf } from "../../web/core/request.ts";
 import type { Choice } from "../../web/core/setting.ts";
+import { say } from "../../web/page/layout.ts";
 import { view } from "../../web/page/view.ts";
 import { quoted } from "./completion.ts";
 import { detailOf, grouping, type Mode } from "./grouping.ts";
@@ -248,6 +250,10 @@ document.addEventListener("click", async (event) => {
   const opener = within(event, "button");
   if (!opener || !Object.hasOwn(OPENERS, opener.id)) return;
   const presses = popover.presses();
-  const fields = await runs.fields();
-  if (presses === popover.presses()) OPENERS[opener.id](opener, fields);
+  try {
+    const fields = await runs.fields();
+    if (presses === popover.presses()) OPENERS[opener.id](opener, fields);
+  } catch (error) {
+    say(messageOf(error));
+  }
 });

@@ -188,7 +188,10 @@ function focusMoved(groups: HTMLElement) {
   const section = moved && sections(groups).find(({ dataset }) => dataset.group === moved!.name);
   if (!section || siblingsOf(section).indexOf(section) !== moved!.to) return;
   moved = null;
-  section.querySelector<HTMLElement>(".act-section")!.focus();
+  // Who has gone elsewhere since stays there.
+  if (document.activeElement?.matches("body, .act-section")) {
+    section.querySelector<HTMLElement>(".act-section")!.focus();
+  }
 }
 
 const resized = () => requestAnimationFrame(() => dispatchEvent(new Event("resize")));

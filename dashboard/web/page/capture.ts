@@ -218,17 +218,20 @@ function order(form: Form) {
 
 async function rulesNow(): Promise<CaptureRules> {
   const answer = await fetch(ROUTE);
+  if (!answer.ok) throw new Error(answer.statusText);
   return answer.json();
 }
 
 /** Opens the dialog. */
 export async function open(anchor: HTMLElement) {
   let rules: CaptureRules;
+  const presses = popover.presses();
   try {
     rules = await rulesNow();
   } catch {
     return frame.say("The dashboard does not respond");
   }
+  if (presses !== popover.presses()) return;
   if (rules.why_not) return frame.say(rules.why_not);
   const { parts, read, first } = fields(rules);
   const set = make("fieldset", {}, ...parts);

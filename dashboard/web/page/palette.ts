@@ -230,7 +230,13 @@ function open(): void {
     },
   });
   closeBeside(box);
-  box.addEventListener("close", () => box.remove());
+  box.addEventListener("close", () => {
+    box.remove();
+    // What is still on its way is for nobody.
+    turn += 1;
+    pendingEnter = false;
+    clearTimeout(waiting);
+  });
   document.body.append(box);
   box.showModal();
   show(local(""), "");

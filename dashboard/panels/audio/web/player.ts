@@ -37,7 +37,11 @@ function create(url: string): HTMLAudioElement {
   element.src = url;
   for (const event of ["play", "pause", "ended", "seeked", "loadedmetadata"]) element.addEventListener(event, follow);
   element.addEventListener("error", () => {
-    if (element.error) failed.set(url, UNPLAYABLE);
+    if (element.error) {
+      failed.set(url, UNPLAYABLE);
+      // It stays broken: the next try loads the clip again.
+      if (loaded.get(url) === element) loaded.delete(url);
+    }
     follow();
   });
   return element;

@@ -2,6 +2,7 @@
 import { openSheet } from "../../../curves/web/sheet.ts";
 import { make } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";
+import { popover } from "../../../web/core/popover.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import {
@@ -26,7 +27,9 @@ const body = make("div", { className: "layout-body" });
 
 /** Opens the editor. */
 export async function open() {
+  const presses = popover.presses();
   const { layout, folder } = await api.ask<LayoutAnswer>("layout", {});
+  if (presses !== popover.presses()) return;
   categories = read(layout);
   if (!categories.length) categories = [newCategory("Charts")];
   const problem = make("span", { className: "problem", role: "alert" });
@@ -61,11 +64,15 @@ export async function open() {
 }
 
 async function save(sheet: HTMLDialogElement, problem: HTMLElement) {
+  const button = sheet.querySelector<HTMLButtonElement>("button[type=submit]")!;
+  button.disabled = true;
   try {
     await api.response("layout", {}, { body: written(categories) });
   } catch (error) {
+    button.disabled = false;
     return void (problem.textContent = messageOf(error));
   }
+  if (!sheet.open) return;
   sheet.close();
   view.update((_params, set) => set("tab", ["custom_scalars"]));
 }
@@ -155,7 +162,8 @@ async function tell(pattern: string, place: HTMLElement) {
   place.dataset.pattern = pattern;
   if (!pattern) return void (place.textContent = "");
   const requested = { pattern: pattern.slice(0, LONGEST_PATTERN), view: view.query() };
-  const { count, tags, error } = await api.ask<Matches>("matches", requested);
+  const { count, tags, error } = await api.ask<Matches>("matches", requested)
+    .catch((error): Matches => ({ count: 0, tags: [], error: messageOf(error) }));
   // Another one may have been typed meanwhile.
   if (place.dataset.pattern !== pattern) return;
   place.textContent = error ? "invalid expression" : `${count} ${count === 1 ? "tag" : "tags"}`;

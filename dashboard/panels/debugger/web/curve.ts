@@ -99,7 +99,9 @@ export class CurveBox {
       this.#chart?.showCursor(this.#step);
       void this.#spreadOut();
     } catch (error) {
-      if (!isAbort(error)) this.#head.replaceChildren(make("p", { className: "debugger-hint" }, messageOf(error)));
+      if (isAbort(error) || asking.signal.aborted) return;
+      this.#key = "";
+      this.#head.replaceChildren(make("p", { className: "debugger-hint" }, messageOf(error)));
     }
   }
 

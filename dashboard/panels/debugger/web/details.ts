@@ -47,8 +47,8 @@ export class Details {
       this.shown = found;
       this.#draw(id, run, curves, found);
     } catch (error) {
-      if (isAbort(error)) return;
-      this.shown = null;
+      if (isAbort(error) || asking.signal.aborted) return;
+      [this.shown, this.#key] = [null, ""];
       this.element.replaceChildren(make("p", { className: "debugger-hint" }, messageOf(error)));
     }
   }

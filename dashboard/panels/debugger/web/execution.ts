@@ -1,12 +1,12 @@
 /** Every execution in order, filtered, with all that is known of the selected one beside. */
 import { make, stepText } from "../../../web/core/dom.ts";
 import { integer } from "../../../web/core/numbers.ts";
-import { type Api, type Parameters } from "../../../web/core/request.ts";
+import { type Api, messageOf, type Parameters } from "../../../web/core/request.ts";
 import { say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
 import { Details } from "./details.ts";
 import { toObservation } from "./links.ts";
-import type { ObservationPage, ObservationPlace, ObservationRow } from "./messages.generated.ts";
+import type { ObservationDetails, ObservationPage, ObservationPlace, ObservationRow } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 import type { State, SubView } from "./state.ts";
 import { deviceText, PHASES, short } from "./texts.ts";
@@ -60,6 +60,8 @@ export class ExecutionView implements SubView {
   #filter = "";
   #key = "";
   #wanted = "";
+  #showing: Promise<void> = Promise.resolve();
+  #going: Promise<void> = Promise.resolve();
 
   constructor(api: Api) {
     this.#api = api;
@@ -92,7 +94,12 @@ export class ExecutionView implements SubView {
       make("label", { className: "debugger-check" }, this.#bad, "Only bad"),
       this.#only,
       this.#count,
-      button("CSV", "Download what passes the filter as CSV", () => void this.#save(), "download"),
+      button(
+        "CSV",
+        "Download what passes the filter as CSV",
+        () => void this.#save().catch((error) => say(messageOf(error))),
+        "download",
+      ),
     ];
   }
 
@@ -131,7 +138,7 @@ export class ExecutionView implements SubView {
       if (!same) this.#wanted = "";
     }
     const at = view.read(settings.at);
-    void this.#details.show(state, at === "" ? null : Number(at), HINT);
+    this.#showing = this.#details.show(state, at === "" ? null : Number(at), HINT);
     if (at !== this.#wanted) {
       this.#wanted = at;
       if (at !== "" && this.list.rowAt(this.list.selected)?.number !== Number(at)) void this.#goTo(Number(at));
@@ -146,17 +153,32 @@ export class ExecutionView implements SubView {
 
   /** To the first input of the selected execution that is not finite. */
   walkUp(): void {
-    const shown = this.#details.shown;
-    if (!shown) return say("Choose an execution first");
-    if (shown.bad_input === null) return say(shown.verdict);
-    toObservation(shown.bad_input);
+    this.#fromSelected((shown) => {
+      if (!shown) say("Choose an execution first");
+      else if (shown.bad_input === null) say(shown.verdict);
+      else toObservation(shown.bad_input);
+    });
   }
 
   /** To the next or the previous execution of the same tensor. */
   along(by: 1 | -1): void {
-    const next = by > 0 ? this.#details.shown?.following : this.#details.shown?.previous;
-    if (next === null || next === undefined) say("There is none");
-    else view.write(settings.at, String(next));
+    this.#fromSelected((shown) => {
+      const next = by > 0 ? shown?.following : shown?.previous;
+      if (next === null || next === undefined) say("There is none");
+      else view.write(settings.at, String(next));
+    });
+  }
+
+  /** Goes on from the selected execution when all is known of it, and after what was asked for before. */
+  #fromSelected(go: (shown: ObservationDetails | null) => void): void {
+    this.#going = this.#going.then(async () => {
+      let showing: Promise<void>;
+      do {
+        showing = this.#showing;
+        await showing;
+      } while (showing !== this.#showing);
+      if (this.element.isConnected) go(this.#details.shown);
+    });
   }
 
   focusSearch(): void {
@@ -197,9 +219,11 @@ export class ExecutionView implements SubView {
   async #goTo(number: number): Promise<void> {
     const state = this.#state!;
     const before = this.list.selected;
+    const key = this.#key;
     const { place, total } = await this.#api.ask<ObservationPlace>("place", { ...this.#parameters(state), number })
       .catch(() => ({ place: -1, total: 0 }));
-    if (!total || place < 0 || this.#wanted !== String(number) || this.list.selected !== before) return;
+    const isLate = this.#key !== key || this.#wanted !== String(number) || this.list.selected !== before;
+    if (!total || place < 0 || isLate) return;
     this.list.total = Math.max(this.list.total, total);
     this.list.select(place, false);
   }

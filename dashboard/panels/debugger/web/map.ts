@@ -214,7 +214,9 @@ export class MapView implements SubView, Held {
     const tensor = view.read(settings.tensor);
     if (tensor === "" || !this.#state) return say("Choose a row first");
     const asked = { id: this.#state.id, tensor, first: first ?? undefined, limit: 1 };
+    const before = view.query();
     this.#api.ask<{ rows: { number: number }[] }>("observations", asked).then(({ rows }) => {
+      if (view.query() !== before) return;
       if (rows.length) toObservation(rows[0].number);
       else say("This tensor was not observed from there on");
     }, (error) => say(messageOf(error)));
@@ -379,8 +381,8 @@ export class MapView implements SubView, Held {
       this.#select();
       if (grown) this.#askSoon();
     } catch (error) {
-      if (isAbort(error)) return;
-      this.#answer = null;
+      if (isAbort(error) || asking.signal.aborted) return;
+      [this.#answer, this.#key] = [null, ""];
       this.#say(messageOf(error));
     } finally {
       if (this.#asking === asking) this.#asking = null;

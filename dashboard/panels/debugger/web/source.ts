@@ -24,6 +24,8 @@ export class SourceView implements SubView {
   #code = make("div", { className: "debugger-code", tabIndex: 0, role: "region", "aria-label": "Code" });
   #key = "";
   #opened = "";
+  /** File and line that were brought into sight last. */
+  #marked = "";
   #list: readonly SourceRow[] = [];
   #shown: SourceAnswer | null = null;
 
@@ -52,7 +54,8 @@ export class SourceView implements SubView {
       );
       this.#open(state);
     } catch (error) {
-      if (this.#key === key) this.#say(messageOf(error));
+      if (this.#key !== key) return;
+      this.#say(messageOf(error));
       this.#key = "";
     }
   }
@@ -70,7 +73,11 @@ export class SourceView implements SubView {
       this.#shown = found;
       this.#drawCode(found);
       this.#mark();
-    }, (error) => this.#say(messageOf(error)));
+    }, (error) => {
+      if (this.#opened !== opened) return;
+      this.#opened = "";
+      this.#say(messageOf(error));
+    });
   }
 
   #drawFiles(open: SourceRow | undefined): void {
@@ -120,7 +127,10 @@ export class SourceView implements SubView {
     const row = wanted ? this.#code.querySelector<HTMLElement>(`[data-line="${wanted}"]`) : null;
     if (!row) return;
     row.setAttribute("aria-current", "true");
-    row.scrollIntoView({ block: "center" });
+    // Whoever has gone elsewhere since stays there.
+    const marked = `${this.#shown?.path}:${wanted}`;
+    if (marked !== this.#marked) row.scrollIntoView({ block: "center" });
+    this.#marked = marked;
   }
 
   nextBad(): void {

@@ -18,39 +18,56 @@ export class ValueView {
   readonly element = make("section", { className: "debugger-value", "aria-label": "Value" });
   #api: Api;
   #asking: AbortController | null = null;
+  #key = "";
+  #value: Value | null = null;
+  /** Of each leading axis the index of the slice. */
+  #fields: HTMLInputElement[] = [];
+  #slice = make("div", {});
 
   constructor(api: Api) {
     this.#api = api;
   }
 
-  async show(id: string, number: number, at: readonly number[] = []): Promise<void> {
+  /** Shows the value of an observation; the slice is the one that was chosen of it before, or the first. */
+  async show(id: string, number: number): Promise<void> {
+    const key = `${id} ${number}`;
+    const at = key === this.#key ? this.#fields.map(({ value }) => Number(value) || 0) : [];
     this.#asking?.abort();
     const asking = this.#asking = new AbortController();
     try {
       const value = await this.#api.ask<Value>("value", { id, number, at: at.join(",") }, { signal: asking.signal });
-      if (!asking.signal.aborted) this.#draw(id, number, value);
+      if (asking.signal.aborted) return;
+      this.#value = value;
+      // Who types an index goes on.
+      if (key !== this.#key) this.#begin(id, number, value);
+      this.#key = key;
+      this.#draw(value);
     } catch (error) {
-      if (!isAbort(error)) this.element.replaceChildren(make("p", { className: "debugger-none" }, messageOf(error)));
+      if (isAbort(error) || asking.signal.aborted) return;
+      this.#key = "";
+      this.element.replaceChildren(make("p", { className: "debugger-none" }, messageOf(error)));
     }
   }
 
-  #draw(id: string, number: number, value: Value): void {
-    const numbers = value.arrays[value.numbers];
+  #begin(id: string, number: number, value: Value): void {
     const address = this.#api.address("value.npy", { id, number });
-    const axes = value.leading.map((length, axis) => {
+    this.#fields = value.leading.map((length, axis) => {
       const field = make("input", {
         type: "number",
         min: "0",
         max: String(length - 1),
-        value: String(value.at[axis]),
         "aria-label": `Index along axis ${axis}`,
       });
-      field.addEventListener("change", () => {
-        const at = value.at.map((own, other) => (other === axis ? Number(field.value) || 0 : own));
-        void this.show(id, number, at);
-      });
-      return make("label", {}, `axis ${axis} `, field, ` of ${integer(length)}`);
+      field.addEventListener("change", () => void this.show(id, number));
+      return field;
     });
+    const axes = value.leading.map((length, axis) =>
+      make("label", {}, `axis ${axis} `, this.#fields[axis], ` of ${integer(length)}`)
+    );
+    const copy = () => {
+      const numbers = this.#value!.arrays[this.#value!.numbers];
+      void toClipboard([...numbers].join("\n")).then(() => say("Numbers copied"));
+    };
     const shape = value.shape.length ? `[${value.shape.join(", ")}]` : "a scalar";
     this.element.replaceChildren(
       make("h3", {}, "Value ", make("span", { className: "count" }, `${value.dtype} ${shape}`)),
@@ -58,11 +75,18 @@ export class ValueView {
         "div",
         { className: "debugger-links" },
         ...axes,
-        button("Copy numbers", "Copy the first numbers of this slice", () => {
-          void toClipboard([...numbers].join("\n")).then(() => say("Numbers copied"));
-        }, "copy"),
+        button("Copy numbers", "Copy the first numbers of this slice", copy, "copy"),
         button(".npy", "Download the whole value as a NumPy file (.npy)", () => save(address, "value.npy"), "download"),
       ),
+      this.#slice,
+    );
+  }
+
+  #draw(value: Value): void {
+    this.#fields.forEach((field, axis) => {
+      if (field !== document.activeElement) field.value = String(value.at[axis]);
+    });
+    this.#slice.replaceChildren(
       ...(value.rows * value.columns > 1 ? [picture(value)] : []),
       ...histogram(value),
       table(value),

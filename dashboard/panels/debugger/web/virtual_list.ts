@@ -8,6 +8,7 @@ const MOST_PAGES = 40;
 /** Browsers have no taller elements; a longer list is scrolled in proportion. */
 const TALLEST = 8_000_000;
 const WAIT_MS = 60;
+const RETRY_MS = 2000;
 
 export interface Source<Row> {
   /** Gives rows, and how many there are in all. */
@@ -167,8 +168,12 @@ export class VirtualList<Row> {
       this.say(total ? "" : "Nothing passes the filter.");
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
-      this.#asked.delete(page);
       this.say(messageOf(error));
+      setTimeout(() => {
+        if (signal.aborted) return;
+        this.#asked.delete(page);
+        if (this.element.isConnected) void this.#ask(page);
+      }, RETRY_MS);
     }
     this.#drawSoon();
   }

@@ -298,8 +298,10 @@ export abstract class PanelBase {
     if (!(await this.read()) || !(await this.load({ place: initialView?.view, first }))) return;
     if (first) state.expanded = this.shown.nodes.filter((node) => node.expanded).map((node) => node.id);
     // What was typed or chosen since is newer than the address.
-    if (initialView?.search && !this.search.input.value) this.search.set(initialView.search, initialView.regex);
-    else if (this.search.input.value && this.search.stale) this.search.run(false);
+    const { input } = this.search;
+    if (initialView?.search && !input.value && document.activeElement !== input) {
+      this.search.set(initialView.search, initialView.regex);
+    } else if (input.value && this.search.stale) this.search.run(false);
     if (initialView?.node && turn === this.turn) await this.goTo(initialView.node, undefined, !initialView.view);
   }
 

@@ -72,7 +72,8 @@ export abstract class PanelWithStructure extends PanelBase {
   collapseAll() {
     this.remember(true);
     this.state.expanded = [];
-    return this.load({}).then(() => {
+    return this.load({}).then((isShown) => {
+      if (!isShown) return;
       this.tellStructure();
       this.fit(false);
     });

@@ -301,6 +301,7 @@ export function drawControls(): void {
   [shown, place] = [state, aside];
   const { activeElement } = document;
   const focused = activeElement instanceof HTMLElement && aside.contains(activeElement) && activeElement.dataset.focus;
+  const typed = activeElement instanceof HTMLInputElement ? activeElement.value : null;
   const top = aside.scrollTop;
   aside.replaceChildren(
     general(),
@@ -309,5 +310,7 @@ export function drawControls(): void {
     ...columnList("hparam", "Hyperparameters"),
   );
   aside.scrollTop = top;
-  if (focused) aside.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  const again = focused ? aside.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`) : null;
+  again?.focus();
+  if (again instanceof HTMLInputElement && typed !== null && again.type !== "checkbox") again.value = typed;
 }

@@ -34,7 +34,7 @@ export function refreshShared(): void {
 }
 
 export function refreshAll(): void {
-  mounted().forEach(refresh);
+  mounted().forEach((card) => refresh(card));
   refreshShared();
 }
 
@@ -128,7 +128,7 @@ function arrangeTiles(card: Card, { body, box, group, tiles }: Parts): void {
 }
 
 /** Brings a card's page elements in line with its data and the chosen step. */
-function refresh(card: Card): void {
+function refresh(card: Card, moved = true): void {
   const parts = partsOf(card);
   if (!parts) return;
   const { stepper, linkedAt, strip, tiles } = parts;
@@ -138,7 +138,7 @@ function refresh(card: Card): void {
   linkedAt.textContent = together ? "step " + stepText(here.step) : "";
   stepper.refresh();
   showSamples(card);
-  if (strip) return strip.show(gallery.position(card));
+  if (strip) return strip.show(gallery.position(card), moved);
   for (const { run, tag, epoch, points } of card.series) {
     const entry = tiles.get(nameOf({ run, tag }));
     if (!entry) continue;
@@ -175,7 +175,7 @@ export function draw(data: CardData): void {
   const note = article.querySelector<HTMLElement>(".note");
   if (note) note.textContent = note.title = parts.strip?.note() || count;
   ready(article);
-  refresh(card);
+  refresh(card, false);
 }
 
 /** What is shown: a picture for each tile, in film strips those that are seen. */

@@ -1,6 +1,6 @@
 /** One of the two pictures of the large view: which it is, its pixels, its frames. */
 import { numbers } from "../../../web/core/dom.ts";
-import { messageOf } from "../../../web/core/request.ts";
+import { messageOf, MissingError } from "../../../web/core/request.ts";
 import { nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { type Film, frames, still } from "./decode.ts";
 import type { PictureFacts, SeriesSteps } from "./messages.generated.ts";
@@ -21,17 +21,20 @@ export interface Choice {
   sample: number;
 }
 interface Series {
+  run: string;
+  tag: string;
   epoch: string;
   points: Point[];
 }
 
-/** The steps of a series, as they are now. */
+/** The steps of a series, as they are now; null where there is none. */
 async function seriesOf(run: string, tag: string): Promise<Series | null> {
   try {
     const { steps, epoch } = await pictures.api.ask<SeriesSteps>("steps", { run, tag });
-    return { epoch, points: pointsOf(numbers(steps)) };
-  } catch {
-    return null;
+    return { run, tag, epoch, points: pointsOf(numbers(steps)) };
+  } catch (error) {
+    if (error instanceof MissingError) return null;
+    throw error;
   }
 }
 
@@ -53,6 +56,7 @@ export class Slot {
   #changed: () => void;
   #shown = "";
   #ticket = 0;
+  #renewals = 0;
   #ending = new AbortController();
   #film: Film | null = null;
   #filmTimer = 0;
@@ -94,9 +98,19 @@ export class Slot {
   /** Asks again which steps there are. */
   async renew(): Promise<void> {
     const { run, tag } = this.choice;
+    const own = this.#renewals += 1;
     this.busy = true;
-    const series = await seriesOf(run, tag);
-    if (this.choice.run !== run || this.choice.tag !== tag) return;
+    let series: Series | null;
+    try {
+      series = await seriesOf(run, tag);
+    } catch (error) {
+      if (own !== this.#renewals) return;
+      // What was known of it still holds.
+      if (this.series?.run === run && this.series.tag === tag) return await this.#load();
+      this.series = null;
+      return this.#fail(messageOf(error));
+    }
+    if (own !== this.#renewals) return;
     this.series = series;
     const last = series?.points.at(-1);
     if (!last) return this.#fail(series ? "There is no image yet." : "This run has no images with this tag.");
@@ -131,6 +145,8 @@ export class Slot {
     this.#ending.abort();
     const ending = this.#ending = new AbortController();
     this.busy = true;
+    // Whoever goes back before it is here asks for the other one again.
+    this.#shown = "";
     this.#changed();
     try {
       const found = await pictures.look(wanted, 0, ending.signal);
@@ -215,6 +231,7 @@ export class Slot {
 
   close(): void {
     this.#ticket += 1;
+    this.#renewals += 1;
     this.#ending.abort();
     this.#endFilm();
   }

@@ -17,7 +17,7 @@ export interface FilmStrip {
   /** Brings the strips in line with the card's data and the settings. */
   refresh: () => void;
   /** Brings a position into view. */
-  show: (at: number) => void;
+  show: (at: number, moved: boolean) => void;
   /** What is to be said of steps that are left out. */
   note: () => string;
   tiles: () => Tile[];
@@ -113,9 +113,11 @@ export function makeStrip(card: Card, settled: () => void): FilmStrip {
     if (learnRatio(card, tile) && Math.abs(card.ratio - 1) > 0.02) refresh();
   }
 
-  function show(at: number) {
+  /** Shows a position; brought into sight only where somebody has gone there. */
+  function show(at: number, moved: boolean) {
     const column = Math.max(at - first(), 0);
     const start = column * cellWidth();
+    if (!moved) return draw();
     if (start < element.scrollLeft || start + cellWidth() > element.scrollLeft + element.clientWidth) {
       element.scrollLeft = start - (element.clientWidth - cellWidth()) / 2;
     }

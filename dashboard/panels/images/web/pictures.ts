@@ -66,6 +66,7 @@ function known(url: string): Picture | undefined {
 }
 
 const nothing = (error: string, samples = 0): NoPicture => ({ error, samples });
+const UNANSWERED = nothing("No response from the server.");
 
 /** Fetches a picture; what is wrong with it is in its `error`. Throws only where `signal` ended it. */
 export async function look(wanted: Wanted, edge: number, signal: AbortSignal): Promise<Picture | NoPicture> {
@@ -87,9 +88,12 @@ export async function look(wanted: Wanted, edge: number, signal: AbortSignal): P
     return found;
   } catch (error) {
     if (signal.aborted) throw error;
-    return nothing("No response from the server.");
+    return UNANSWERED;
   }
 }
+
+/** Whether another try may bring it. */
+export const isUnanswered = (found: Picture | NoPicture): boolean => found === UNANSWERED;
 
 export const isPicture = (found: Picture | NoPicture): found is Picture => "facts" in found;
 

@@ -95,15 +95,20 @@ async function load(tile: Tile): Promise<void> {
   if (!wanted) return;
   const side = edge(tile);
   const url = pictures.address(wanted, side);
-  if (tile.shown === url || tile.loading === url) return;
+  if (tile.loading === url) return;
   tile.ending?.abort();
+  if (tile.shown === url) {
+    // Back at what is on the page, before another one came.
+    [tile.ending, tile.loading] = [null, ""];
+    return;
+  }
   const ending = new AbortController();
   tile.ending = ending;
   tile.loading = url;
   try {
     const found = await pictures.look(wanted, side, ending.signal);
     if (tile.ending === ending) await show(tile, wanted, found, ending);
-    if (tile.ending === ending) tile.shown = url;
+    if (tile.ending === ending) tile.shown = pictures.isUnanswered(found) ? "" : url;
   } catch (error) {
     if (!ending.signal.aborted) throw error;
   } finally {

@@ -85,8 +85,9 @@ export class LiveView {
 
   async #suggest() {
     try {
-      const rules: CaptureRules = await (await fetch("api/capture")).json();
-      if (this.#address.value) return;
+      const answer = await fetch("api/capture");
+      if (!answer.ok || this.#address.value) return;
+      const rules: CaptureRules = await answer.json();
       this.#address.value = rules.usual;
       // Who is about to type replaces it.
       if (document.activeElement === this.#address) this.#address.select();

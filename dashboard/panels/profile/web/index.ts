@@ -170,6 +170,7 @@ let polling = 0;
 async function poll(): Promise<void> {
   const place = document.getElementById("profile-progress");
   if (!place || !polling) return;
+  const own = polling;
   try {
     const [latest] = await api.ask<Progress[]>("progress", {});
     if (latest && polling) {
@@ -179,7 +180,7 @@ async function poll(): Promise<void> {
   } catch {
     // The server is gone; the header says so.
   }
-  if (polling) polling = window.setTimeout(poll, POLL_MS);
+  if (polling === own) polling = window.setTimeout(poll, POLL_MS);
 }
 
 callbacks("stepscope", {

@@ -75,7 +75,7 @@ export abstract class Appearance {
         this.coloring = colors.ofColumn(column, state.categorical);
       }
     } catch (error) {
-      if (dataset !== this.dataset) return;
+      if (dataset !== this.dataset || name !== this.colorBy) return;
       this.coloring = colors.nothing(name, messageOf(error));
     }
     this.paint();

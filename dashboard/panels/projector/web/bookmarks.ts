@@ -91,6 +91,8 @@ export class Bookmarks {
     this.element.hidden = !dataset;
     if (!dataset) return;
     this.read(dataset);
+    // Who is naming one goes on: the list is drawn again after that.
+    if (this.list.querySelector("input:focus")) return;
     this.element.note.textContent = this.kept.length ? String(this.kept.length) : "";
     const rows = this.kept.map(({ state, own }, at) => {
       const name = state.label || `Bookmark ${at + 1}`;

@@ -126,7 +126,9 @@ export class Inspector {
         ...(more > 0 ? [remark(`and ${more} more columns`)] : []),
       );
     } catch (error) {
-      if (drawn === this.drawn) this.body.replaceChildren(remark(messageOf(error), "bad"));
+      if (drawn !== this.drawn) return;
+      this.drawn = "";
+      this.body.replaceChildren(remark(messageOf(error), "bad"));
     }
   }
 

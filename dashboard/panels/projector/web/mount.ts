@@ -56,6 +56,8 @@ function empty(host: HTMLElement): void {
     dataset: null,
     api: new Api(API),
     opened(id) {
+      // Who went to another tab meanwhile stays there.
+      if (!host.isConnected) return;
       view.update((_params, set) => {
         set("tab", ["projector"]);
         set(settings.id, id);

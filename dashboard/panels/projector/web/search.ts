@@ -150,6 +150,8 @@ export class Search {
     this.problem = problem;
     this.input.classList.toggle("wrong", Boolean(problem));
     this.list.scrollTop = 0;
+    // Rows that are still there are of what was found before.
+    this.rows.replaceChildren();
     panel.mask();
     panel.table.refresh();
     panel.inspector.show();
@@ -186,7 +188,7 @@ export class Search {
     try {
       texts = name ? await dataset.texts(name, rows) : [];
     } catch {
-      return;
+      texts = [];
     }
     if (turn !== this.drawing || found !== panel.found) return;
     const titles = Array.from(rows, (row, at) => texts[at] || `Point ${row}`);

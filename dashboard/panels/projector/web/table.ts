@@ -92,6 +92,8 @@ export class Table {
   columns = "";
   /** The line that ranges and keys begin at. */
   last: number | undefined;
+  /** How many ranges were asked for. */
+  ranges = 0;
   readonly opener;
   readonly which;
   readonly about = make("span", { className: "pj-count" });
@@ -393,8 +395,12 @@ export class Table {
   }
 
   async range(from: number, to: number): Promise<void> {
+    const own = this.ranges += 1;
+    const { selection } = this.panel;
     try {
-      this.panel.select(await this.rows(Math.min(from, to), Math.max(from, to)), { by: "table" });
+      const rows = await this.rows(Math.min(from, to), Math.max(from, to));
+      // Something else may have been selected meanwhile.
+      if (own === this.ranges && selection === this.panel.selection) this.panel.select(rows, { by: "table" });
     } catch (error) {
       this.tell(messageOf(error), true);
     }

@@ -32,6 +32,8 @@ interface Card {
   /** The point that the user has gone to; null at the newest. */
   at: number | null;
   step: number | null;
+  /** Counts where the user goes, so that the place of a step that was typed before is known to be late. */
+  moves: number;
   filling: Promise<void>;
   /** The user is ahead of the URL. */
   unwritten: boolean;
@@ -54,6 +56,16 @@ function writeStep(card: Card): void {
   else choose(settings.step, card.data.key, step);
 }
 
+/** Writes the step that the user has gone to when its text is here, and its number known; nothing where that fails. */
+async function settle(card: Card): Promise<void> {
+  let filling: Promise<void>;
+  do {
+    filling = card.filling;
+    await filling;
+  } while (filling !== card.filling);
+  if (card.at === null || card.newest > card.at) writeStep(card);
+}
+
 const shownIndex = (card: Card) => (card.at === null ? card.data.total - 1 : Math.min(card.at, card.data.total - 1));
 
 const stepperOf = (card: () => Card) =>
@@ -68,17 +80,13 @@ const stepperOf = (card: () => Card) =>
     move: (index) => moveTo(card(), index),
     typed: async (step) => {
       const { run, tag } = card().data;
+      const own = card().moves += 1;
       const found = await nearest(run, tag, step);
-      if (!found) return;
-      await moveTo(card(), found.index);
-      card().step = found.step;
-      writeStep(card());
+      if (!found || card().moves !== own) return;
+      moveTo(card(), found.index);
+      await settle(card());
     },
-    settled: async () => {
-      // Its text has to be here, and its number known.
-      await card().filling;
-      writeStep(card());
-    },
+    settled: () => void settle(card()),
   });
 
 /** Shows the texts from a point on; null for the newest. */
@@ -88,9 +96,10 @@ function goTo(card: Card, index: number | null): Promise<void> {
 }
 
 /** The user goes to a point; until that is written, the URL has the step before and is not followed. */
-function moveTo(card: Card, index: number): Promise<void> {
+function moveTo(card: Card, index: number): void {
   card.unwritten = true;
-  return goTo(card, index >= card.data.total - 1 ? null : index);
+  card.moves += 1;
+  void goTo(card, index >= card.data.total - 1 ? null : index);
 }
 
 /** Brings a card to the step that the URL has. */
@@ -99,7 +108,10 @@ async function followUrl(card: Card): Promise<void> {
   const wanted = wantedStep(card);
   if (wanted === null) return card.at === null ? undefined : await goTo(card, null);
   const found = await nearest(card.data.run, card.data.tag, wanted);
-  if (!found || wantedStep(card) !== wanted || card.unwritten) return;
+  if (card.unwritten) return;
+  if (wantedStep(card) !== wanted) return await followUrl(card);
+  // Where nothing is shown yet, the newest are better than none.
+  if (!found) return card.newest ? undefined : await goTo(card, null);
   const index = found.index >= card.data.total - 1 && found.step <= wanted ? null : found.index;
   if (index !== card.at || card.newest === 0) await goTo(card, index);
 }
@@ -185,7 +197,7 @@ async function fill(card: Card): Promise<void> {
   try {
     found = await fetchTexts(card.data, oldest, newest);
   } catch (error) {
-    if (card.ask === ask) failed(article, error, () => card.filling = fill(card));
+    if (card.ask === ask) failed(article, error, () => void again(card));
     return;
   }
   if (card.ask !== ask) return;
@@ -196,6 +208,11 @@ async function fill(card: Card): Promise<void> {
   place(card, found, false);
   edges(card);
   card.stepper.refresh();
+}
+
+async function again(card: Card): Promise<void> {
+  card.filling = fill(card);
+  if (card.unwritten) await settle(card);
 }
 
 /** Texts that came since; the reader's place stays. */
@@ -230,6 +247,7 @@ function add(data: CardData, article: HTMLElement, body: HTMLElement): Card {
     added: 0,
     at: null,
     step: null,
+    moves: 0,
     filling: Promise.resolve(),
     unwritten: false,
   };
@@ -270,8 +288,8 @@ export async function reveal(key: string, index: number): Promise<HTMLElement | 
   if (!card?.body.isConnected) return null;
   await card.filling;
   if (index < card.oldest || index >= card.newest) {
-    await moveTo(card, index);
-    writeStep(card);
+    moveTo(card, index);
+    await settle(card);
   }
   return card.body.querySelector(`.entry[data-index="${index}"]`);
 }

@@ -80,6 +80,8 @@ class Dialog {
   ];
   #found: Comparison | null = null;
   #ask = 0;
+  /** Counts where each side goes, so that late answers are known. */
+  #turns: Record<keyof Sides, number> = { old: 0, new: 0 };
 
   constructor(tag: string, runs: string[], sides: Sides) {
     this.#tag = tag;
@@ -135,7 +137,11 @@ class Dialog {
   #side(name: keyof Sides): HTMLElement {
     const one = this.#sides[name];
     const go = async (run: string, step: number) => {
-      Object.assign(one, await choose(this.#tag, run, step));
+      const turn = this.#turns[name] += 1;
+      const found = await choose(this.#tag, run, step);
+      if (this.#turns[name] !== turn) return;
+      if (found) Object.assign(one, found);
+      else runs.value = one.run;
       this.#load();
     };
     const runs = make(
@@ -151,7 +157,10 @@ class Dialog {
       at: () => one.index,
       said: () => stepText(one.step),
       hint: () => one.run,
-      move: (index) => one.index = index,
+      move: (index) => {
+        this.#turns[name] += 1;
+        one.index = index;
+      },
       typed: (step) => go(one.run, step),
       settled: () => this.#load(),
     });

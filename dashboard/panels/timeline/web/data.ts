@@ -15,6 +15,7 @@ import type {
 const MAX_WINDOWS = 48;
 /** While the hand moves, what was asked for is soon superseded; asking more often only loads the server. */
 const REQUEST_GAP_MS = 60;
+const RETRY_MS = 2000;
 const LANE_BLOCK = 8;
 
 export interface Range {
@@ -127,6 +128,8 @@ export class Source {
   clock = 0;
   requests = 0;
   lastRequest = -Infinity;
+  /** The window that could not be loaded a moment ago. */
+  failed = "";
   waiting = 0;
   bytes = 0;
   lanesKnown = 0;
@@ -233,7 +236,7 @@ export class Source {
       held.used = ++this.clock;
       return;
     }
-    if (this.pending?.key === plan.key) return;
+    if (this.pending?.key === plan.key || this.failed === plan.key) return;
     const wait = this.lastRequest + REQUEST_GAP_MS - performance.now();
     if (wait > 0) {
       if (!this.waiting) {
@@ -251,7 +254,14 @@ export class Source {
     this.pending = pending;
     this.load(plan, abort.signal)
       .catch((error) => {
-        if (!isAbort(error)) this.onError(messageOf(error));
+        if (isAbort(error)) return;
+        this.onError(messageOf(error));
+        this.failed = plan.key;
+        window.setTimeout(() => {
+          if (this.failed !== plan.key) return;
+          this.failed = "";
+          this.onLoad();
+        }, RETRY_MS);
       })
       .finally(() => {
         if (this.pending === pending) this.pending = null;

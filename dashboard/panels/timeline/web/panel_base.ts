@@ -140,6 +140,8 @@ export abstract class PanelBase {
   then = performance.now();
   frame: number;
   wanted: string | null = null;
+  /** Counts openings, so that late answers are known. */
+  opening = 0;
   /** What was asked for of a trace that could not be shown. */
   unanswered: Wish | null = null;
   theme: theme.Theme;
@@ -225,6 +227,7 @@ export abstract class PanelBase {
     // What is under way must not go on for a panel that nobody sees.
     this.sources = [];
     this.wanted = null;
+    this.opening += 1;
   }
 
   // ---- traces
@@ -233,6 +236,7 @@ export abstract class PanelBase {
   async open(id: string | null, initialView: Wish = {}) {
     if (id === this.wanted) return;
     this.wanted = id;
+    const own = this.opening += 1;
     this.unanswered = null;
     this.reset();
     // Before the trace is there, as what is chosen and typed while it opens is later.
@@ -244,13 +248,15 @@ export abstract class PanelBase {
     this.say("Opening the trace…", true);
     try {
       const summary = await ahead.summary(this.api, id);
-      if (this.wanted !== id) return;
+      if (this.opening !== own) return;
       if ("problem" in summary) {
         this.unanswered = initialView;
         this.say(summary.problem);
       } else await this.show(summary, initialView);
     } catch (error) {
-      if (this.wanted === id) this.say(messageOf(error));
+      if (this.opening !== own) return;
+      this.unanswered = initialView;
+      this.say(messageOf(error));
     }
   }
 
@@ -259,7 +265,8 @@ export abstract class PanelBase {
     if (!this.unanswered) return;
     const id = this.wanted;
     this.wanted = null;
-    await this.open(id, this.unanswered);
+    // What was chosen and typed since is newer than the address.
+    await this.open(id, { ...this.unanswered, search: undefined, color: undefined, overlays: undefined });
   }
 
   async show(summary: TraceSummary, initialView: Wish) {
@@ -293,7 +300,9 @@ export abstract class PanelBase {
       if (this.sources[0] !== source) return;
     }
     if (this.colors.mode === "difference" && this.sources.length < 2) this.setColor("name");
-    if (initialView.area) await this.area.restore(initialView.area);
+    if (initialView.area && this.selection.requested === requested && !this.area.chosen) {
+      await this.area.restore(initialView.area);
+    }
     // What the address shows stays in view; a slice elsewhere is gone to.
     if (initialView.slice != null && initialView.slice < summary.slices && this.selection.requested === requested) {
       this.selection.select(initialView.slice, { reveal: initialView.start == null ? "always" : "outside", source });

@@ -177,7 +177,9 @@ export async function stepMenu(panel: TimelinePanel, { source, step }: rulers.St
   if (panel.sources.length > 1) {
     entries.push([`Align all traces at step ${number}`, () => panel.together.alignBy("step", number)]);
   }
+  const presses = popover.presses();
   const joined = await source.joined;
+  if (presses !== popover.presses()) return;
   const found = joined?.steps.find((one) => one[3] === number);
   const run = joined?.runs.at(0);
   if (found && run !== undefined) {
