@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back
 
 pytestmark = pytest.mark.browser
 
@@ -144,6 +144,16 @@ def test_profiled_steps_are_shaded_on_all_axes(serve: Serve, page: Page, logdir:
     page.wait_for_function("(tag) => stepscope.curveCards.find(tag).chart.x.kind === 'wall'", arg=TAG)
     first, second = bands(page, 2)
     assert (round(first["from"] - WALL, 3), round(first["to"] - WALL, 3)) == (39.5, 42.4)
+    # Back before the answer came.
+    held = hold_back(page, "/curves")
+    drawn = page.evaluate("stepscope.curveCards.drawn")
+    page.get_by_text("Relative", exact=True).click()
+    held.wait()
+    page.get_by_text("Wall", exact=True).click()
+    expect(page).to_have_url(re.compile("scalars.axis=wall"))
+    held.release()
+    page.wait_for_function("(drawn) => stepscope.curveCards.drawn >= drawn + 2", arg=drawn)
+    assert page.evaluate("(tag) => stepscope.curveCards.find(tag).chart.x.kind", TAG) == "wall"
 
 
 def test_a_click_on_the_strip_lands_on_the_slices_of_the_step(serve: Serve, page: Page, logdir: Path) -> None:

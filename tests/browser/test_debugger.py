@@ -247,6 +247,10 @@ def test_executions_are_filtered_and_walked_up_with_one_key(open_debugger: Calla
     wait_for_fact(page, "selected", 58)
     held.release()
     wait_for_fact(page, "details", 58)
+    # Each key goes on from where the one before it leads, be that known yet or not.
+    for _ in range(3):
+        page.keyboard.press(",")
+    wait_for_fact(page, "details", 43)
 
 
 def test_a_search_that_is_not_a_valid_regular_expression_says_so_at_the_box(

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from stepscope.dashboard.page.state import View, encode
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard, hold_callbacks
+from tests.browser.conftest import Dashboard, hold_back, hold_callbacks
 
 pytestmark = pytest.mark.browser
 
@@ -476,6 +476,18 @@ def test_the_palette_finds_runs_tags_tabs_and_commands(
     expect(found).to_have_text(["cloudMesh"])
     page.keyboard.press("Enter")
     expect(page.locator(".mesh-card h3")).to_have_text(["cloud"])
+
+    # What is closed before its answer does nothing.
+    held = hold_back(page, "api/search")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("weig")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.palette")).to_have_count(0)
+    held.wait()
+    held.release()
+    page.wait_for_load_state("networkidle")
+    expect(page.get_by_role("tab", name="Mesh")).to_have_attribute("aria-selected", "true")
 
     # Enter is for what was typed, also where that is not found yet; a tab is the first entry until then.
     page.keyboard.press("Control+k")

@@ -229,12 +229,18 @@ def test_a_file_says_how_long_nothing_was_written_to_it(
 
 
 def test_long_names_of_runs_stay_different(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
-    for seed in range(3):
-        with SummaryWriter(
-            str(logdir / f"sweep/{'a_name_that_is_much_too_long_for_its_column' * 3}_seed={seed}_end")
-        ) as writer:
+    def train(seed: int) -> None:
+        name = f"{'a_name_that_is_much_too_long_for_its_column' * 3}_seed={seed}_end"
+        with SummaryWriter(str(logdir / "sweep" / name)) as writer:
             writer.add_scalar("loss", 1.0, 0)
+
+    train(0)
     page.goto(serve(logdir).url + "?tab=health")
     names = page.locator(".health-grid .run-label")
+    expect(names).to_have_text([re.compile("….*…")])
+    expect_uncut(names)
+    # Of the first, too, another part is shown where others are there that differ in it.
+    train(1)
+    train(2)
     expect(names).to_have_text([re.compile(f"…?seed={seed}") for seed in range(3)])
     expect_uncut(names)

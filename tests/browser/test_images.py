@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 
 from stepscope.summary import SummaryWriter
 from stepscope.summary.proto.summary_pb2 import Summary
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back
 
 pytestmark = pytest.mark.browser
 
@@ -112,6 +112,29 @@ def test_every_run_has_its_picture_at_the_chosen_step(serve: Serve, page: Page, 
     page.get_by_title("Next step (Right)").click()
     wait_for_shades(page, [20, 110])
     expect(page.locator(".said")).to_have_text("")
+
+
+def test_back_at_a_picture_before_the_next_one_came(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for step in range(3):
+            add_gray(writer, "digit", step, 100 + step)
+    page.goto(serve(logdir).url)
+    wait_for_shades(page, [102])
+    held = hold_back(page, r"/look\?")
+    slide(page.locator(".track-slider"), 0)
+    held.wait()
+    slide(page.locator(".track-slider"), 2)
+    page.locator(".picture").click()
+    held.wait(2)
+    page.keyboard.press("ArrowLeft")
+    held.wait(3)
+    page.keyboard.press("ArrowRight")
+    held.release()
+    wait_for_color(page, [102, 102, 102])
+    expect(page.locator("#large .what")).to_contain_text("step 2 · 3 of 3")
+    page.keyboard.press("Escape")
+    expect(page.locator("#large")).to_have_count(0)
+    wait_for_shades(page, [102])
 
 
 def test_playing_goes_to_the_end_and_stops(serve: Serve, page: Page, logdir: Path) -> None:

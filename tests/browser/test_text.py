@@ -84,6 +84,26 @@ def test_any_of_ten_thousand_steps_is_reached(serve: Serve, page: Page, logdir: 
     expect(page).not_to_have_url(re.compile(r"text\.step="))
 
 
+def test_steps_that_follow_each_other_quickly_end_at_the_last(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for step in range(5):
+            writer.add_text("note", f"text {step}", step)
+    page.goto(serve(logdir).url)
+    steps = page.locator(STEPS)
+    expect(steps.first).to_have_text("step 4")
+    held = hold_back(page, r"/entries\?")
+    previous = page.get_by_role("button", name="Previous step")
+    previous.click()
+    previous.click()
+    held.wait(2)
+    with page.expect_response(held.routes[0].request.url):
+        held.routes.pop(0).continue_()
+    expect(page.locator(".track-field")).to_have_value("4")
+    held.release()
+    expect(steps.first).to_have_text("step 2")
+    expect(page).to_have_url(re.compile(r"text\.step=.*:2"))
+
+
 def test_linked_cards_show_one_step(serve: Serve, page: Page, logdir: Path) -> None:
     for run, every in (("a", 1), ("b", 2)):
         with SummaryWriter(str(logdir / run)) as writer:

@@ -20,6 +20,7 @@ export class Details {
   #api: Api;
   #asking: AbortController | null = null;
   #key = "";
+  #showing: Promise<void> = Promise.resolve();
   #value: ValueView;
   #profiled = () => {};
 
@@ -29,11 +30,17 @@ export class Details {
     onKnown(() => this.#profiled());
   }
 
-  /** Shows an observation; null empties the box, with a word of what to do. */
-  async show({ id, run, version, curves }: State, number: number | null, hint: string): Promise<void> {
-    const key = `${id} ${version} ${number}`;
-    if (key === this.#key) return;
-    this.#key = key;
+  /** Shows an observation; null empties the box, with a word of what to do. Resolves when it is there, or left again. */
+  show(state: State, number: number | null, hint: string): Promise<void> {
+    const key = `${state.id} ${state.version} ${number}`;
+    if (key !== this.#key) {
+      this.#key = key;
+      this.#showing = this.#load(state, number, hint);
+    }
+    return this.#showing;
+  }
+
+  async #load({ id, run, curves }: State, number: number | null, hint: string): Promise<void> {
     this.#asking?.abort();
     if (number === null) {
       this.shown = null;

@@ -60,7 +60,6 @@ export class ExecutionView implements SubView {
   #filter = "";
   #key = "";
   #wanted = "";
-  #showing: Promise<void> = Promise.resolve();
   #going: Promise<void> = Promise.resolve();
 
   constructor(api: Api) {
@@ -138,7 +137,7 @@ export class ExecutionView implements SubView {
       if (!same) this.#wanted = "";
     }
     const at = view.read(settings.at);
-    this.#showing = this.#details.show(state, at === "" ? null : Number(at), HINT);
+    void this.#showDetails(state);
     if (at !== this.#wanted) {
       this.#wanted = at;
       if (at !== "" && this.list.rowAt(this.list.selected)?.number !== Number(at)) void this.#goTo(Number(at));
@@ -169,14 +168,19 @@ export class ExecutionView implements SubView {
     });
   }
 
+  #showDetails(state: State): Promise<void> {
+    const at = view.read(settings.at);
+    return this.#details.show(state, at === "" ? null : Number(at), HINT);
+  }
+
   /** Goes on from the selected execution when all is known of it, and after what was asked for before. */
   #fromSelected(go: (shown: ObservationDetails | null) => void): void {
     this.#going = this.#going.then(async () => {
-      let showing: Promise<void>;
+      let at: string;
       do {
-        showing = this.#showing;
-        await showing;
-      } while (showing !== this.#showing);
+        at = view.read(settings.at);
+        if (this.#state) await this.#showDetails(this.#state);
+      } while (at !== view.read(settings.at));
       if (this.element.isConnected) go(this.#details.shown);
     });
   }
