@@ -482,11 +482,12 @@ def test_the_palette_finds_runs_tags_tabs_and_commands(
     page.keyboard.press("Control+k")
     page.keyboard.type("weig")
     page.keyboard.press("Enter")
+    held.wait(2)
     page.keyboard.press("Escape")
     expect(page.locator("dialog.palette")).to_have_count(0)
-    held.wait()
-    held.release()
-    page.wait_for_load_state("networkidle")
+    with page.expect_response(held.routes[1].request.url):
+        held.release()
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     expect(page.get_by_role("tab", name="Mesh")).to_have_attribute("aria-selected", "true")
 
     # Enter is for what was typed, also where that is not found yet; a tab is the first entry until then.

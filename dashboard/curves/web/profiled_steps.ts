@@ -221,9 +221,10 @@ async function cardOf(runs: readonly string[]): Promise<string> {
 export async function showStep(run: string, step: number): Promise<void> {
   const row = rows.find((one) => one.run === run && one.runs.length && !one.runs.includes(run));
   const runs = row ? row.runs : [run];
-  const before = view.query();
+  const before = view.values("tab").join();
   const key = await cardOf(runs);
-  if (view.query() !== before) return;
+  // Who went to another tab meanwhile stays there.
+  if (view.values("tab").join() !== before) return;
   const { axis, marks, range, zoom, full } = settingsOf("scalars");
   const shared = sharedOf(view.read(zoom));
   state.axis = axisNamed("scalars", "step", "");

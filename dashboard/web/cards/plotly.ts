@@ -115,7 +115,9 @@ export function onPointer(
   });
   // A finger leaves with every tap.
   document.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && quit());
-  document.addEventListener("scroll", (event) => isScrolled(event, entered) && quit(), true);
+  document.addEventListener("scroll", (event) => {
+    if (isScrolled(event, entered) || isScrolled(event, tapped?.target as Element ?? null)) quit();
+  }, true);
   onTap((event) => {
     cancelAnimationFrame(frame);
     const card = within(event, cards);

@@ -84,6 +84,7 @@ const playing = (url: string): boolean => url === current && loaded.get(url)?.pa
 
 /** Goes to a place of a clip; it plays on if it plays. */
 function seek(url: string, seconds: number): void {
+  if (failed.has(url)) return follow();
   const element = load(url);
   adjust(element);
   if (!playing(url)) {

@@ -162,10 +162,11 @@ async function tell(pattern: string, place: HTMLElement) {
   place.dataset.pattern = pattern;
   if (!pattern) return void (place.textContent = "");
   const requested = { pattern: pattern.slice(0, LONGEST_PATTERN), view: view.query() };
-  const { count, tags, error } = await api.ask<Matches>("matches", requested)
-    .catch((error): Matches => ({ count: 0, tags: [], error: messageOf(error) }));
+  const found = await api.ask<Matches>("matches", requested).catch(messageOf);
   // Another one may have been typed meanwhile.
   if (place.dataset.pattern !== pattern) return;
+  if (typeof found === "string") return void Object.assign(place, { textContent: "not counted", title: found });
+  const { count, tags, error } = found;
   place.textContent = error ? "invalid expression" : `${count} ${count === 1 ? "tag" : "tags"}`;
   place.title = error || tags.join("\n");
 }

@@ -30,7 +30,7 @@ export class Details {
     onKnown(() => this.#profiled());
   }
 
-  /** Shows an observation; null empties the box, with a word of what to do. Resolves when it is there, or left again. */
+  /** Shows an observation; null empties the box, with a word of what to do. Resolves when it, or a newer one, is there. */
   show(state: State, number: number | null, hint: string): Promise<void> {
     const key = `${state.id} ${state.version} ${number}`;
     if (key !== this.#key) {
@@ -50,11 +50,12 @@ export class Details {
     const asking = this.#asking = new AbortController();
     try {
       const found = await this.#api.ask<ObservationDetails>("observation", { id, number }, { signal: asking.signal });
-      if (asking.signal.aborted) return;
+      // By now it is the newer one that shows.
+      if (asking.signal.aborted) return await this.#showing;
       this.shown = found;
       this.#draw(id, run, curves, found);
     } catch (error) {
-      if (isAbort(error) || asking.signal.aborted) return;
+      if (isAbort(error) || asking.signal.aborted) return await this.#showing;
       [this.shown, this.#key] = [null, ""];
       this.element.replaceChildren(make("p", { className: "debugger-hint" }, messageOf(error)));
     }

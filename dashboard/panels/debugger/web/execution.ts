@@ -13,6 +13,7 @@ import { deviceText, PHASES, short } from "./texts.ts";
 import { button, copyTable, fill, healthDot, offer, saveTable, SearchField, select } from "./widgets.ts";
 import { VirtualList } from "./virtual_list.ts";
 
+const MOST_WAITING = 8;
 const HINT = "Choose an execution to see what made it, its inputs, and its code.";
 const MOST_SAVED = 20_000;
 const ALL_OPERATIONS = [["", "Operation"]] as const;
@@ -60,7 +61,10 @@ export class ExecutionView implements SubView {
   #filter = "";
   #key = "";
   #wanted = "";
+  /** Keys that lead on from the selected execution, how many of them wait, and where the last one has led. */
   #going: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #reached = "";
 
   constructor(api: Api) {
     this.#api = api;
@@ -173,16 +177,28 @@ export class ExecutionView implements SubView {
     return this.#details.show(state, at === "" ? null : Number(at), HINT);
   }
 
-  /** Goes on from the selected execution when all is known of it, and after what was asked for before. */
+  /**
+   * Goes on from the selected execution when all is known of it, and after the keys that were pressed before; not where
+   * another was chosen by hand since.
+   */
   #fromSelected(go: (shown: ObservationDetails | null) => void): void {
-    this.#going = this.#going.then(async () => {
-      let at: string;
-      do {
-        at = view.read(settings.at);
-        if (this.#state) await this.#showDetails(this.#state);
-      } while (at !== view.read(settings.at));
-      if (this.element.isConnected) go(this.#details.shown);
-    });
+    // A key that is held down repeats faster than answers come.
+    if (this.#waiting >= MOST_WAITING) return;
+    if (!this.#waiting) this.#reached = view.read(settings.at);
+    this.#waiting += 1;
+    const isMeant = () => this.element.isConnected && view.read(settings.at) === this.#reached;
+    const follow = async () => {
+      if (!this.#state || !isMeant()) return;
+      await this.#showDetails(this.#state);
+      const { shown } = this.#details;
+      // Why nothing is known of it stands in its place.
+      if (!isMeant() || (!shown && this.#reached !== "")) return;
+      go(shown);
+      this.#reached = view.read(settings.at);
+    };
+    this.#going = this.#going.then(follow)
+      .catch((error) => say(messageOf(error)))
+      .finally(() => this.#waiting -= 1);
   }
 
   focusSearch(): void {
@@ -223,10 +239,10 @@ export class ExecutionView implements SubView {
   async #goTo(number: number): Promise<void> {
     const state = this.#state!;
     const before = this.list.selected;
-    const key = this.#key;
+    const filter = this.#filter;
     const { place, total } = await this.#api.ask<ObservationPlace>("place", { ...this.#parameters(state), number })
       .catch(() => ({ place: -1, total: 0 }));
-    const isLate = this.#key !== key || this.#wanted !== String(number) || this.list.selected !== before;
+    const isLate = this.#filter !== filter || this.#wanted !== String(number) || this.list.selected !== before;
     if (!total || place < 0 || isLate) return;
     this.list.total = Math.max(this.list.total, total);
     this.list.select(place, false);

@@ -84,10 +84,12 @@ export function toTimeline(run: string, step: number): (() => void) | null {
 
 /** The operation or the module in the Graph. */
 export async function toGraph(api: Api, id: string, number: number): Promise<void> {
-  const before = view.query();
+  const place = () => [...view.values("tab"), view.read(settings.view), view.read(settings.at)].join("\n");
+  const before = place();
   try {
     const { graph, node, problem } = await api.ask<GraphPlace>("graph_place", { id, number });
-    if (view.query() !== before) return;
+    // Who went elsewhere meanwhile stays there.
+    if (place() !== before) return;
     if (problem) say(problem);
     else view.open("graph", { "graph.id": [graph], "graph.node": [node], "graph.search": [], "graph.function": [] });
   } catch (error) {

@@ -214,9 +214,8 @@ export class MapView implements SubView, Held {
     const tensor = view.read(settings.tensor);
     if (tensor === "" || !this.#state) return say("Choose a row first");
     const asked = { id: this.#state.id, tensor, first: first ?? undefined, limit: 1 };
-    const before = view.query();
     this.#api.ask<{ rows: { number: number }[] }>("observations", asked).then(({ rows }) => {
-      if (view.query() !== before) return;
+      if (!this.element.isConnected || view.read(settings.tensor) !== tensor) return;
       if (rows.length) toObservation(rows[0].number);
       else say("This tensor was not observed from there on");
     }, (error) => say(messageOf(error)));

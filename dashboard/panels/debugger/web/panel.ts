@@ -111,6 +111,7 @@ export class DebuggerPanel {
     if (this.host.firstElementChild !== page.element) {
       this.host.replaceChildren(page.element);
       this.#tools.replaceChildren(...page.tools);
+      page.opened?.();
     }
     page.show(this.#state);
   }

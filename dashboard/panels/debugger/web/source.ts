@@ -43,6 +43,10 @@ export class SourceView implements SubView {
     } else this.#open(state);
   }
 
+  opened(): void {
+    this.#marked = "";
+  }
+
   facts = () => ({ file: this.#shown?.path ?? null, line: view.read(settings.line), files: this.#list.length });
 
   async #load(state: State, key: string): Promise<void> {
@@ -125,7 +129,7 @@ export class SourceView implements SubView {
     const wanted = view.read(settings.line) || String(firstBad(this.#shown?.marks ?? [])?.line ?? "");
     for (const row of this.#code.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
     const row = wanted ? this.#code.querySelector<HTMLElement>(`[data-line="${wanted}"]`) : null;
-    if (!row) return;
+    if (!row) return this.opened();
     row.setAttribute("aria-current", "true");
     // Whoever has gone elsewhere since stays there.
     const marked = `${this.#shown?.path}:${wanted}`;
@@ -141,6 +145,7 @@ export class SourceView implements SubView {
   }
 
   #say(text: string): void {
+    this.opened();
     this.#shown = null;
     this.#code.replaceChildren(make("p", { className: "debugger-hint" }, text));
   }

@@ -20,5 +20,7 @@ export interface SubView {
   readonly tools: readonly HTMLElement[];
   /** Brings it up to date with the state and the address; called often. */
   show(state: State): void;
+  /** It was put on the page. */
+  opened?(): void;
   facts(): Record<string, unknown>;
 }

@@ -41,7 +41,7 @@ export class ValueView {
       // Who types an index goes on.
       if (key !== this.#key) this.#begin(id, number, value);
       this.#key = key;
-      this.#draw(value);
+      this.#draw(value, at);
     } catch (error) {
       if (isAbort(error) || asking.signal.aborted) return;
       this.#key = "";
@@ -82,9 +82,11 @@ export class ValueView {
     );
   }
 
-  #draw(value: Value): void {
+  /** @param asked the indices that it was asked for, which the server bounds */
+  #draw(value: Value, asked: readonly number[]): void {
     this.#fields.forEach((field, axis) => {
-      if (field !== document.activeElement) field.value = String(value.at[axis]);
+      const isTyped = field === document.activeElement && Number(field.value) !== asked[axis];
+      if (!isTyped) field.value = String(value.at[axis]);
     });
     this.#slice.replaceChildren(
       ...(value.rows * value.columns > 1 ? [picture(value)] : []),

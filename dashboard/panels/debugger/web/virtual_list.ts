@@ -172,7 +172,10 @@ export class VirtualList<Row> {
       setTimeout(() => {
         if (signal.aborted) return;
         this.#asked.delete(page);
-        if (this.element.isConnected) void this.#ask(page);
+        // What is in sight is asked for again.
+        if (this.total) this.say("");
+        else if (this.element.isConnected) void this.#ask(page);
+        this.#drawSoon();
       }, RETRY_MS);
     }
     this.#drawSoon();

@@ -312,5 +312,16 @@ export function drawControls(): void {
   aside.scrollTop = top;
   const again = focused ? aside.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`) : null;
   again?.focus();
-  if (again instanceof HTMLInputElement && typed !== null && again.type !== "checkbox") again.value = typed;
+  if (again instanceof HTMLInputElement && typed !== null && again.type !== "checkbox") retype(again, typed);
+}
+
+/** Puts into a new field what was typed into the one before it: it holds when the field is left, as it would have there. */
+function retype(field: HTMLInputElement, typed: string): void {
+  if (field.value === typed) return;
+  field.value = typed;
+  const hold = () => {
+    if (field.isConnected && field.value === typed) field.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  field.addEventListener("blur", hold, { once: true });
+  field.addEventListener("keydown", ({ key }) => key === "Enter" && hold());
 }

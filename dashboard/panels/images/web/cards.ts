@@ -163,7 +163,8 @@ export function draw(data: CardData): void {
   const body = article?.querySelector<HTMLElement>(".fill");
   if (!article || !body) return;
   let { parts } = card;
-  if (parts?.body !== body || !body.firstChild || parts.group !== data.group) {
+  const isNew = parts?.body !== body || !body.firstChild || parts.group !== data.group;
+  if (!parts || isNew) {
     parts = build(card, body, data.group);
     card.parts = parts;
   }
@@ -175,7 +176,7 @@ export function draw(data: CardData): void {
   const note = article.querySelector<HTMLElement>(".note");
   if (note) note.textContent = note.title = parts.strip?.note() || count;
   ready(article);
-  refresh(card, false);
+  refresh(card, isNew);
 }
 
 /** What is shown: a picture for each tile, in film strips those that are seen. */

@@ -128,6 +128,7 @@ export class Slot {
   }
 
   #fail(error: string): void {
+    this.#ticket += 1;
     Object.assign(this, { pixels: null, facts: null, frames: null, error, busy: false });
     this.#shown = "";
     this.#changed();
@@ -135,7 +136,10 @@ export class Slot {
 
   async #load(): Promise<void> {
     const wanted = this.wanted();
-    if (!wanted) return;
+    if (!wanted) {
+      this.busy = false;
+      return this.#changed();
+    }
     const name = pictures.address(wanted, 0);
     if (this.#shown === name) {
       this.busy = false;

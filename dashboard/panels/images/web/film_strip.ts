@@ -16,7 +16,7 @@ export interface FilmStrip {
   element: HTMLElement;
   /** Brings the strips in line with the card's data and the settings. */
   refresh: () => void;
-  /** Brings a position into view. */
+  /** Marks a position; brought into sight where somebody has gone there. */
   show: (at: number, moved: boolean) => void;
   /** What is to be said of steps that are left out. */
   note: () => string;
@@ -113,7 +113,6 @@ export function makeStrip(card: Card, settled: () => void): FilmStrip {
     if (learnRatio(card, tile) && Math.abs(card.ratio - 1) > 0.02) refresh();
   }
 
-  /** Shows a position; brought into sight only where somebody has gone there. */
   function show(at: number, moved: boolean) {
     const column = Math.max(at - first(), 0);
     const start = column * cellWidth();

@@ -86,8 +86,9 @@ export class LiveView {
   async #suggest() {
     try {
       const answer = await fetch("api/capture");
-      if (!answer.ok || this.#address.value) return;
+      if (!answer.ok) return;
       const rules: CaptureRules = await answer.json();
+      if (this.#address.value) return;
       this.#address.value = rules.usual;
       // Who is about to type replaces it.
       if (document.activeElement === this.#address) this.#address.select();

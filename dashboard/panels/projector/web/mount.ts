@@ -57,7 +57,7 @@ function empty(host: HTMLElement): void {
     api: new Api(API),
     opened(id) {
       // Who went to another tab meanwhile stays there.
-      if (!host.isConnected) return;
+      if (!document.querySelector("#projector-empty, #projector-host")) return;
       view.update((_params, set) => {
         set("tab", ["projector"]);
         set(settings.id, id);

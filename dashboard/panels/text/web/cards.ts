@@ -34,6 +34,8 @@ interface Card {
   step: number | null;
   /** Counts where the user goes, so that the place of a step that was typed before is known to be late. */
   moves: number;
+  /** The last filling that has come. */
+  filled: number;
   filling: Promise<void>;
   /** The user is ahead of the URL. */
   unwritten: boolean;
@@ -63,7 +65,7 @@ async function settle(card: Card): Promise<void> {
     filling = card.filling;
     await filling;
   } while (filling !== card.filling);
-  if (card.at === null || card.newest > card.at) writeStep(card);
+  if (card.filled === card.ask) writeStep(card);
 }
 
 const shownIndex = (card: Card) => (card.at === null ? card.data.total - 1 : Math.min(card.at, card.data.total - 1));
@@ -121,7 +123,7 @@ export function followUrls(): void {
 }
 
 export function fillAll(): void {
-  for (const card of shownCards()) card.filling = fill(card);
+  for (const card of shownCards()) void again(card);
 }
 
 // --- texts -------------------------------------------------------------------------------------------------
@@ -202,7 +204,7 @@ async function fill(card: Card): Promise<void> {
   }
   if (card.ask !== ask) return;
   ready(article);
-  Object.assign(card, { newest, oldest, step: found[0]?.step ?? null });
+  Object.assign(card, { filled: ask, newest, oldest, step: found[0]?.step ?? null });
   card.body.replaceChildren();
   card.body.scrollTop = 0;
   place(card, found, false);
@@ -248,6 +250,7 @@ function add(data: CardData, article: HTMLElement, body: HTMLElement): Card {
     at: null,
     step: null,
     moves: 0,
+    filled: 0,
     filling: Promise.resolve(),
     unwritten: false,
   };
@@ -278,7 +281,7 @@ export function draw(data: CardData): Promise<void> | null {
   card.data = data;
   const grew = data.total >= old.total && data.epoch === old.epoch && data.markdown === old.markdown;
   if (grew && card.newest > 0) prepend(card);
-  else card.filling = fill(card);
+  else void again(card);
   return null;
 }
 

@@ -141,7 +141,7 @@ class Dialog {
       const found = await choose(this.#tag, run, step);
       if (this.#turns[name] !== turn) return;
       if (found) Object.assign(one, found);
-      else runs.value = one.run;
+      runs.value = one.run;
       this.#load();
     };
     const runs = make(
@@ -159,6 +159,7 @@ class Dialog {
       hint: () => one.run,
       move: (index) => {
         this.#turns[name] += 1;
+        runs.value = one.run;
         one.index = index;
       },
       typed: (step) => go(one.run, step),
