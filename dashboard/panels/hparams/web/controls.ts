@@ -1,4 +1,5 @@
 /** The column of controls: target, rows, and for every column whether it is shown and a filter. */
+import { bind } from "../../../web/core/commands.ts";
 import { integer } from "../../../web/core/numbers.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import type { Choice, Setting } from "../../../web/core/setting.ts";
@@ -323,5 +324,10 @@ function retype(field: HTMLInputElement, typed: string): void {
     if (field.isConnected && field.value === typed) field.dispatchEvent(new Event("change", { bubbles: true }));
   };
   field.addEventListener("blur", hold, { once: true });
-  field.addEventListener("keydown", ({ key }) => key === "Enter" && hold());
+  bind(field, {
+    Enter() {
+      hold();
+      return false;
+    },
+  });
 }
