@@ -14,11 +14,11 @@ from typing import Final
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from stepscope.summary import SummaryWriter
 from tests.browser.chromium import PATIENCE_MS, slowed
-from tests.browser.conftest import hold_back
+from tests.browser.conftest import CALLBACKS, hold_back
 from tests.browser.test_frame import expect_curves, write_runs
 
 pytestmark = pytest.mark.browser
@@ -100,7 +100,7 @@ def test_a_server_that_is_gone_is_said_and_all_is_well_when_it_is_back(
     # What was open is not shown under another tab's name.
     page.get_by_role("tab", name="Health").click()
     expect(page.get_by_role("tab", name="Health", selected=True)).to_be_visible()
-    expect(panel).to_have_attribute("data-waits", re.compile("Opening Health"))
+    expect(panel).to_have_attribute("data-waits", "Health could not be opened, retrying …")
     expect(page.locator(".scalars-card")).to_be_hidden()
 
     write_runs(logdir, "b", points=7)
@@ -156,6 +156,27 @@ def test_a_module_that_a_busy_server_did_not_send_is_asked_for_once_more(page: P
     expect_curves(page)
     menu.click()
     expect(page.locator(".menu")).to_be_visible()
+
+
+def test_a_tab_that_a_busy_server_did_not_open_is_asked_for_once_more(page: Page, server: Server) -> None:
+    page.clock.install()
+    page.goto(server.url)
+    expect_curves(page)
+
+    def fail(route: Route) -> None:
+        if '"output":"..runs-listing.data' in (route.request.post_data or ""):
+            route.fulfill(status=503)
+        else:
+            route.fallback()
+
+    page.route(CALLBACKS, fail)
+    page.get_by_role("tab", name="Health").click()
+    panel = page.locator("#panel")
+    expect(panel).to_have_attribute("data-waits", "Health could not be opened, retrying …")
+    page.unroute_all()
+    page.clock.fast_forward(1_000)
+    expect(page.locator(".health-panel")).to_be_visible()
+    expect(panel).not_to_have_attribute("data-waits", re.compile("."))
 
 
 def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server, logdir: Path) -> None:

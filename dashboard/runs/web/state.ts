@@ -90,7 +90,7 @@ function take(news: Listing | null): void {
   if (!news) return;
   if (!news.whole && news.base !== version) {
     setProps("frame-key", { data: {} });
-    setProps("view", { data: pageView.query() });
+    pageView.askAgain();
     return;
   }
   if (news.whole) rows.clear();

@@ -1,6 +1,6 @@
 // Grids of cards (dashboard/panels/cards.py): which cards are on the screen, sections, pages, columns, full width.
 import { register } from "../core/commands.ts";
-import { callbackContext, callbacks, noUpdate, setProps } from "../core/dash.ts";
+import { callbackContext, callbacks, noUpdate, onFailedCallback, setProps } from "../core/dash.ts";
 import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
 import { view } from "../page/view.ts";
@@ -49,16 +49,12 @@ function tellAgain() {
   tellVisible();
 }
 
-/** That a request of its callbacks failed Dash tells nobody: what is on the screen and not drawn will not be. */
-new PerformanceObserver((requests) => {
-  const requestFailed = (requests.getEntries() as PerformanceResourceTiming[]).some(({ name, responseStatus }) =>
-    name.includes("/_dash-update-component") && (responseStatus === 0 || responseStatus >= 400)
-  );
-  if (!requestFailed) return;
+// What is on the screen and not drawn will not be.
+onFailedCallback(() => {
   for (const card of onScreen) {
     if (card.ariaBusy === "true") failed(card, "The server did not respond.", tellAgain);
   }
-}).observe({ type: "resource" });
+});
 
 function observeCards() {
   const groups = document.querySelector<HTMLElement>(".groups[data-panel]");

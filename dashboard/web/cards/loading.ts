@@ -14,11 +14,17 @@ export function busy(element: Element): void {
   element.setAttribute("aria-busy", "true");
 }
 
+/** A button that asks again. */
+export function retryButton(again: () => unknown, className: "primary" | "quiet" = "primary"): HTMLButtonElement {
+  const retry = make("button", { type: "button", className }, "Retry");
+  retry.addEventListener("click", () => again());
+  return retry;
+}
+
 /** It did not come: says why, and lets the user ask again. */
 export function failed(element: Element, error: unknown, again: () => unknown): void {
   ready(element);
-  const retry = make("button", { type: "button", className: "primary" }, "Retry");
-  retry.addEventListener("click", () => {
+  const retry = retryButton(() => {
     busy(element);
     again();
   });

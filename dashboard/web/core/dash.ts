@@ -68,6 +68,15 @@ export function propsOf(id: Id): Record<string, unknown> | undefined {
 /** Whether Dash runs yet. */
 export const isReady = (): boolean => Boolean(window.dash_clientside.set_props);
 
+/** Calls back when a request of Dash's callbacks failed, which Dash tells nobody. */
+export function onFailedCallback(listener: () => void): void {
+  new PerformanceObserver((requests) => {
+    const isFailed = ({ name, responseStatus }: PerformanceResourceTiming) =>
+      name.includes("/_dash-update-component") && (responseStatus === 0 || responseStatus >= 400);
+    if ((requests.getEntries() as PerformanceResourceTiming[]).some(isFailed)) listener();
+  }).observe({ type: "resource" });
+}
+
 /** What a callback returns for an output that stays as it is. */
 export const noUpdate = (): unknown => window.dash_clientside.no_update;
 

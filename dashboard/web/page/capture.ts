@@ -396,11 +396,11 @@ document.addEventListener("click", (event) => {
 dash.callbacks("stepscopeCapture", {
   /** The Timeline tab is open: whether its button can be used, and what it says. */
   async ready() {
-    let reason = "The dashboard does not respond.";
+    let reason = "";
     try {
       reason = (await rulesNow()).why_not;
     } catch {
-      // It has ended, or is about to.
+      // Whoever presses it asks again.
     }
     setTimeout(mark);
     return [Boolean(reason), reason || "Record a running program, and open its trace"];

@@ -1,15 +1,21 @@
 // What the page says while its server is away, and how it gets what it could not have meanwhile.
+import { onFailedCallback } from "../core/dash.ts";
 import { make } from "../core/dom.ts";
 import { onLostScript } from "../core/lost_scripts.ts";
+import { retryButton } from "../cards/loading.ts";
 import { duration } from "../cards/step_slider.ts";
 import { restPanel } from "./layout.ts";
 import { live } from "./live.ts";
+import { view } from "./view.ts";
 
 /** A connection that comes back sooner is not worth a word. */
 const GRACE_MS = 1500;
 
 /** That a server is gone is known sooner, as its event stream ends. */
 const NOTICED_MS = 3000;
+
+/** Pauses before a server that responds to some requests is asked again: each is twice as long as the one before. */
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [1000, 30000];
 
 let waiting = 0;
 let lacksScripts = false;
@@ -21,15 +27,13 @@ function shows(lostAt: number): HTMLElement {
   const count = () => since.textContent = `for ${duration(Math.round((Date.now() - lostAt) / 1000))}`;
   count();
   counting = window.setInterval(count, 1000);
-  const retry = make("button", { type: "button", className: "primary" }, "Retry");
-  retry.addEventListener("click", () => live.retry());
   return make(
     "div",
     { id: "disconnected", role: "alert" },
     make("strong", {}, "Disconnected, retrying …"),
     since,
     make("span", {}, "Is stepscope still running?"),
-    retry,
+    retryButton(live.retry),
   );
 }
 
@@ -69,4 +73,21 @@ onLostScript(() => {
   if (lacksScripts) return;
   lacksScripts = true;
   setTimeout(beginAnew, NOTICED_MS);
+});
+
+let pause = 0;
+let failedAt = -Infinity;
+let asking = 0;
+
+// Whose request it was is not known: cards ask by themselves, and nobody else does for the frame and the open tab.
+onFailedCallback(() => {
+  // A connection that comes back has all asked for again.
+  if (asking || !live.isConnected) return;
+  const now = performance.now();
+  pause = now - failedAt > 2 * LONGEST_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(2 * pause, LONGEST_PAUSE_MS);
+  failedAt = now;
+  asking = window.setTimeout(() => {
+    asking = 0;
+    view.askAgain();
+  }, pause);
 });

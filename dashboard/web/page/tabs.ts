@@ -1,6 +1,7 @@
 // The tabs in the room there is: first their icons go, then groups share a tab, then words of the header, then the last
 // tabs go into the menu "More". Where each is depends on the room alone: opening a tab moves none.
 import { beforeAll } from "../core/commands.ts";
+import { onFailedCallback } from "../core/dash.ts";
 import { make, within } from "../core/dom.ts";
 import { type Choice, popover } from "../core/popover.ts";
 import { followPanel, mountedPanel, restPanel } from "./layout.ts";
@@ -151,6 +152,9 @@ beforeAll((event) => {
 
 // --- a tab whose panel is not here yet -----------------------------------------------------------------------
 
+/** Since the page waits, some request had no answer. */
+let hasFailed = false;
+
 /**
  * While another panel than the chosen tab's is on the page, it rests, so that neither mouse nor keys change what the user
  * has left; and the page says what it waits for: `frame.css` lets a moment pass before.
@@ -165,9 +169,17 @@ function noteWaiting(): void {
     panel.setAttribute("aria-busy", String(waits));
     restPanel("tab", waits);
   }
-  if (panel && waits) panel.dataset.waits = `Opening ${next.title} …`;
+  if (!panel || !waits) return;
+  panel.dataset.waits = hasFailed ? `${next.title} could not be opened, retrying …` : `Opening ${next.title} …`;
 }
-view.onChange(noteWaiting);
+view.onChange(() => {
+  hasFailed = false;
+  noteWaiting();
+});
+onFailedCallback(() => {
+  hasFailed = true;
+  noteWaiting();
+});
 
 /** The panel that is on the page and takes keys. */
 export const panelInUse = (): string => document.querySelector("#panel[data-waits]") ? "" : mountedPanel();

@@ -216,6 +216,8 @@ export const view = {
     if (remember(params, step) !== before) tellDash();
   },
   query: () => current,
+  /** Has the server asked once more for the frame and the open tab. */
+  askAgain: tellDash,
   /** Calls back whenever the view has changed. */
   onChange(listener: () => void) {
     listeners.push(listener);

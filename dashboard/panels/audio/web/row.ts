@@ -1,5 +1,5 @@
 /** One clip with its buttons, facts, label and picture; in a card or side by side with another. */
-import { busy, ready } from "../../../web/cards/loading.ts";
+import { busy, ready, retryButton } from "../../../web/cards/loading.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { icon, iconButton, make, runLabel } from "../../../web/core/dom.ts";
 import { type Clip, clipUrl } from "./clip.ts";
@@ -169,11 +169,10 @@ export async function show(row: Row, clip: Clip): Promise<void> {
   row.play.disabled = !!known.error;
   if (known.error) {
     const why = known.said ? known.error : `No sound: ${known.error}.`;
-    const retry = make("button", { className: "quiet" }, "Retry");
-    retry.addEventListener("click", () => {
+    const retry = retryButton(() => {
       row.loading = "";
       void show(row, clip);
-    });
+    }, "quiet");
     const parts = [icon("alert", 18), make("span", {}, why), ...(known.said ? [retry] : [])];
     row.body.replaceChildren(make("span", { className: "no-picture" }, ...parts));
   } else if (row.body.firstChild !== row.view.element) row.body.replaceChildren(row.view.element);

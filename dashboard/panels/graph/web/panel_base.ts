@@ -18,6 +18,7 @@ import { type Place, View } from "./view.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { type Theme, theme } from "./theme.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
+import { retryButton } from "../../../web/cards/loading.ts";
 
 const REPORT_MS = 350;
 const SLOW_MS = 400;
@@ -338,7 +339,7 @@ export abstract class PanelBase {
     } catch (error) {
       if (!isAbort(error)) {
         if (this.scene) this.notify(messageOf(error));
-        else this.say(messageOf(error), "bad");
+        else this.say(messageOf(error), "bad", () => this.openAgain());
       }
       return false;
     } finally {
@@ -422,7 +423,7 @@ export abstract class PanelBase {
       if (!isOpen) this.say(answer.problem, "bad");
       return isOpen;
     } catch (error) {
-      if (id === this.state.id) this.say(messageOf(error), "bad");
+      if (id === this.state.id) this.say(messageOf(error), "bad", () => this.openAgain());
       return false;
     } finally {
       clearInterval(patience);
@@ -488,8 +489,10 @@ export abstract class PanelBase {
     if (this.root.isConnected) this.settings.tell(values);
   }
 
-  say(text: string, sort: "" | "busy" | "bad" = "") {
+  /** @param again where asking once more may help */
+  say(text: string, sort: "" | "busy" | "bad" = "", again?: () => unknown) {
     this.message.textContent = text;
+    if (again) this.message.append(retryButton(again));
     this.message.className = `graph-message ${sort}`;
     this.message.hidden = !text;
   }

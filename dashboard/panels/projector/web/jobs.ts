@@ -52,6 +52,8 @@ export class Job {
   /** Which of several pictures is followed; null for the only one. */
   index: number | null = null;
   asking: AbortController | null = null;
+  /** Whether there is a job, which the server may not have said yet. */
+  started: Promise<boolean> = Promise.resolve(false);
 
   constructor(api: Api, onFrame: (frame: Frame) => void) {
     this.api = api;
@@ -67,7 +69,11 @@ export class Job {
   }
 
   /** @returns whether there is a job: with `only_if_known` there may be none */
-  async start(route: string, body: Record<string, unknown>): Promise<boolean> {
+  start(route: string, body: Record<string, unknown>): Promise<boolean> {
+    return (this.started = this.begin(route, body));
+  }
+
+  private async begin(route: string, body: Record<string, unknown>): Promise<boolean> {
     const { job } = await this.api.ask<BegunJob>(route, {}, { body, signal: this.abort.signal });
     if (!job) return false;
     this.key = job;
@@ -124,6 +130,8 @@ export class Job {
   }
 
   async act(action: Action, iterations?: number): Promise<void> {
+    // Why there is none whoever started it says.
+    if (!(await this.started.catch(() => false))) return;
     await this.api.ask("job", {}, { body: { job: this.key, action, ...(iterations ? { iterations } : {}) } });
     if (!this.abort.signal.aborted) void this.follow(this.frame?.version ?? -1);
   }

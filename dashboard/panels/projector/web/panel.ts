@@ -201,7 +201,7 @@ export class ProjectorPanel extends PanelWithProjection {
       if (turn !== this.turn) return;
       if (!keep) this.dataset = null;
       this.isMissing = error instanceof MissingError;
-      this.say(messageOf(error), "bad");
+      this.say(messageOf(error), "bad", () => this.load({ keep }));
       this.showAll();
     } finally {
       clearInterval(patience);

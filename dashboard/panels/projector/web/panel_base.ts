@@ -3,6 +3,7 @@ import * as settings from "./settings.ts";
 import { Api, type Dataset } from "./data.ts";
 import { Appearance } from "./appearance.ts";
 import { make, storage } from "../../../web/core/dom.ts";
+import { retryButton } from "../../../web/cards/loading.ts";
 import { NEXT_COLUMNS } from "./polylines.ts";
 import { theme } from "./theme.ts";
 import type { Bookmarks } from "./bookmarks.ts";
@@ -170,8 +171,10 @@ export abstract class PanelBase extends Appearance {
     if (this.root.isConnected) settings.tell(reported);
   }
 
-  say(text: string, sort: "" | "busy" | "bad" = ""): void {
+  /** @param again where asking once more may help */
+  say(text: string, sort: "" | "busy" | "bad" = "", again?: () => unknown): void {
     this.message.textContent = text;
+    if (again) this.message.append(retryButton(again));
     this.message.className = `pj-message ${sort}`;
     this.message.hidden = !text;
   }

@@ -7,11 +7,15 @@ export interface Search extends SearchAnswer {
   /** the hit that is shown; -1 for none */
   at: number;
   busy: boolean;
+  /** Whether the last request had no answer. */
+  isLost: boolean;
 }
 
 const counted = (count: number, what: string) => `${stepText(count)} ${what}${count === 1 ? "" : "s"}`;
 
-export function progress({ hits, searched, total, unreadable, place, busy }: Omit<Search, "at" | "error">): string {
+export function progress(
+  { hits, searched, total, unreadable, place, busy }: Omit<Search, "at" | "error" | "isLost">,
+): string {
   const places = hits.reduce((sum, hit) => sum + hit.count, 0);
   const parts = [`${counted(places, "place")} in ${counted(hits.length, "text")}`];
   if (total && (place || busy)) parts.push(`searched ${stepText(searched)} of ${stepText(total)} texts`);

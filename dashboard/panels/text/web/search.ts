@@ -1,5 +1,6 @@
 /** A search in all texts of the shown runs, which the server does some hundred texts at a time. */
 import { cards } from "../../../web/cards/grid.ts";
+import { retryButton } from "../../../web/cards/loading.ts";
 import { tip } from "../../../web/core/commands.ts";
 import { iconButton, make, stepText } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
@@ -24,6 +25,7 @@ const fresh = (): Search => ({
   place: null,
   at: -1,
   error: "",
+  isLost: false,
   busy: false,
 });
 let state = fresh();
@@ -43,6 +45,7 @@ export function start(): void {
 async function goOn(): Promise<void> {
   const own = state;
   own.busy = true;
+  own.error = "";
   show();
   for (let request = 0; request < AT_ONCE && own.hits.length < MOST_LISTED; request += 1) {
     const requested = {
@@ -54,6 +57,7 @@ async function goOn(): Promise<void> {
     const found = await api.ask<SearchAnswer>("search", requested).catch((error) => ({ error: messageOf(error) }));
     if (state !== own) return;
     own.error = found.error;
+    own.isLost = !("hits" in found);
     if (found.error || !("hits" in found)) break;
     own.hits.push(...found.hits);
     own.unreadable += found.unreadable;
@@ -91,7 +95,10 @@ function headOf(): HTMLElement {
   const where = at >= 0 ? `${stepText(at + 1)} of ${stepText(hits.length)} · ` : "";
   const said = make("output", { className: error ? "bad" : "" }, error || where + progress(state));
   const head = make("div", { className: "results-head" }, previous, next, said);
-  if (error) return head;
+  if (error) {
+    if (state.isLost) head.append(retryButton(goOn, "quiet"));
+    return head;
+  }
   if (busy) head.append(make("span", { className: "dim" }, "searching"));
   else if (place) {
     const on = make("button", { className: "quiet act-on" }, "Continue");

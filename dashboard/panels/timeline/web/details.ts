@@ -2,6 +2,7 @@
 import { durationText, exactBytes, exactDurationText, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
+import { retryButton } from "../../../web/cards/loading.ts";
 import { say } from "../../../web/page/layout.ts";
 import { type Change, type Colors, VERDICTS } from "./colors.ts";
 import type { Source } from "./data.ts";
@@ -18,6 +19,7 @@ import type { Theme } from "./theme.ts";
 export interface Actions {
   close: () => void;
   select: (index: number) => void;
+  again: () => void;
   find: (name: string) => void;
   zoom: () => void;
   table: (table: TableRow) => void;
@@ -272,8 +274,11 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
     );
     list.append(make("span", { className: "timeline-flow-direction" }, "stack"), frames);
   }
-  if (!relations) list.append(make("span", { className: "timeline-flow-more" }, "Finding related slices …"));
-  else if (!list.childElementCount) {
+  if (relations === undefined) more("Finding related slices …");
+  else if (relations === null) {
+    more("More could not be loaded.");
+    list.lastElementChild!.append(" ", retryButton(actions.again, "quiet"));
+  } else if (!list.childElementCount) {
     list.append(make("p", { className: "timeline-none" }, "No related launch, arrow, stack or slice."));
   }
   return section("Related slices", list, "wide");

@@ -1,6 +1,7 @@
 /** The Timeline panel in the browser: opens traces, owns the state of the view, redraws when something changed. */
 import { stepsOf } from "../../../curves/web/profiled_steps.ts";
 import { make, storage } from "../../../web/core/dom.ts";
+import { retryButton } from "../../../web/cards/loading.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
 import { ahead } from "./ahead.ts";
 import { Area } from "./area.ts";
@@ -256,7 +257,7 @@ export abstract class PanelBase {
     } catch (error) {
       if (this.opening !== own) return;
       this.unanswered = initialView;
-      this.say(messageOf(error));
+      this.say(messageOf(error), false, () => this.openAgain());
     }
   }
 
@@ -392,8 +393,10 @@ export abstract class PanelBase {
     this.buttons.show();
   }
 
-  say(text: string, busy: boolean = false) {
+  /** @param again where asking once more may help */
+  say(text: string, busy: boolean = false, again?: () => unknown) {
     this.message.textContent = text;
+    if (again) this.message.append(retryButton(again));
     this.message.classList.toggle("busy", busy);
     this.message.style.display = text ? "flex" : "none";
   }

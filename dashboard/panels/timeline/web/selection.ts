@@ -10,7 +10,7 @@ import type { TimelinePanel } from "./panel.ts";
 /** A slice as the route `slice` describes it, and what the routes `relations` and `occurrences` add later. */
 export type SelectedSlice = SliceDetails & {
   source: Source;
-  /** Null where they are not known, or were not asked for. */
+  /** Null where they did not come, or were not asked for. */
   relations?: Relations | null;
   spread?: OccurrencesAnswer | null;
 };
@@ -124,6 +124,7 @@ export class Selection {
       details.drawer(slice, {
         close: () => this.clear(),
         select: (i) => this.select(i, { reveal: true }),
+        again: () => this.select(slice.index),
         find: (name) => panel.search.set(name, "name"),
         zoom: () => panel.fit(),
         table: (table) =>
