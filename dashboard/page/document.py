@@ -1,6 +1,9 @@
 """The page's HTML, which depends on what is installed alone: Dash's, with scripts and styles of our own."""
 
 import re
+from collections.abc import Callable
+from functools import cached_property, wraps
+from inspect import iscoroutinefunction
 from typing import Any, Final
 
 # They tell Dash which scripts their components need.
@@ -10,6 +13,7 @@ from dash import Dash
 from fastapi import FastAPI
 
 from stepscope.dashboard.page.assets import ICONS, PageAssets
+from stepscope.dashboard.page.markup import MarkupMaker
 from stepscope.dashboard.server.access import Access
 from stepscope.dashboard.server.page_title import title_element
 
@@ -33,7 +37,32 @@ NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash
 
 
 class Page(Dash):  # type: ignore[misc]
-    """A Dash application without the scripts that its page does not need."""
+    """A Dash application without the scripts, and the components, that its page does not need."""
+
+    @cached_property
+    def markup(self) -> MarkupMaker:
+        """Makes markup of what no callback has to do with."""
+        return MarkupMaker(self._callback_list)
+
+    def callback(self, *arguments: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+        """Register a callback, of whose answers markup is made."""
+        register = super().callback(*arguments, **options)
+        return lambda function: register(self._with_markup(function))
+
+    def _with_markup(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if iscoroutinefunction(function):
+
+            @wraps(function)
+            async def awaited(*values: Any, **named: Any) -> Any:
+                return self.markup.of_answer(await function(*values, **named))
+
+            return awaited
+
+        @wraps(function)
+        def answered(*values: Any, **named: Any) -> Any:
+            return self.markup.of_answer(function(*values, **named))
+
+        return answered
 
     def interpolate_index(self, **parts: str) -> str:
         """Return the page's HTML."""

@@ -101,13 +101,14 @@ def build_app(
     app = make_page(server, access, front.assets, live.title, sheet_link)
     told = [panel.told(files[panel.name]) for panel in plugins]
     server.state.has_plugins = bool(told) or is_any_installed()
-    app.layout = layout.page(RUN_SETTINGS, panels, told if server.state.has_plugins else None)
     register_page(app, live, panels)
     if plugins:
         register_plugins(app)
     register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
+    # Of what no callback names markup is made, so that they come first.
+    app.layout = app.markup.of(layout.page(RUN_SETTINGS, panels, told if server.state.has_plugins else None))
     look_at_first(server, CALLBACKS)
     server.add_exception_handler(DependencyException, no_such_file)
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
