@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from stepscope.dashboard.page.controls import pattern_input, setting_id
 from stepscope.dashboard.page.health_badge import READING_ID
 from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.markup import Later
 from stepscope.dashboard.page.messages import Declared, PluginPage
 from stepscope.dashboard.page.state import Setting
 from stepscope.dashboard.page.theme import MANTINE
@@ -156,7 +157,7 @@ def sidebar() -> html.Aside:
             run_search(),
             run_tools(),
             html.Div(id="runs-notes"),
-            html.Div(run_list(), className="run-grid-box"),
+            html.Div(Later(run_list()), className="run-grid-box"),
             html.Div(id="runs-legend"),
             html.Div(id="sidebar-grip", className="grip", title="Drag to resize, double click to reset"),
         ],

@@ -1,4 +1,4 @@
-"""Elements that no callback has to do with, as one component.
+"""Components of our own: elements that no callback has to do with, and what is made when it is wanted.
 
 Dash looks at each of its components whenever anything changes, a hundred times and more while a page opens. Most are
 buttons, icons and texts that callbacks neither read nor write: these become one component, which the page's
@@ -33,6 +33,18 @@ class Markup(Component):  # type: ignore[misc]
         super().__init__(tree=tree, children=children)
 
 
+class Later(Component):  # type: ignore[misc]
+    """A component that is made when the page first wants the one of its id (``want`` of ``web/core/markup.ts``)."""
+
+    _namespace = "stepscope_page"
+    _type = "Later"
+    _prop_names = ("children", "name")
+    _valid_wildcard_attributes: tuple[str, ...] = ()
+
+    def __init__(self, component: Component) -> None:
+        super().__init__(name=component.id, children=component)
+
+
 class MarkupMaker:
     """Puts elements that no callback has to do with into `Markup`.
 
@@ -54,9 +66,9 @@ class MarkupMaker:
         """Return what a callback answers, with as few components as it takes in the place of each that it has."""
         if isinstance(answer, Component):
             return self.of(answer)
-        if isinstance(answer, list | tuple):
-            return type(answer)(map(self.of_answer, answer))
-        return answer
+        if isinstance(answer, list):
+            return [self.of_answer(one) for one in answer]
+        return tuple(map(self.of_answer, answer)) if isinstance(answer, tuple) else answer
 
     def of(self, content: Any) -> Any:
         """Return the content with as few components as it takes; what is given stays as it is."""

@@ -99,7 +99,7 @@ def action(name: str, title: str) -> html.Button:
 
 
 class Action(NamedTuple):
-    """A button of a card's head, made by the page as `action` does: Dash checks all its components at each change."""
+    """A button of a card's head, made by the page as `action` does: it would be most of what is sent of a card."""
 
     name: str
     title: str

@@ -2,6 +2,7 @@
 import { type ColumnState, type Grid, type GridColumn, type GridRow, gridWhenReady } from "../../web/core/ag_grid.ts";
 import { gridFunctions } from "../../web/core/dash.ts";
 import { within } from "../../web/core/dom.ts";
+import { whenWanted } from "../../web/core/markup.ts";
 import { signOfScrolling } from "../../web/core/scroll_sign.ts";
 import { membersOf, withHelpers } from "./cells.ts";
 import { columnDefs, type Fit, haveTexts, SWATCH } from "./columns.ts";
@@ -70,8 +71,12 @@ export function itemAt(event: Event): Item | null {
   return (isPinned ? api.getPinnedTopRow(index) : api.getDisplayedRowAtIndex(index))?.data ?? null;
 }
 
+/** A run that is to come into sight with the table. */
+let awaited = "";
+
 /** Brings a run into sight. */
 export function reveal(run: string): void {
+  awaited = api ? "" : run;
   const row = api?.getRowNode(idOf(run));
   if (row) api?.ensureNodeVisible(row, "middle");
 }
@@ -178,12 +183,7 @@ function showView(grid: Grid<Item, Fit>): void {
   grid.refreshCells({ force: true });
 }
 
-let requested = false;
 function update(what: Change): void {
-  if (!api && !requested) {
-    requested = true;
-    gridWhenReady<Item, Fit>(GRID).then(begin);
-  }
   if (!api || api.isDestroyed()) return;
   if (what === "rows") showRows(api);
   else showView(api);
@@ -223,6 +223,7 @@ function begin(found: Grid<Item, Fit>): void {
   const scroller = box?.querySelector<HTMLElement>(".ag-center-cols-viewport");
   if (box && scroller) signOfScrolling(box, scroller);
   update("rows");
+  if (awaited) reveal(awaited);
 }
 
 /** Draws the rows of runs again, and those of groups that they are folded into. */
@@ -237,6 +238,7 @@ function refresh(changed: readonly string[]): void {
   api.refreshCells({ force: true, rowNodes: [...rowNodes, ...pinned] });
 }
 
+whenWanted(GRID, () => void gridWhenReady<Item, Fit>(GRID).then(begin));
 runs.onChange(update);
 onPoint(refresh);
 

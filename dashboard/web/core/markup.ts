@@ -1,24 +1,60 @@
-/** Elements that callbacks have nothing to do with, which Dash takes for one component (dashboard/page/markup.py). */
+/** Components of our own among those of Dash (dashboard/page/markup.py). */
 import type { ReactElement } from "./react.ts";
 
 type Attributes = Record<string, unknown>;
 /** A text, an element, or the number of a component. */
 type Node = string | number | [tag: string, attributes: Attributes, ...nodes: Node[]];
 
-interface Properties {
+interface React {
+  createElement(type: unknown, attributes: Attributes | null, ...children: unknown[]): ReactElement;
+  useEffect(act: () => void, when: readonly unknown[]): void;
+  useState<State>(first: State): [State, (next: State) => void];
+  Fragment: unknown;
+}
+const react = (): React => Reflect.get(window, "React");
+
+interface MarkupProperties {
   tree: readonly Node[];
-  children?: readonly ReactElement[];
+  /** React gives one alone without a list. */
+  children?: ReactElement | readonly ReactElement[];
 }
 
-function Markup({ tree, children = [] }: Properties): ReactElement {
-  const { createElement, Fragment } = Reflect.get(window, "React");
+/** Elements that callbacks have nothing to do with, which Dash takes for one component. */
+function Markup({ tree, children = [] }: MarkupProperties): ReactElement {
+  const { createElement, Fragment } = react();
+  const components = [children].flat();
   const made = (node: Node): ReactElement | string => {
     if (typeof node === "string") return node;
-    if (typeof node === "number") return children[node];
+    if (typeof node === "number") return components[node];
     const [tag, attributes, ...nodes] = node;
     return createElement(tag, attributes, ...nodes.map(made));
   };
   return createElement(Fragment, null, ...tree.map(made));
 }
 
-Object.assign(window, { stepscope_page: { Markup } });
+const wanted = new Set<string>();
+const waiting = new Map<string, (() => void)[]>();
+
+/** Has the component of an id made. */
+export function want(id: string): void {
+  wanted.add(id);
+  const actions = waiting.get(id) ?? [];
+  waiting.delete(id);
+  for (const act of actions) act();
+}
+
+/** Acts as soon as the component of an id is wanted. */
+export function whenWanted(id: string, act: () => void): void {
+  if (wanted.has(id)) act();
+  else waiting.set(id, [...waiting.get(id) ?? [], act]);
+}
+
+/** A component that is made when somebody wants it. */
+function Later({ name, children }: { name: string; children: ReactElement }): ReactElement | null {
+  const { createElement, Fragment, useEffect, useState } = react();
+  const [isMade, make] = useState(false);
+  useEffect(() => whenWanted(name, () => make(true)), [name]);
+  return isMade ? createElement(Fragment, null, children) : null;
+}
+
+Object.assign(globalThis, { stepscope_page: { Markup, Later } });

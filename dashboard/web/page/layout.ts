@@ -1,6 +1,7 @@
 // The frame: sidebar, buttons of the header.
 import { make, storage, toClipboard, within } from "../core/dom.ts";
 import { beforeAll } from "../core/commands.ts";
+import { want } from "../core/markup.ts";
 import { live } from "./live.ts";
 import { runs } from "../../runs/web/state.ts";
 import { theme } from "./theme.ts";
@@ -84,7 +85,15 @@ export function followPanel(): void {
   tellButton();
 }
 
+/** The table of runs is made when it is first seen. Until a panel is there, the address says whether that needs it. */
+function makeTable(): void {
+  const [tab] = view.values("tab");
+  if (sidebarShown() && (mountedPanel() || !tab || view.followsRuns(tab))) want("runs-grid");
+}
+view.onBegin(makeTable);
+
 function tellButton(): void {
+  makeTable();
   button()?.setAttribute("aria-expanded", String(sidebarShown()));
   button()?.setAttribute("aria-disabled", String(isAway()));
   button()?.setAttribute("title", isAway() ? "This tab does not depend on the runs" : "Hide or show the runs ([)");

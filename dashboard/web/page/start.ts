@@ -14,7 +14,6 @@ import "../../runs/web/table.ts";
 import "../cards/grid.ts";
 import "../cards/plotly.ts";
 import "../cards/step_slider.ts";
-import "../core/markup.ts";
 
 /** Begin, once all callbacks that the server names are registered. */
 export const start = (): unknown => new window.DashRenderer();
