@@ -1,14 +1,16 @@
-"""Links to what is not in the log directory yet: it is shown once it is there."""
+"""Links to what is not in the log directory yet, or does not come over the connection: it is shown once it is there."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from sample_logs.make import FOLDER
-from tests.browser.conftest import Dashboard
+from stepscope.summary import SummaryWriter
+from tests.browser.conftest import Dashboard, Held, hold_back
 
 pytestmark = pytest.mark.browser
 
@@ -34,3 +36,121 @@ def test_what_a_link_names_is_shown_when_it_comes(
     shutil.copytree(FOLDER / run, logdir / run)
     expect(panel).to_contain_text(shown)
     expect(panel).not_to_contain_text(missed)
+
+
+class Busy:
+    """A server that answers some requests with an error, until it is free."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self._page = page
+        page.route(address, self._refuse)
+
+    def _refuse(self, route: Route) -> None:
+        route.fulfill(status=503)
+
+    def free(self) -> None:
+        self._page.unroute_all()
+
+
+def write_trace(folder: Path) -> None:
+    folder.mkdir()
+    slices = [{"ph": "X", "pid": 1, "tid": 1, "ts": start, "dur": 5, "name": "matmul"} for start in (0, 10)]
+    (folder / "a.trace.json").write_text(json.dumps(slices))
+
+
+@pytest.mark.parametrize(
+    ("query", "run", "address", "shown"),
+    [
+        (f"tab=graph&graph.id={GRAPH}", "digits/torch", "**/api/graph/graph?*", "41 nodes"),
+        (f"tab=graph&graph.id={GRAPH}", "digits/torch", "**/api/graph/scene?*", "41 nodes"),
+        (
+            f"tab=projector&projector.id={EMBEDDING}",
+            "digits/lr_0.1/seed_0",
+            "**/api/projector/dataset?*",
+            "1,797 points",
+        ),
+    ],
+)
+def test_what_a_busy_server_did_not_open_is_asked_for_by_a_button(
+    serve: Callable[..., Dashboard], refused_page: Page, logdir: Path, query: str, run: str, address: str, shown: str
+) -> None:
+    shutil.copytree(FOLDER / run, logdir / run)
+    server = Busy(refused_page, address)
+    refused_page.goto(f"{serve(logdir).url}?{query}")
+    retry = refused_page.get_by_role("button", name="Retry")
+    retry.click()
+    expect(retry).to_be_visible()
+    server.free()
+    retry.click()
+    expect(refused_page.locator("#panel")).to_contain_text(shown)
+    expect(retry).to_have_count(0)
+
+
+def test_a_trace_that_a_busy_server_did_not_open_is_asked_for_by_a_button(
+    serve: Callable[..., Dashboard], refused_page: Page, logdir: Path
+) -> None:
+    write_trace(logdir / "run")
+    server = Busy(refused_page, "**/api/timeline/trace?*")
+    refused_page.goto(f"{serve(logdir).url}?tab=timeline")
+    retry = refused_page.get_by_role("button", name="Retry")
+    expect(retry).to_be_visible()
+    server.free()
+    retry.click()
+    refused_page.wait_for_function("() => stepscope.timeline.debug()?.slices === 2")
+    expect(retry).to_have_count(0)
+
+
+def test_related_slices_that_did_not_come_are_asked_for_by_a_button(
+    serve: Callable[..., Dashboard], refused_page: Page, logdir: Path
+) -> None:
+    write_trace(logdir / "run")
+    server = Busy(refused_page, "**/api/timeline/relations?*")
+    refused_page.goto(f"{serve(logdir).url}?tab=timeline&timeline.slice=0")
+    related = refused_page.locator(".timeline-flows")
+    expect(related).to_contain_text("More could not be loaded.")
+    server.free()
+    related.get_by_role("button", name="Retry").click()
+    expect(refused_page.get_by_text("No related launch, arrow, stack or slice.")).to_be_visible()
+
+
+def test_a_search_in_texts_goes_on_after_a_request_without_an_answer(
+    serve: Callable[..., Dashboard], refused_page: Page, logdir: Path
+) -> None:
+    with SummaryWriter(str(logdir / "run")) as writer:
+        writer.add_text("note", "a needle in hay", 0)
+    server = Busy(refused_page, "**/api/text/search?*")
+    refused_page.goto(f"{serve(logdir).url}?tab=text&text.find=needle")
+    results = refused_page.locator("#text-results")
+    expect(results).to_contain_text("status 503")
+    server.free()
+    results.get_by_role("button", name="Retry").click()
+    expect(results).to_contain_text("1 place in 1 text")
+    expect(results.get_by_role("button", name="Retry")).to_have_count(0)
+
+
+def test_the_button_of_a_capture_can_be_pressed_after_a_request_without_an_answer(
+    serve: Callable[..., Dashboard], refused_page: Page, logdir: Path
+) -> None:
+    write_trace(logdir / "run")
+    server = Busy(refused_page, "**/api/capture")
+    refused_page.goto(f"{serve(logdir).url}?tab=timeline")
+    button = refused_page.locator("#timeline-capture")
+    expect(button).to_have_attribute("title", "Record a running program, and open its trace")
+    button.click()
+    expect(refused_page.get_by_text("The dashboard does not respond")).to_be_visible()
+    server.free()
+    button.click()
+    expect(refused_page.get_by_role("dialog", name="Capture a running program")).to_be_visible()
+
+
+def test_a_projection_is_paused_before_the_server_has_said_that_it_is_there(
+    serve: Callable[..., Dashboard], refused_page: Page, logdir: Path
+) -> None:
+    shutil.copytree(FOLDER / "digits/lr_0.1/seed_0", logdir / "digits/lr_0.1/seed_0")
+    starting: Held = hold_back(refused_page, "/api/projector/project")
+    query = f"tab=projector&projector.id={EMBEDDING}&projector.projection=tsne&projector.tsne=iterations:100000"
+    refused_page.goto(f"{serve(logdir).url}?{query}")
+    starting.wait()
+    refused_page.locator(".pj-run").get_by_role("button", name="Pause").click()
+    starting.release()
+    refused_page.wait_for_function("() => stepscope.projector.debug()?.job?.state === 'paused'")

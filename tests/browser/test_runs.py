@@ -593,3 +593,26 @@ def test_the_run_of_the_log_directory_has_its_name(serve: Serve, page: Page, log
     write_run(logdir, {}, 1.0)
     opened(serve, page, logdir)
     expect_names(page, "logs")
+
+
+def test_the_table_is_made_when_somebody_sees_it(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    page.goto(f"{serve(logdir).url}/?tab=health")
+    expect(page.locator("#health-grid .ag-row").first).to_be_visible()
+    expect(page.locator("#run-count")).to_have_text("4 of 4 shown")
+    expect(page.locator(".run-grid")).to_have_count(0)
+    page.get_by_role("tab", name="Scalars").click()
+    expect_names(page, "a/seed_0", "b/seed_0", "a/seed_1", "b/seed_1")
+
+
+def test_a_run_that_the_palette_finds_comes_into_sight_with_the_table(serve: Serve, page: Page, logdir: Path) -> None:
+    for number in range(60):
+        write_run(logdir / f"run_{number}", {}, 1.0)
+    page.goto(f"{serve(logdir).url}/?tab=health")
+    expect(page.locator("#health-grid .ag-row").first).to_be_visible()
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Find")
+    palette.locator("input").fill("run_57")
+    palette.get_by_role("option", name="run_57").first.click()
+    expect(row(page, "run_57")).to_be_in_viewport()
+    expect(row(page, "run_1")).to_have_count(0)

@@ -74,11 +74,16 @@ export function itemAt(event: Event): Item | null {
 /** A run that is to come into sight with the table. */
 let awaited = "";
 
-/** Brings a run into sight. */
+/** Brings a run into sight; with the table, where that is not seen. */
 export function reveal(run: string): void {
-  awaited = api ? "" : run;
-  const row = api?.getRowNode(idOf(run));
+  const isSeen = api !== null && Boolean(document.querySelector(".run-grid-box")?.clientHeight);
+  awaited = isSeen ? "" : run;
+  const row = isSeen && api?.getRowNode(idOf(run));
   if (row) api?.ensureNodeVisible(row, "middle");
+}
+
+function revealAwaited(): void {
+  if (awaited) reveal(awaited);
 }
 
 /** Gives the focus to a run's name, wherever its row is now. */
@@ -218,12 +223,15 @@ function begin(found: Grid<Item, Fit>): void {
     if (lastRow !== undefined && lastRow >= found.getDisplayedRowCount() - NEAR_THE_END) runs.askForMore();
   });
   api.addEventListener("filterChanged", () => filterListeners.forEach((listener) => listener()));
-  api.addEventListener("gridSizeChanged", fitName);
+  api.addEventListener("gridSizeChanged", () => {
+    fitName();
+    revealAwaited();
+  });
   const box = document.querySelector<HTMLElement>(".run-grid-box");
   const scroller = box?.querySelector<HTMLElement>(".ag-center-cols-viewport");
   if (box && scroller) signOfScrolling(box, scroller);
   update("rows");
-  if (awaited) reveal(awaited);
+  revealAwaited();
 }
 
 /** Draws the rows of runs again, and those of groups that they are folded into. */

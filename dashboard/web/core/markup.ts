@@ -11,7 +11,7 @@ interface React {
   useState<State>(first: State): [State, (next: State) => void];
   Fragment: unknown;
 }
-const react = (): React => Reflect.get(window, "React");
+const react = (): React => Reflect.get(globalThis, "React");
 
 interface MarkupProperties {
   tree: readonly Node[];

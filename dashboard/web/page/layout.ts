@@ -85,12 +85,17 @@ export function followPanel(): void {
   tellButton();
 }
 
+let hasBegun = false;
+
 /** The table of runs is made when it is first seen. Until a panel is there, the address says whether that needs it. */
 function makeTable(): void {
   const [tab] = view.values("tab");
-  if (sidebarShown() && (mountedPanel() || !tab || view.followsRuns(tab))) want("runs-grid");
+  if (hasBegun && sidebarShown() && (mountedPanel() || !tab || view.followsRuns(tab))) want("runs-grid");
 }
-view.onBegin(makeTable);
+view.onBegin(() => {
+  hasBegun = true;
+  makeTable();
+});
 
 function tellButton(): void {
   makeTable();
