@@ -114,9 +114,9 @@ class MarkupMaker:
 
 
 def flat(content: Sequence[Any]) -> Iterator[Any]:
-    """Yield what is in lists within lists, without what is None."""
+    """Yield what is in lists within lists, without what React draws nothing of: None, True and False."""
     for part in content:
         if isinstance(part, list | tuple):
             yield from flat(part)
-        elif part is not None:
+        elif part is not None and not isinstance(part, bool):
             yield part

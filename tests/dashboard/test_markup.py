@@ -31,7 +31,13 @@ def plain(content: Any) -> Any:
 
 def test_elements_that_no_callback_names_are_one_component() -> None:
     content = html.Div(
-        [html.H1("Title", id="unnamed"), None, ["text ", 3], html.Button(html.I(), className="b", **{"data-of": "a"})],
+        [
+            html.H1("Title", id="unnamed"),
+            None,
+            False,
+            ["text ", 3],
+            html.Button(html.I(), className="b", **{"data-of": "a"}),
+        ],
         style={"--size": "3px"},
     )
     tree = [
