@@ -180,6 +180,7 @@ def test_smoothing_is_typed_and_moved_by_keys(serve: Serve, page: Page, logdir: 
     field.fill("7")
     field.press("Enter")
     expect(field).to_have_value("0.999")
+    expect(slider).to_have_attribute("aria-valuenow", "0.999")
     slider.press("ArrowLeft")
     expect(field).to_have_value("0.989")
 
