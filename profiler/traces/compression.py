@@ -27,6 +27,8 @@ ZSTD: Final = b"\x28\xb5\x2f\xfd"
 # The stub of the package annotates the class as an instance of itself.
 _ZLIB_ERROR: Final = cast(type[Exception], zlib_ng.error)
 _PIECE_BYTES: Final = 1 << 16
+_CAREFUL_BYTES: Final = 1 << 8
+"""A piece of a damaged file: none of what it unpacks to is given out."""
 BEGINNING: Final = 1 << 16
 """Bytes by which a format is told."""
 
@@ -107,13 +109,13 @@ def _unpacked(
     checked = False
     notes: tuple[str, ...] = ()
     view = memoryview(data)
-    at = 0
+    at, step = 0, _PIECE_BYTES
     while data.startswith(magic, at):
         stream = new_stream()
         try:
             while not stream.eof and at < len(data):
                 check_cancelled()
-                piece = view[at : at + _PIECE_BYTES]
+                piece = view[at : at + step]
                 room = most - content.tell()
                 content.write(stream.decompress(piece, room if checked else min(room, BEGINNING)))
                 if not checked and content.tell() >= min(BEGINNING, most):
@@ -131,6 +133,9 @@ def _unpacked(
                     )
                 at += len(piece) - len(stream.unused_data)
         except (_ZLIB_ERROR, ZstdError) as error:
+            if step != _CAREFUL_BYTES:
+                at, step, content = 0, _CAREFUL_BYTES, BytesIO()
+                continue
             if not content.tell():
                 raise TraceError(f"{name} is a damaged {called} file: {error}. Expected a complete one.") from None
             notes = (f"the compressed file is damaged: {error}",)

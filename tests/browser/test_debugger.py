@@ -26,8 +26,8 @@ PAGES: Final = ("alerts", "map", "execution", "source", "compare")
 
 
 @pytest.fixture
-def open_debugger(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Callable[[str], Page]:
-    """A function that opens the panel over a training that goes bad, with a query."""
+def debugged(serve: Callable[..., Dashboard], logdir: Path) -> str:
+    """The address of the panel over a training that goes bad."""
     bad = going_bad()
     write(logdir / "bad", bad)
     figures = bad.observed.figures.copy()
@@ -36,10 +36,15 @@ def open_debugger(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> 
     with SummaryWriter(str(logdir / "bad")) as writer:
         for step in range(0, 120, 10):
             writer.add_scalar("loss", 1 / (1 + step), step)
-    served = serve(logdir)
+    return f"{serve(logdir).url}?tab=debugger&debugger.id=bad|recording"
+
+
+@pytest.fixture
+def open_debugger(debugged: str, page: Page) -> Callable[[str], Page]:
+    """A function that opens the panel with a query."""
 
     def go(query: str) -> Page:
-        page.goto(f"{served.url}?tab=debugger&debugger.id=bad|recording&{query}")
+        page.goto(f"{debugged}&{query}")
         return page
 
     return go
@@ -177,6 +182,23 @@ def test_the_map_marks_the_first_bad_cell_and_shows_the_curve_of_a_row(open_debu
     page.keyboard.press("Enter")
     expect(page.locator(".debugger-details h2")).to_have_text("log")
     wait_for_fact(page, "details", 41)
+
+
+def test_a_curve_that_did_not_come_is_asked_for_by_a_button_and_no_other_is_in_its_place(
+    debugged: str, refused_page: Page
+) -> None:
+    page = refused_page
+    page.goto(f"{debugged}&debugger.view=map&debugger.tensor=2")
+    curve, plot = page.locator(".debugger-curve"), page.locator(".debugger-plot canvas").first
+    expect(plot).to_be_visible()
+    page.route("**/api/debugger/curve?*", lambda route: route.fulfill(status=503))
+    page.locator(".debugger-canvas").click(position=map_cell(page, 1.5, 3.5))
+    expect(curve).to_contain_text("status 503")
+    expect(plot).to_be_hidden()
+    page.unroute_all()
+    curve.get_by_role("button", name="Retry").click()
+    wait_for_fact(page, "curve", {"tensor": 1, "points": 12})
+    expect(plot).to_be_visible()
 
 
 def test_the_map_is_zoomed_searched_and_sorted(open_debugger: Callable[[str], Page]) -> None:

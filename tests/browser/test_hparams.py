@@ -140,19 +140,35 @@ def test_a_click_is_not_undone_by_what_is_drawn_late(serve: Callable[..., Dashbo
     expect(selection(page)).to_contain_text("2 of 10 selected")
 
 
-def test_headers_stay_where_new_points_change_no_column(
+def test_headers_and_lists_of_choices_stay_where_new_points_change_none(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:
     write_sweep(logdir)
     page.goto(serve(logdir).url + "?tab=hparams")
     expect(page.locator(ROWS)).to_have_count(10)
-    header = page.locator(".hparams-grid .ag-header-cell[col-id=lr] .ag-header-cell-label")
-    label = header.element_handle()
+    legend = page.locator(".hparams-legend")
+    expect(legend).to_contain_text("0.9")
+    # A list that is taken out and put in again is closed under the hand that is about to choose.
+    staying = [
+        page.locator(".hparams-grid .ag-header-cell[col-id=lr] .ag-header-cell-label").element_handle(),
+        page.get_by_role("combobox", name="Target metric").element_handle(),
+        page.get_by_role("combobox", name="Color").element_handle(),
+    ]
+    page.evaluate("window.moved = []")
+    page.evaluate(
+        """(staying) => new MutationObserver((changes) => {
+          for (const { removedNodes } of changes) {
+            for (const node of removedNodes) if (staying.some((one) => node.contains(one))) moved.push(node.outerHTML);
+          }
+        }).observe(document.querySelector(".hparams-panel"), { childList: true, subtree: true })""",
+        staying,
+    )
     with SummaryWriter(str(logdir / "run_0")) as writer:
         writer.add_scalar("loss", 0.95, 2)
     expect(page.locator(f"{ROWS}[row-index='9'] [col-id='loss']")).to_have_text("0.95")
-    assert label is not None
-    assert label.evaluate("label => label.isConnected")
+    expect(legend).to_contain_text("0.95")
+    assert page.evaluate("moved") == []
+    assert page.evaluate("(staying) => staying.every((one) => one.isConnected)", staying)
 
 
 def test_columns_are_chosen_faster_than_the_table_follows(

@@ -303,6 +303,23 @@ def test_large_view_goes_by_the_arrow_keys_and_the_card_comes_along(serve: Serve
     wait_for_shades(page, [101])
 
 
+def test_keys_before_the_steps_are_known_are_done_when_they_are(serve: Serve, page: Page, logdir: Path) -> None:
+    for run, shade in (("a", 100), ("b", 200)):
+        with SummaryWriter(str(logdir / run)) as writer:
+            for step in range(4):
+                add_gray(writer, "digit", step, shade + step)
+    steps, runs = hold_back(page, r"/steps\?"), hold_back(page, r"/catalog\?")
+    page.goto(serve(logdir).url + large("a", "digit", "", 0))
+    steps.wait()
+    runs.wait()
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    steps.release()
+    wait_for_color(page, [101, 101, 101])
+    runs.release()
+    wait_for_color(page, [201, 201, 201])
+
+
 def test_pixels_are_the_stored_integers(serve: Serve, page: Page, logdir: Path) -> None:
     deep = np.array([[0, 300], [40_000, 65_535]], np.uint16)
     clear = np.array([[[200, 100, 50, 3]]], np.uint8)

@@ -697,6 +697,17 @@ def test_compressed_files_are_read_as_far_as_they_go(compress: Callable[[bytes],
     )
 
 
+@pytest.mark.parametrize("count", [500, 5000])
+def test_a_damaged_gzip_file_is_read_up_to_the_damage(count: int) -> None:
+    names = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(count)]
+    whole = gzip.compress(json.dumps([slice_(name, i, 1) for i, name in enumerate(names)]).encode())
+    at = len(whole) * 9 // 10
+    trace = read_trace(whole[:at] + bytes(64) + whole[at + 64 :], name="tiny")
+    assert trace.losses.notes[0].startswith("the compressed file is damaged: ")
+    known = count * 8 // 10
+    assert trace.names[:known] == tuple(names[:known])
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

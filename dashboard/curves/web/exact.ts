@@ -7,7 +7,7 @@ const MOST_PLACES = 16;
 
 type Reported = ValuesAnswer["points"];
 
-/** By card: what was answered for its latest version, by the place. */
+/** By card: what was answered for its latest version, by the place; what was looked at last is last. */
 const known: WeakMap<Card, { version: string; places: Map<number, Reported> }> = new WeakMap();
 const listeners: ((card: Card) => void)[] = [];
 /** The latest place that was asked for while another one was under way. */
@@ -27,6 +27,7 @@ function toldAt(card: Card, x: number): Reported | null {
   const answered = known.get(card);
   const points = answered?.version === card.version ? answered.places.get(x) : undefined;
   if (points === undefined) void ask(card, x);
+  else if (answered?.places.delete(x)) answered.places.set(x, points);
   return points ?? null;
 }
 

@@ -2,6 +2,7 @@
 import { make, stepText } from "../../../web/core/dom.ts";
 import { counted } from "../../../web/core/numbers.ts";
 import { type Api, isAbort, messageOf } from "../../../web/core/request.ts";
+import { retryButton } from "../../../web/cards/loading.ts";
 import { type Chart, create, redrawAll } from "../../../web/lines/chart.ts";
 import type { Mark } from "../../../web/lines/scene.ts";
 import { toExecutionsOf, toObservation } from "./links.ts";
@@ -100,9 +101,22 @@ export class CurveBox {
       void this.#spreadOut();
     } catch (error) {
       if (isAbort(error) || asking.signal.aborted) return;
-      this.#key = "";
-      this.#head.replaceChildren(make("p", { className: "debugger-hint" }, messageOf(error)));
+      this.#fail(error, () => this.show(state, tensor, figure, steps));
     }
+  }
+
+  /** Says why there is no curve; that of another tensor does not stay below it. */
+  #fail(error: unknown, again: () => unknown): void {
+    this.#key = "";
+    this.#shown = null;
+    this.#spreading?.abort();
+    this.#head.replaceChildren(
+      make("p", { className: "debugger-hint" }, messageOf(error)),
+      retryButton(again, "quiet"),
+    );
+    this.#plot.hidden = true;
+    this.#foot.replaceChildren();
+    this.#spread.replaceChildren();
   }
 
   #draw(found: Answer, state: State): void {
@@ -125,6 +139,7 @@ export class CurveBox {
         button("All executions", "List every execution that made this tensor", () => toExecutionsOf(tensor.number)),
       ),
     );
+    this.#plot.hidden = false;
     this.#chart ??= create(this.#plot, {});
     const steps = found.arrays[found.steps];
     const [high, low, mean] = [found.high, found.low, found.mean].map((at) => found.arrays[at]);

@@ -5,6 +5,7 @@ import type { Setting } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
 import { shadesVersion } from "./shades.ts";
 import { type Coloring, coloring as coloringNow, hideTip, shade } from "./drawing.ts";
+import { keepFocus } from "./focus.ts";
 import { parallel } from "./parallel.ts";
 import type { Data, ShownColumn } from "./payload.ts";
 import { scatter } from "./scatter.ts";
@@ -54,22 +55,18 @@ function legendState({ scale, hue }: Coloring): unknown {
   return [scale.kind, scale.ticks.length && [scale.value(0), scale.value(1)]];
 }
 
-let headShown = "";
+let headOf = "";
+let legendOf = "";
 let headElement: HTMLElement | null = null;
 
-/** The row above the chart; the same element as long as it says the same, so that an open list stays open. */
+/** The row above the chart; the same element as long as it offers the same, so that an open list stays open. */
 function head(chart: string, coloring: Coloring): HTMLElement {
-  const now = JSON.stringify([
-    chart,
-    columns().map((column) => [column.key, column.label]),
-    coloring.key,
-    view.read(settings.x),
-    view.read(settings.y),
-    legendState(coloring),
-    scheme(),
-  ]);
-  if (!headElement || now !== headShown) headElement = newHead(chart, coloring, columns());
-  headShown = now;
+  const named = columns().map((column) => [column.key, column.label]);
+  const now = JSON.stringify([chart, named, coloring.key, view.read(settings.x), view.read(settings.y)]);
+  const legendNow = JSON.stringify([legendState(coloring), scheme()]);
+  if (!headElement || now !== headOf) headElement = newHead(chart, coloring, columns());
+  else if (legendNow !== legendOf) headElement.querySelector(".hparams-legend")?.replaceWith(legend(coloring));
+  [headOf, legendOf] = [now, legendNow];
   return headElement;
 }
 
@@ -132,17 +129,15 @@ export function drawChart(): void {
   shown = state;
   drawn = data();
   if (!drawn.rows.length || !columns().length) return place.replaceChildren(noChart(drawn));
-  const { activeElement } = document;
-  const focused = activeElement instanceof HTMLElement && place.contains(activeElement) && activeElement.dataset.focus;
   const scrolled = place.querySelector(".hparams-scroll")?.scrollLeft ?? 0;
   const coloring = coloringNow();
   const draw = chart === "parallel" ? parallel : scatter;
   const [above, below] = [head(chart, coloring), draw(place.clientWidth, coloring)];
-  // An element that is taken out and put in again loses its open list.
-  if (place.firstChild === above && place.children.length === 2) place.children[1].replaceWith(below);
-  else place.replaceChildren(above, below);
+  keepFocus(place, () => {
+    // An element that is taken out and put in again loses its open list.
+    if (place.firstChild === above && place.children.length === 2) place.children[1].replaceWith(below);
+    else place.replaceChildren(above, below);
+  });
   const scroll = place.querySelector(".hparams-scroll");
   if (scroll) scroll.scrollLeft = scrolled;
-  const again = focused ? place.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`) : null;
-  if (again !== activeElement) again?.focus();
 }

@@ -1,10 +1,10 @@
 /** The column of controls: target, rows, and for every column whether it is shown and a filter. */
-import { bind } from "../../../web/core/commands.ts";
 import { integer } from "../../../web/core/numbers.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import type { Choice, Setting } from "../../../web/core/setting.ts";
 import { type Assign, view } from "../../../web/page/view.ts";
 import { allowedEntries, allowedIn } from "./entries.ts";
+import { keepFocus } from "./focus.ts";
 import type { Column } from "./messages.generated.ts";
 import { short } from "./scales.ts";
 import { settings } from "./settings.generated.ts";
@@ -18,8 +18,12 @@ const LISTED = 40;
 /** Filters that are open, and what is searched for; while the page is open. */
 const opened = new Set<string>();
 const searched = { hparam: "", metric: "" };
-let shown = "";
-let place: HTMLElement | null = null;
+/** A part of the column, and what it was drawn of. */
+interface Part {
+  readonly element: HTMLElement;
+  of: string;
+}
+let parts: Part[] = [];
 
 function selectBox<T extends string>(
   label: string,
@@ -153,6 +157,7 @@ function nameOf(label: string): HTMLElement {
   );
 }
 
+const columnsOf = (kind: Kind) => data().all.filter((column) => column.kind === kind);
 const isFound = (column: Column) => column.label.toLowerCase().includes(searched[column.kind]);
 
 function columnLine(column: Column, all: Column[]): HTMLElement {
@@ -162,7 +167,6 @@ function columnLine(column: Column, all: Column[]): HTMLElement {
   const open = opened.has(column.key);
   const toggle = iconButton("filter", `Filter by ${column.label}`, () => {
     if (!opened.delete(column.key)) opened.add(column.key);
-    shown = "";
     drawControls();
   }, 13);
   toggle.classList.toggle("filtered", isFiltered(column.key));
@@ -179,7 +183,7 @@ function columnLine(column: Column, all: Column[]): HTMLElement {
 }
 
 function columnList(kind: Kind, title: string): HTMLElement[] {
-  const all = data().all.filter((column) => column.kind === kind);
+  const all = columnsOf(kind);
   if (!all.length) return [];
   const lines = all.map((column) => ({ column, element: columnLine(column, all) }));
   const narrow = () => lines.forEach(({ column, element }) => element.hidden = !isFound(column));
@@ -285,49 +289,42 @@ function general(): HTMLElement {
   return make("section", {}, ...parts);
 }
 
-/** Settings that the controls show. */
 const { folder, target, better, value, rows, status, values, range, hparams, metrics } = settings;
-const SHOWN = [folder, target, better, value, rows, status, values, range, hparams, metrics];
+/** What each part is drawn of: the settings, and of the data. */
+const PARTS = [
+  {
+    settings: [folder, target, better, value, rows],
+    data: () => {
+      const { all, folders, groups, sessions, lower, target, all_rows, passing } = data();
+      const named = all.filter(({ kind }) => kind === "metric").map(({ key, label }) => [key, label]);
+      return [folders, named, target, lower, groups < sessions, all_rows < passing];
+    },
+    draw: () => [general()],
+  },
+  { settings: [status], data: () => data().statuses, draw: statusList },
+  { settings: [values, range, metrics], data: () => columnsOf("metric"), draw: () => columnList("metric", "Metrics") },
+  {
+    settings: [values, range, hparams],
+    data: () => columnsOf("hparam"),
+    draw: () => columnList("hparam", "Hyperparameters"),
+  },
+];
 
+/** Draws the parts that have changed. The others stay as they are: a list of theirs may be open while data grow. */
 export function drawControls(): void {
   const aside = document.getElementById("hparams-controls");
   if (!aside) return;
-  const { all, groups, sessions, statuses, folders, target, lower } = data();
-  const state = JSON.stringify([
-    [all, groups, sessions, statuses, folders, target, lower],
-    SHOWN.map(({ name }) => view.values(name)),
-    [...opened],
-  ]);
-  if (state === shown && place === aside) return;
-  [shown, place] = [state, aside];
-  const { activeElement } = document;
-  const focused = activeElement instanceof HTMLElement && aside.contains(activeElement) && activeElement.dataset.focus;
-  const typed = activeElement instanceof HTMLInputElement ? activeElement.value : null;
+  if (parts[0]?.element.parentElement !== aside) {
+    parts = PARTS.map(() => ({ element: make("div", { className: "part" }), of: "" }));
+    aside.replaceChildren(...parts.map(({ element }) => element));
+  }
   const top = aside.scrollTop;
-  aside.replaceChildren(
-    general(),
-    ...statusList(),
-    ...columnList("metric", "Metrics"),
-    ...columnList("hparam", "Hyperparameters"),
-  );
-  aside.scrollTop = top;
-  const again = focused ? aside.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`) : null;
-  again?.focus();
-  if (again instanceof HTMLInputElement && typed !== null && again.type !== "checkbox") retype(again, typed);
-}
-
-/** Puts into a new field what was typed into the one before it: it holds when the field is left, as it would have there. */
-function retype(field: HTMLInputElement, typed: string): void {
-  if (field.value === typed) return;
-  field.value = typed;
-  const hold = () => {
-    if (field.isConnected && field.value === typed) field.dispatchEvent(new Event("change", { bubbles: true }));
-  };
-  field.addEventListener("blur", hold, { once: true });
-  bind(field, {
-    Enter() {
-      hold();
-      return false;
-    },
+  PARTS.forEach((drawn, at) => {
+    const of = JSON.stringify([drawn.data(), drawn.settings.map(({ name }) => view.values(name)), [...opened]]);
+    const part = parts[at];
+    if (part.of === of) return;
+    part.of = of;
+    keepFocus(part.element, () => part.element.replaceChildren(...drawn.draw()));
   });
+  aside.scrollTop = top;
 }

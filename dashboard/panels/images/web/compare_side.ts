@@ -38,6 +38,12 @@ async function seriesOf(run: string, tag: string): Promise<Series | null> {
   }
 }
 
+/** What is to be done once something is known. */
+interface Waiting {
+  isKnown: () => boolean;
+  act: () => void;
+}
+
 export class Slot {
   choice: Choice;
   /** of its run */
@@ -54,6 +60,7 @@ export class Slot {
   /** of an animation */
   frames: { count: number; at: number; playing: boolean } | null = null;
   #changed: () => void;
+  #waiting: Waiting[] = [];
   #shown = "";
   #ticket = 0;
   #renewals = 0;
@@ -64,7 +71,22 @@ export class Slot {
   /** @param changed called whenever there is something new to show */
   constructor(choice: Choice, changed: () => void) {
     this.choice = choice;
-    this.#changed = changed;
+    this.#changed = () => {
+      this.#actWhereKnown();
+      changed();
+    };
+  }
+
+  /** Does what a key asks for before the server has told its steps, or the picture, as soon as they are here. */
+  once(isKnown: () => boolean, act: () => void): void {
+    this.#waiting.push({ isKnown, act });
+    this.#actWhereKnown();
+  }
+
+  #actWhereKnown(): void {
+    const known = this.#waiting.filter(({ isKnown }) => isKnown());
+    this.#waiting = this.#waiting.filter((one) => !known.includes(one));
+    known.forEach(({ act }) => act());
   }
 
   points(): Point[] {
@@ -129,6 +151,7 @@ export class Slot {
 
   #fail(error: string): void {
     this.#ticket += 1;
+    this.#waiting = [];
     Object.assign(this, { pixels: null, facts: null, frames: null, error, busy: false });
     this.#shown = "";
     this.#changed();

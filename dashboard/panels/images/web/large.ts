@@ -16,6 +16,7 @@ import type { Pixels } from "./png.ts";
 import { settings } from "./settings.generated.ts";
 import { read, reset, write } from "./settings.ts";
 import { makeSource, type Source } from "./sources.ts";
+import type { Stepper } from "./stepper.ts";
 import { makeViewer, type Mode } from "./viewer.ts";
 import type { Place, View } from "./viewport.ts";
 
@@ -115,6 +116,7 @@ class Large {
     zoomed: (view) => this.#zoomed(view),
   });
   readonly #ending = new AbortController();
+  readonly #whenRunsAreKnown: Promise<void>;
   #rows: Source[] = [];
   #scheduled = 0;
   #isMoved = false;
@@ -144,7 +146,7 @@ class Large {
     this.b?.renew();
     if (mode() !== "off") this.#addOther();
     this.#makeRows();
-    this.#askCatalog();
+    this.#whenRunsAreKnown = this.#askCatalog();
     this.#writeUrl();
   }
 
@@ -220,13 +222,16 @@ class Large {
 
   #acts(): Record<LargeKey, (event: KeyboardEvent) => unknown> {
     const sign = (event: KeyboardEvent, back: string) => (event.key === back ? -1 : 1);
-    const stepper = () => this.#rows[0].stepper;
+    const onStepper = (act: (stepper: Stepper) => void) => {
+      const { a } = this;
+      a.once(() => a.series !== null, () => act(this.#rows[0].stepper));
+    };
     return {
-      turn_step: (event) => stepper().move(sign(event, "ArrowLeft")),
-      go_to_end: (event) => stepper().to(event.key === "Home" ? 0 : stepper().last()),
-      play: () => stepper().toggle(),
-      turn_run: (event) => this.#turnRun(sign(event, "ArrowUp")),
-      next_sample: () => this.#rows[0].turnSample(),
+      turn_step: (event) => onStepper((stepper) => stepper.move(sign(event, "ArrowLeft"))),
+      go_to_end: (event) => onStepper((stepper) => stepper.to(event.key === "Home" ? 0 : stepper.last())),
+      play: () => onStepper((stepper) => stepper.toggle()),
+      turn_run: (event) => this.#whenRunsAreKnown.then(() => this.#turnRun(sign(event, "ArrowUp"))),
+      next_sample: () => this.a.once(() => this.a.facts !== null, () => this.#rows[0].turnSample()),
       zoom_out: () => this.#zoomBy(1 / 2),
       zoom_in: () => this.#zoomBy(2),
       fit: () => this.#fit(),
@@ -445,7 +450,7 @@ class Large {
     const place = catalog.tags.indexOf(tag);
     const runs = catalog.runs.filter((entry) => entry.tags.includes(place)).map((entry) => entry.run);
     const next = runs[runs.indexOf(run) + by];
-    if (next === undefined) return;
+    if (next === undefined || large !== this) return;
     const slot = this.a;
     slot.set({ run: next, step: step === null ? null : slot.point()?.step ?? step }).then(() => this.#moved(slot));
   }

@@ -3,6 +3,7 @@ import { counted } from "../../../web/core/numbers.ts";
 import { hint } from "./commands.ts";
 import { button, format, segmented } from "./widgets.ts";
 import { type ColumnDef, type Grid, type GridEvent, type GridRow, gridWhenReady } from "../../../web/core/ag_grid.ts";
+import { retryButton } from "../../../web/cards/loading.ts";
 import { bind, keyOf } from "../../../web/core/commands.ts";
 import { make, storage, toClipboard } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
@@ -249,13 +250,19 @@ export class Table {
     } catch (error) {
       if (turn !== this.turn) return;
       this.count = 0;
-      this.tell(messageOf(error), true);
+      this.fail(error);
     }
   }
 
   tell(text: string, bad = false): void {
     this.about.textContent = text;
     this.about.classList.toggle("bad", bad);
+  }
+
+  /** Lines did not come: their places stay empty until they are asked for again. */
+  fail(error: unknown): void {
+    this.tell(messageOf(error), true);
+    this.about.append(" ", retryButton(() => this.reload(), "quiet"));
   }
 
   /** Brings the columns, the order and the lines of the grid up to date. */
@@ -305,7 +312,7 @@ export class Table {
       this.mark();
     } catch (error) {
       failCallback();
-      if (turn === this.turn) this.tell(messageOf(error), true);
+      if (turn === this.turn) this.fail(error);
     }
   }
 
