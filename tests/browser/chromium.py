@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, ViewportSize, sync_playwright
 
@@ -94,20 +95,28 @@ class Pages:
 
         Args:
             listeners: with which the page was lent.
-            origin: where the test's server was.
+            origin: of the server that most tests have.
             failed: whether the test failed, and may have ended in the midst of anything.
         """
         self._is_lent = False
         vars(self._context).pop("new_cdp_session")
+        # A page that fails leaves what it kept to the next try, which may fail for that alone.
+        origins = {origin, *(f"{parts.scheme}://{parts.netloc}" for parts in self._addresses())}
         if failed or self._is_spoiled or not self._is_left(listeners):
             self._page = self._opened()
         for page in self._context.pages:
             if page is not self._page:
                 page.close()
-        self._session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage,indexeddb"})
+        for each in origins:
+            kept = {"origin": each, "storageTypes": "local_storage,indexeddb"}
+            self._session.send("Storage.clearDataForOrigin", kept)
         self._context.unroute_all()
         self._context.clear_cookies()
         self._context.clear_permissions()
+
+    def _addresses(self) -> list[SplitResult]:
+        found = [urlsplit(page.url) for page in self._context.pages]
+        return [address for address in found if address.scheme in ("http", "https")]
 
     def _is_left(self, listeners: Listeners) -> bool:
         """Undo what a test did in the page; return whether that was possible."""

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 
 from sample_logs.make import FOLDER
 from stepscope.summary import SummaryWriter
-from tests.browser.conftest import Dashboard, Held, hold_back
+from tests.browser.conftest import Dashboard, Held, hold_back, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -43,10 +43,16 @@ class Busy:
 
     def __init__(self, page: Page, address: str) -> None:
         self._page = page
+        self._refused = 0
         page.route(address, self._refuse)
 
     def _refuse(self, route: Route) -> None:
+        self._refused += 1
         route.fulfill(status=503)
+
+    def wait(self, count: int) -> None:
+        """Wait until so many requests were answered with an error."""
+        wait_until(self._page, lambda: self._refused >= count, f"{count} requests that a busy server refuses")
 
     def free(self) -> None:
         self._page.unroute_all()
@@ -81,6 +87,8 @@ def test_what_a_busy_server_did_not_open_is_asked_for_by_a_button(
     refused_page.goto(f"{serve(logdir).url}?{query}")
     retry = refused_page.get_by_role("button", name="Retry")
     retry.click()
+    # The button of the first time may still be there while the page is busy.
+    server.wait(2)
     expect(retry).to_be_visible()
     server.free()
     retry.click()

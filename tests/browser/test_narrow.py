@@ -40,6 +40,14 @@ def test_no_panel_is_wider_than_a_phone(phone: Page, serve: Callable[..., Dashbo
         expect(phone.locator("#sidebar")).to_be_hidden()
 
 
+def test_what_the_projector_says_without_embeddings_is_no_wider_than_a_phone(
+    phone: Page, serve: Callable[..., Dashboard], logdir: Path
+) -> None:
+    phone.goto(f"{serve(logdir).url}?tab=projector")
+    expect(phone.locator(".pj-empty h1")).to_be_visible()
+    assert phone.locator("#panel").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 def test_the_list_of_runs_lies_over_the_panel(phone: Page, serve: Callable[..., Dashboard], logdir: Path) -> None:
     write_runs(logdir, "a", "b")
     phone.goto(serve(logdir).url)

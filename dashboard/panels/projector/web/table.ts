@@ -51,6 +51,7 @@ interface LineEvent extends GridEvent {
 /** A grid that has only some of its lines. */
 interface LinesGrid extends Grid<Line | undefined> {
   addEventListener(name: string, listener: (event: LineEvent) => void): void;
+  getGridOption(name: "datasource"): unknown;
   setRowCount(count: number, isKnown: boolean): void;
   refreshInfiniteCache(): void;
   ensureIndexVisible(index: number, place?: "middle"): void;
@@ -77,6 +78,16 @@ function columnOf({ name, kind }: ColumnInfo): Column {
     valueFormatter: ({ value }) => said(value),
     tooltipValueGetter: ({ value }) => String(value ?? ""),
   };
+}
+
+const POLL_MS = 20;
+
+/** Dash gives the grid a source of its own, a little after the grid is there: one that was there before would be lost. */
+async function whenFurnished(grid: LinesGrid): Promise<void> {
+  // Of its being ready the grid tells nobody who comes now.
+  while (!grid.isDestroyed() && !grid.getGridOption("datasource")) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
 }
 
 export class Table {
@@ -140,7 +151,8 @@ export class Table {
     if (this.box) bind(this.box, { "Ctrl c": () => this.copy() });
   }
 
-  begin(grid: LinesGrid): LinesGrid {
+  async begin(grid: LinesGrid): Promise<LinesGrid> {
+    await whenFurnished(grid);
     // All lines cannot be selected here, since most are not there.
     const suppressKeyboardEvent = ({ event }: { event: KeyboardEvent }) => keyOf(event) === "Ctrl a";
     grid.setGridOption("defaultColDef", {
