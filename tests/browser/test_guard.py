@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from stepscope.dashboard.server.access import Access
+from tests.browser.chromium import PATIENCE_MS
 from tests.browser.conftest import Dashboard
 
 TOKEN = "a-token-of-enough-letters"
@@ -20,7 +21,9 @@ POST = """async (address) => {
 def visitor(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     """A page that may be refused things."""
     context = browser.new_context()
-    yield context.new_page()
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
+    yield opened
     context.close()
 
 

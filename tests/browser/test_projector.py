@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
@@ -674,15 +674,12 @@ def test_a_growing_log_offers_its_new_step(serve: Callable[..., Dashboard], page
 
 
 @pytest.fixture
-def refused(browser: Browser) -> Iterator[Page]:
+def refused(refused_page: Page) -> Iterator[Page]:
     """A page that is refused one answer, which the browser writes to its console, and has no other error."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
     errors: list[str] = []
-    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    yield opened
-    context.close()
+    refused_page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    refused_page.on("pageerror", lambda error: errors.append(str(error)))
+    yield refused_page
     assert ["422 (Unprocessable" in error for error in errors] == [True]
 
 
