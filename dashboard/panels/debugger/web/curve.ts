@@ -111,8 +111,7 @@ export class CurveBox {
     this.#shown = null;
     this.#spreading?.abort();
     this.#head.replaceChildren(
-      make("p", { className: "debugger-hint" }, messageOf(error)),
-      retryButton(again, "quiet"),
+      make("p", { className: "debugger-hint" }, messageOf(error), " ", retryButton(again, "quiet")),
     );
     this.#plot.hidden = true;
     this.#foot.replaceChildren();
