@@ -77,10 +77,10 @@ export class Slot {
     };
   }
 
-  /** Does what a key asks for before the server has told its steps, or the picture, as soon as they are here. */
+  /** Does what a key asks for: where what it needs is on its way, as soon as that is here. */
   once(isKnown: () => boolean, act: () => void): void {
-    this.#waiting.push({ isKnown, act });
-    this.#actWhereKnown();
+    if (isKnown()) act();
+    else if (this.busy) this.#waiting.push({ isKnown, act });
   }
 
   #actWhereKnown(): void {

@@ -222,16 +222,17 @@ class Large {
 
   #acts(): Record<LargeKey, (event: KeyboardEvent) => unknown> {
     const sign = (event: KeyboardEvent, back: string) => (event.key === back ? -1 : 1);
-    const onStepper = (act: (stepper: Stepper) => void) => {
+    const onceKnown = (what: "series" | "facts", act: (first: Source) => void) => {
       const { a } = this;
-      a.once(() => a.series !== null, () => act(this.#rows[0].stepper));
+      a.once(() => a[what] !== null, () => act(this.#rows[0]));
     };
+    const onStepper = (act: (stepper: Stepper) => void) => onceKnown("series", ({ stepper }) => act(stepper));
     return {
       turn_step: (event) => onStepper((stepper) => stepper.move(sign(event, "ArrowLeft"))),
       go_to_end: (event) => onStepper((stepper) => stepper.to(event.key === "Home" ? 0 : stepper.last())),
       play: () => onStepper((stepper) => stepper.toggle()),
       turn_run: (event) => this.#whenRunsAreKnown.then(() => this.#turnRun(sign(event, "ArrowUp"))),
-      next_sample: () => this.a.once(() => this.a.facts !== null, () => this.#rows[0].turnSample()),
+      next_sample: () => onceKnown("facts", (first) => first.turnSample()),
       zoom_out: () => this.#zoomBy(1 / 2),
       zoom_in: () => this.#zoomBy(2),
       fit: () => this.#fit(),
