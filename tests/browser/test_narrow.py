@@ -48,6 +48,18 @@ def test_what_the_projector_says_without_embeddings_is_no_wider_than_a_phone(
     assert phone.locator("#panel").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
+def test_an_enlarged_image_is_closed_by_a_tap(phone: Page, serve: Callable[..., Dashboard]) -> None:
+    large = "&images.large=".join(("", "digits/lr_0.1/seed_0", "digits/hardest", "", "0"))
+    phone.goto(f"{serve(FOLDER).url}?tab=images{large}")
+    expect(phone.locator("#large .what")).to_contain_text("step 660")
+    assert is_inside(phone, "#large .zooming")
+    assert is_inside(phone, "#large .source")
+    close = phone.get_by_role("button", name="Close (Escape)")
+    assert is_inside(phone, "#large header > :last-child")
+    close.tap()
+    expect(phone.locator("#large")).to_have_count(0)
+
+
 def test_the_list_of_runs_lies_over_the_panel(phone: Page, serve: Callable[..., Dashboard], logdir: Path) -> None:
     write_runs(logdir, "a", "b")
     phone.goto(serve(logdir).url)
