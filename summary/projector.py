@@ -45,10 +45,12 @@ LARGEST_ASSET: Final = 1 << 30
 
 _BUNDLES_AND_KERAS: Final = (".index", ".h5", ".keras")
 """Endings of the checkpoints that a configuration without any may mean."""
+_FLOAT_SIZE: Final = 4
 _HEAD: Final = 4096
 """Bytes that tell text from numbers."""
 _TEXT: Final = b"0123456789+-.eEnaifNAIF \t\r\n"
 """What lines of numbers consist of."""
+_IN_NO_TEXT: Final = frozenset(range(32)) - frozenset(b"\t\n\v\f\r")
 _KERAS_FOLDER: Final = "train"
 """Below the configuration, where Keras writes its checkpoints."""
 _KERAS_NAME: Final = "keras_embedding.ckpt-*.weights.h5"
@@ -219,13 +221,16 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
             ) from error
 
 
-def raw_points(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> NDArray[np.float32] | None:
+def raw_points(
+    run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None, *, of_cut_file: bool = False
+) -> NDArray[np.float32] | None:
     """Return points of a file whose size is that of so many float32, read piece by piece; None where it is of text.
 
     Args:
         run: whose embedding it is.
         info: the embedding, with the shape.
         rows: how many points to read; None for all.
+        of_cut_file: whether to return the points, at least one, that a shorter file still has.
 
     Raises:
         ProjectorError: the file cannot be read, or is too large.
@@ -234,13 +239,17 @@ def raw_points(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) 
     if len(shape) != 2 or min(shape) <= 0:
         return None
     with _told(info.tensor_path), open_asset(run, info.tensor_path) as stream:
-        if shape[0] * shape[1] * 4 != stream.seek(0, os.SEEK_END):
+        stored, row_size = stream.seek(0, os.SEEK_END), shape[1] * _FLOAT_SIZE
+        cut = of_cut_file and row_size <= stored < shape[0] * row_size
+        if stored != shape[0] * row_size and not cut:
             return None
         stream.seek(0)
-        if not read_up_to(stream, _HEAD).translate(None, _TEXT):
+        head = read_up_to(stream, _HEAD)
+        # What is shorter than the floats may also be lines of numbers with words among them.
+        if not head.translate(None, _TEXT) or (cut and not _IN_NO_TEXT.intersection(head)):
             return None
         stream.seek(0)
-        count = shape[0] if rows is None else min(rows, shape[0])
+        count = stored // row_size if rows is None else min(rows, stored // row_size)
         try:
             return read_floats(stream, count * shape[1], "float32").reshape(count, shape[1])
         except CheckpointError as error:

@@ -40,9 +40,9 @@ def _of_file(run: ProjectorRun, info: EmbeddingInfo) -> ReadPoints:
     """Return points of a file of text; what is not text, of raw float32 of the shape that the configuration says."""
     path = info.tensor_path
     shape = tuple(info.tensor_shape)
-    raw = raw_points(run, info)
+    raw = raw_points(run, info, of_cut_file=True)
     if raw is not None:
-        return all_rows(raw)
+        return all_rows(raw, _other_shape(shape, raw.shape))
     content = read_asset(run, path)
     try:
         table = vectors_of_text(content, path)
@@ -50,12 +50,16 @@ def _of_file(run: ProjectorRun, info: EmbeddingInfo) -> ReadPoints:
         said = f" nor the raw float32 of the shape {list(shape)}" if shape else ""
         raise ProjectorError(f"The file {path!r} holds no lines of numbers{said}: {error}") from error
     problems = [Problem(remark.kind, remark.message, remark.count) for remark in table.remarks]
-    if len(shape) == 2 and shape != (table.row_count, table.points.shape[1]):
-        message = f"The configuration says that there are {shape[0]:,} points of {shape[1]:,} dimensions; the file has "
-        message += f"{table.row_count:,} of {table.points.shape[1]:,}."
-        problems.append(Problem("shape", message, 1))
+    problems += _other_shape(shape, (table.row_count, table.points.shape[1]))
     columns = tuple(columns_of_table(table.columns))
     return ReadPoints(table.points, table.rows, table.row_count, columns, tuple(problems))
+
+
+def _other_shape(said: tuple[int, ...], found: tuple[int, ...]) -> list[Problem]:
+    if len(said) != 2 or said == found:
+        return []
+    message = f"The configuration says that there are {said[0]:,} points of {said[1]:,} dimensions; the file has "
+    return [Problem("shape", f"{message}{found[0]:,} of {found[1]:,}.", 1)]
 
 
 def _with_files(run: ProjectorRun, info: EmbeddingInfo, read: ReadPoints) -> ReadPoints:

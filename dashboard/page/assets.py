@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from stepscope.dashboard.page import bundle
 from stepscope.dashboard.server.work import LightRoute
+from stepscope.summary.errors import UserError
 
 FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 ICONS: Final = bundle.ROOT / "web" / "icons"
@@ -27,13 +28,16 @@ class PageAssets:
         variant: of the bundle. One that is not made of the modules as they are is made again.
 
     Raises:
-        bundle.BundleError: it cannot be made.
+        UserError: it cannot be made.
     """
 
     def __init__(self, variant: str | None = None) -> None:
         variant = variant or os.environ.get(VARIANT) or bundle.SHIPPED
         if not bundle.is_current(variant):
-            bundle.make(variant)
+            try:
+                bundle.make(variant)
+            except bundle.BundleError as error:
+                raise UserError(str(error)) from error
         files = {path.name: path.read_bytes() for path in sorted(bundle.folder_of(variant).glob("*.*"))}
         self._files: Final = files
         self._entry: Final = f"{variant}.js"

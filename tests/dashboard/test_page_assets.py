@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from stepscope.dashboard.page import bundle
 from stepscope.dashboard.page.assets import PageAssets
+from stepscope.summary.errors import UserError
 
 
 @pytest.fixture
@@ -106,6 +107,10 @@ def test_without_deno_the_message_says_what_to_do(root: Path, monkeypatch: pytes
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     with pytest.raises(bundle.BundleError, match=r"pip install"):
         bundle.make(bundle.SHIPPED, root)
+    # Of an application, too, it is a message for its user.
+    monkeypatch.setattr(bundle, "is_current", lambda _variant: False)
+    with pytest.raises(UserError, match=r"pip install"):
+        PageAssets(bundle.SHIPPED)
 
 
 @pytest.fixture(scope="module")

@@ -228,6 +228,20 @@ def test_bad_files_beside_points_are_said_and_the_points_are_shown(tmp_path: Pat
         read(tmp_path, ".|config|e")
 
 
+def test_a_file_of_raw_floats_that_was_cut_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    (tmp_path / "p.bytes").write_bytes(POINTS.tobytes()[:-5])
+    write_config(tmp_path, 'tensor_name: "e" tensor_path: "p.bytes" tensor_shape: 4 tensor_shape: 3')
+    dataset = read(tmp_path, ".|config|e")
+    assert dataset.points.tolist() == POINTS[:3].tolist()
+    said = "The configuration says that there are 4 points of 3 dimensions; the file has 3 of 3."
+    assert [(p.kind, p.message) for p in dataset.problems] == [("shape", said)]
+    (tmp_path / "p.bytes").write_bytes(POINTS.tobytes()[:11])
+    with pytest.raises(EmbeddingUnavailableError, match=r"nor the raw float32 of the shape \[4, 3\]"):
+        read(tmp_path, ".|config|e")
+    (tmp_path / "p.bytes").write_text("Äpfel\t1\t2\t3\n")
+    assert read(tmp_path, ".|config|e").points.tolist() == [[1, 2, 3]]
+
+
 def test_an_empty_configuration_is_no_embedding(tmp_path: Path) -> None:
     # Keras writes one wherever it was told of no embedding.
     (tmp_path / CONFIG_PATTERN).touch()
