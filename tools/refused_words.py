@@ -89,6 +89,10 @@ REFUSED: Final = {
         "steps a second": "steps per second",
         "updates a second": "updates per second",
     },
+    "everything is imported from stepscope": {
+        f"from {package} import": f"from stepscope.{package} import"
+        for package in ("dashboard", "debug", "profiler", "summary")
+    },
 }
 """By reason, words in small letters and what to say instead; where there is a star, letters may follow or go before."""
 INSTEAD: Final = {words: (reason, instead) for reason, group in REFUSED.items() for words, instead in group.items()}

@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,7 +46,14 @@ def test_lines_and_margins_are_drawn_as_laid_out(serve: Serve, page: Page, logdi
     expect(page.locator(".custom_scalars-card h3")).to_have_text(["both", "margin"])
 
 
-def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, logdir: Path) -> None:
+def layouts(logdir: Path) -> list[tuple[str, list[tuple[str, list[str]]]]]:
+    series = Logdir(source_of(logdir)).update().series(".", TAG)
+    assert series is not None
+    saved = series.read(len(series) - 1)
+    return [(c.title, [(chart.title, list(chart.multiline.tag)) for chart in c.chart]) for c in saved.category]
+
+
+def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, logdir: Path, tmp_path: Path) -> None:
     write(logdir / "a", layout=False)
     page.goto(serve(logdir).url)
     page.get_by_role("button", name="Edit charts").click()
@@ -52,15 +61,16 @@ def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, 
     page.get_by_label("Chart", exact=True).fill("two")
     page.get_by_label("Regular expression for tags").fill("x/.*")
     expect(page.locator(".layout .matches")).to_have_text("2 tags")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download Python").click()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    subprocess.run([sys.executable, download.value.path()], cwd=elsewhere, check=True)
+    assert layouts(elsewhere / "logs") == [("Mine", [("two", ["x/.*"])])]
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".custom_scalars-card h3")).to_have_text(["two"])
     expect(page).to_have_url(re.compile("tab=custom_scalars"))
-    series = Logdir(source_of(logdir)).update().series(".", TAG)
-    assert series is not None
-    saved = series.read(len(series) - 1)
-    assert [(c.title, [(chart.title, list(chart.multiline.tag)) for chart in c.chart]) for c in saved.category] == [
-        ("Mine", [("two", ["x/.*"])])
-    ]
+    assert layouts(logdir) == [("Mine", [("two", ["x/.*"])])]
 
 
 def test_a_layout_is_written_for_pages_of_this_server_only(serve: Serve, logdir: Path) -> None:

@@ -131,7 +131,7 @@ def test_what_a_process_of_multiprocessing_does_not_close(tmp_path: Path, method
         pytest.skip("this system cannot fork")
     module = tmp_path / "work.py"
     module.write_text(
-        "import multiprocessing, sys\nfrom summary import SummaryWriter, v1, v2\n"
+        "import multiprocessing, sys\nfrom stepscope.summary import SummaryWriter, v1, v2\n"
         f"def work(f):\n    {write}\n    globals().update(locals())\n"
         "if __name__ == '__main__':\n"
         f"    child = multiprocessing.get_context({method!r}).Process(target=work, args=(sys.argv[1],))\n"
@@ -151,7 +151,7 @@ def test_workers_that_their_pool_terminates(tmp_path: Path, method: str) -> None
         pytest.skip("this system cannot fork")
     module = tmp_path / "work.py"
     module.write_text(
-        "import multiprocessing, sys\nfrom summary import SummaryWriter, v2\n"
+        "import multiprocessing, sys\nfrom stepscope.summary import SummaryWriter, v2\n"
         "inherited = SummaryWriter(sys.argv[1]) if sys.argv[2] == 'fork' else None\n"
         "def work(step):\n"
         "    writer = inherited or SummaryWriter(sys.argv[1])\n"

@@ -45,7 +45,7 @@ Deno.test("a program writes the layout, and joins categories of one title", () =
   const again: Category = { title: "Losses", closed: false, charts: [{ title: "c", kind: "multiline", tags: ["c"] }] };
   assert.equal(
     programOf([...read(SENT), again]),
-    `from summary import SummaryWriter
+    `from stepscope import SummaryWriter
 
 with SummaryWriter("logs") as writer:
     writer.add_custom_scalars({

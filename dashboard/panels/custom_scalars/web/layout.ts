@@ -60,5 +60,5 @@ export function programOf(categories: readonly Category[]): string {
     for (const chart of charts) known[chart.title] = [chart.kind === "margin" ? "Margin" : "Multiline", lines(chart)];
   }
   const text = JSON.stringify(layout, null, 4).replaceAll("\n", "\n    ");
-  return `from summary import SummaryWriter\n\nwith SummaryWriter("logs") as writer:\n    writer.add_custom_scalars(${text})\n`;
+  return `from stepscope import SummaryWriter\n\nwith SummaryWriter("logs") as writer:\n    writer.add_custom_scalars(${text})\n`;
 }
