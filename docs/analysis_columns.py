@@ -9,10 +9,10 @@ from stepscope.profiler.analysis.report import ANALYSES
 PAGE: Final = Path(__file__).with_name("analysis_columns.md")
 _BEGINNING: Final = """# Columns of the tables
 
-What each column of the [tables of a trace](analysis.md#tables) is. Written by `python -m docs.analysis_columns`.
+The columns of the [tables of a trace](analysis.md#tables). Written by `python -m docs.analysis_columns`.
 
-Columns that end in `_ns` are nanoseconds, moments in files and JSON on the trace's clock; those that end in `_percent`
-are shares in percent, and those that end in `bytes` bytes. What is not known is null.
+Columns that end in `_ns` are in nanoseconds; points in time, in files and JSON, are on the trace's clock. Columns that
+end in `_percent` are in percent, and those that end in `bytes` in bytes. Unknown values are null.
 """
 
 
