@@ -41,11 +41,10 @@ def chart(page: Page, title: str) -> Locator:
 def click_row(page: Page, row: int, rows: int) -> None:
     """Click the first cell of a row of the map."""
     plot = chart(page, "Steps of ranks").locator(".nsewdrag")
-    plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + 5, box["y"] + box["height"] * (row + 0.4) / rows)
-    page.mouse.click(box["x"] + 6, box["y"] + box["height"] * (row + 0.5) / rows)
+    plot.hover(position={"x": 5, "y": box["height"] * (row + 0.4) / rows})
+    plot.click(position={"x": 6, "y": box["height"] * (row + 0.5) / rows})
 
 
 @pytest.mark.parametrize("wait", [0, gathered_ranks.FIRST_SECONDS], ids=["nothing", "a_sample"])
@@ -79,6 +78,7 @@ def test_a_cell_of_several_ranks_is_looked_at_closer_and_one_of_one_is_on_the_ti
     click_row(opened, 0, 7)
     expect(opened.get_by_label("Ranks that are shown")).to_have_value("0-2")
     expect(chart(opened, "Steps of ranks").locator(".ytick text")).to_have_text(["2", "1", "0"])
+    expect(opened.locator("[data-table=ranks] header .count")).to_have_text("3 rows")
     click_row(opened, STRAGGLER, 3)
     expect(opened).to_have_url(re.compile(rf"tab=timeline.*rank0000{STRAGGLER}"))
     opened.go_back()
