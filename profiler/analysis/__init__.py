@@ -1,6 +1,6 @@
 """Analyses of traces: pure functions from a `stepscope.profiler.trace.Trace` to a Polars table, one module each.
 
-Each function takes a trace, or the `Facts` of one, which several analyses then share. Times are int64 nanoseconds in
+Each function takes a trace, or the `Facts` of one, which several analyses can share. Times are int64 nanoseconds in
 columns that end in ``_ns``; shares are percentages in columns that end in ``_percent``. Importing this package imports
 Polars only when a table is made.
 
@@ -10,5 +10,5 @@ Polars only when a table is made.
     facts = Facts(read_trace(path.read_bytes(), name=path.name))
     operators(facts, by=("name", "shape"))
 
-`stepscope.profiler.analysis.report.ANALYSES` lists the record of each, which says what its columns are.
+`stepscope.profiler.analysis.report.ANALYSES` lists the record of each analysis, which describes its columns.
 """

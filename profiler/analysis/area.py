@@ -1,4 +1,4 @@
-"""What lies in an area of a trace: the slices of some lanes between two moments, clipped to these."""
+"""The contents of an area of a trace: the slices of some lanes between two points in time, clipped to them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,25 +13,25 @@ from stepscope.summary.distinct import numbered
 
 
 class Overlap(NamedTuple):
-    """The slices of an area: of each row of its lanes a range, ``first[r]:last[r]``; int64 ``[rows]`` each.
+    """The slices of an area: a range ``first[r]:last[r]`` for each row of its lanes; int64 ``[rows]`` each.
 
-    A slice is in the area if it begins in it or reaches into it from before.
+    A slice is in the area if it begins in it or extends into it from before.
     """
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     top: NDArray[np.int64]
-    """The number of the row of depth 0 of the same lane."""
+    """The row number of depth 0 of the same lane."""
     lane: NDArray[np.int64]
 
     @property
     def number(self) -> int:
-        """How many slices there are."""
+        """The number of slices."""
         return int((self.last - self.first).sum())
 
     @property
     def indices(self) -> NDArray[np.int64]:
-        """Those of the slices in the trace, in its order."""
+        """Indices of the slices in the trace, in its order."""
         ranges = zip(self.first.tolist(), self.last.tolist(), strict=True)
         return np.concatenate([np.empty(0, np.int64), *(np.arange(first, last) for first, last in ranges)])
 
@@ -40,30 +40,30 @@ class Totals(NamedTuple):
     """Sums of clipped slices as parallel columns, int64 ``[k]``, the longest total first."""
 
     name_id: NDArray[np.int64]
-    """Index into `Trace.names`; -1 where names are not told apart."""
+    """Index into `Trace.names`; -1 if names are not distinguished."""
     category_id: NDArray[np.int64]
     slices: NDArray[np.int64]
-    """How many there are."""
+    """The number of slices."""
     total_ns: NDArray[np.int64]
     own_ns: NDArray[np.int64]
-    """Without the slices directly inside, as the table of slices has it."""
+    """Total without the slices directly inside, as in the table of slices."""
     min_ns: NDArray[np.int64]
     max_ns: NDArray[np.int64]
     longest: NDArray[np.int64]
-    """The slice of which most is in the area, the first of several."""
+    """The slice with the most time in the area; the first if several are equal."""
 
 
 class LaneTotals(NamedTuple):
-    """What lanes did in an area, as parallel columns in the lanes' order; lanes without slices are left out."""
+    """Totals of lanes in an area, as parallel columns in the lanes' order; lanes without slices are left out."""
 
     lane: NDArray[np.int64]
     slices: NDArray[np.int64]
     busy_ns: NDArray[np.int64]
-    """Time that slices of depth 0 cover."""
+    """Time covered by slices of depth 0."""
 
 
 class CounterFigures(NamedTuple):
-    """A counter in an area, from values that are finite numbers; each holds until the next point."""
+    """Statistics of a counter in an area, from its finite values; each value holds until the next point."""
 
     minimum: float
     mean: float
@@ -72,21 +72,21 @@ class CounterFigures(NamedTuple):
 
 
 class Area(NamedTuple):
-    """Figures of an area."""
+    """Totals of an area."""
 
     slices: int
     by_name: Totals
-    """Without spans of the profiler itself (`stepscope.profiler.analysis.classify.is_profilers_own`), where there are
-    others.
+    """Without spans of the profiler itself (`stepscope.profiler.analysis.classify.is_profilers_own`), unless there are
+    no others.
     """
     by_category: Totals
     by_lane: LaneTotals
 
 
 def overlap(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None = None) -> Overlap:
-    """Return the slices of some lanes, all if None, in ``[start_ns, end_ns)``; costs O(rows * log n).
+    """Return the slices of some lanes, or of all if None, in ``[start_ns, end_ns)``; costs O(rows * log n).
 
-    Raises `ValueError` for an empty time or an unknown lane.
+    Raises `ValueError` if the interval is empty or a lane is unknown.
     """
     if end_ns <= start_ns:
         raise ValueError(f"Expected a time that ends after it starts, got {start_ns} to {end_ns} ns.")
@@ -101,9 +101,9 @@ def overlap(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | Non
 
 
 def area(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None = None) -> Area:
-    """Return totals of the slices of some lanes, all if None, clipped to ``[start_ns, end_ns)``.
+    """Return totals of the slices of some lanes, or of all if None, clipped to ``[start_ns, end_ns)``.
 
-    One pass over the slices in the area. Raises `ValueError` as `overlap` does.
+    Makes one pass over the slices in the area. Raises `ValueError` like `overlap`.
     """
     found = overlap(trace, start_ns, end_ns, lanes)
     categories = max(1, len(trace.categories))
@@ -155,7 +155,7 @@ def _by_category(category: NDArray[np.int64], sums: NDArray[np.int64]) -> Totals
 
 
 def counter_figures(counter: Counter, start_ns: int, end_ns: int) -> CounterFigures | None:
-    """Return a counter's extremes and mean in ``[start_ns, end_ns)``; None where it has no value there."""
+    """Return a counter's extremes and mean in ``[start_ns, end_ns)``, or None if it has no value there."""
     first = max(int(np.searchsorted(counter.times_ns, start_ns, side="right")) - 1, 0)
     last = int(np.searchsorted(counter.times_ns, end_ns))
     values = counter.values[first:last]

@@ -1,7 +1,7 @@
 """Columns of numbers from the arguments of many slices, without decoding all of each.
 
-Arguments that are spans of JSON text are scanned for the wanted keys only, by a compiled loop; all others, and spans
-with anything unusual in the wanted places, are decoded one by one. Both give the same.
+If arguments are spans of JSON text, a compiled loop scans them for the wanted keys only; all others, and spans with
+anything unusual in the wanted places, are decoded one by one. Both give the same result.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from stepscope.summary.kernels import kernel
 _MISSING, _INTEGER, _NUMBER, _UNUSUAL, _DECIMAL = range(5)
 _LARGEST: Final = 1 << 62
 _ABSURD: Final = 1e300
-"""Numbers from here on are no quantities, and sums of them would not be numbers."""
+"""Numbers of at least this size are not quantities, and sums of them would not be numbers."""
 NO_SIZE: Final = 2**60
-"""Bytes from here on are no amount of memory. As int64 they are another number on each processor."""
+"""At least this many bytes cannot be an amount of memory. Cast to int64, such values differ between processors."""
 
 
 class _Found(NamedTuple):
-    """What a scan found, ``[n, k]`` for n slices and k keys."""
+    """The result of a scan, ``[n, k]`` for n slices and k keys."""
 
     state: NDArray[np.int8]
     integer: NDArray[np.int64]
@@ -32,7 +32,7 @@ class _Found(NamedTuple):
     decimal: NDArray[np.float64]
 
     def behind(self, count: int) -> "_Found":
-        """Without the first keys."""
+        """Return the result without the first keys."""
         return _Found(
             self.state[:, count:],
             self.integer[:, count:],
@@ -50,7 +50,7 @@ def _scan(
     keys: NDArray[np.uint8],
     key_lengths: NDArray[np.int64],
 ) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Find the numbers behind some keys of JSON objects; ``keys`` is ``[k, longest]``, padded."""
+    """Find the numbers of some keys of JSON objects; ``keys`` is ``[k, longest]``, padded."""
     count = key_lengths.size
     state = np.zeros((starts.size, count), np.int8)
     integer = np.zeros((starts.size, count), np.int64)
@@ -153,7 +153,7 @@ def _scan(
 
 
 def _find(arguments: Arguments, slices: NDArray[np.int64], keys: Sequence[str]) -> _Found | None:
-    """Return what a scan of the arguments' JSON texts finds; None if they are kept in another way."""
+    """Return the result of scanning the arguments' JSON texts, or None if they are stored in another way."""
     if not isinstance(arguments, JsonArguments) or not len(slices):
         return None
     encoded = [key.encode() for key in keys]
@@ -166,19 +166,19 @@ def _find(arguments: Arguments, slices: NDArray[np.int64], keys: Sequence[str]) 
 
 
 def number_columns(arguments: Arguments, slices: NDArray[np.int64], keys: Sequence[str]) -> NDArray[np.float64]:
-    """Return numbers behind some keys, float64 ``[k, n]``; NaN where there is none."""
+    """Return the numbers of some keys, float64 ``[k, n]``; NaN if missing."""
     return columns(arguments, slices, (), keys)[1]
 
 
 def identifier_columns(arguments: Arguments, slices: NDArray[np.int64], keys: Sequence[str]) -> NDArray[np.int64]:
-    """Return whole numbers behind some keys, int64 ``[k, n]``; -1 where there is none. Digits in quotes count."""
+    """Return the integers of some keys, int64 ``[k, n]``; -1 if missing. Digits in quotes count."""
     return columns(arguments, slices, keys, ())[0]
 
 
 def columns(
     arguments: Arguments, slices: NDArray[np.int64], identifiers: Sequence[str], numbers: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """`identifier_columns` and `number_columns` of the same slices, from one scan."""
+    """Return `identifier_columns` and `number_columns` of the same slices, from one scan."""
     found = _find(arguments, slices, [*identifiers, *numbers])
     count = len(identifiers)
     if found is None or not isinstance(arguments, JsonArguments):
@@ -246,7 +246,7 @@ def _identifier(value: Any) -> int:
 
 
 def first_known(columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of identifiers under several keys, ``[k, n]``, the first that is known, ``[n]``."""
+    """Return the first known identifier among several keys: ``[n]`` from ``[k, n]``."""
     result: NDArray[np.int64] = columns[0].copy()
     for column in columns[1:]:
         result = np.where(result < 0, column, result)

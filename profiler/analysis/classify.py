@@ -1,13 +1,13 @@
-"""What each slice of a trace is: one classification that every analysis shares.
+"""The kind of each slice of a trace: one classification that all analyses share.
 
 Rules, first match wins:
 
-1. Kineto's categories (`ActivityType.h` of today, "Operator", "Runtime", "Kernel" of 2021) say it outright; names then
-   single out data loading, communication and synchronization. What repeats the host's annotations on a device
-   ("gpu_user_annotation") is none of these, whatever it is called: what it encloses counts.
-2. Where the category is an op type (StepStats, TensorFlow's Timeline) or is missing (xprof), the lane decides: what
-   lies on a stream or copy lane ran on the device, what lies on a host lane is an operator, or where JAX's tracer
-   called it "$...", a Python function.
+1. Kineto's categories (`ActivityType.h` of today, "Operator", "Runtime", "Kernel" of 2021) determine the kind; names
+   then single out data loading, communication and synchronization. Annotations of the host that are repeated on a
+   device ("gpu_user_annotation") are none of these, whatever their name: the slices they enclose count.
+2. If the category is an op type (StepStats, TensorFlow's Timeline) or is missing (xprof), the lane decides: a slice on
+   a stream or copy lane ran on the device; a slice on a host lane is an operator, or a Python function if JAX's tracer
+   named it "$...".
 3. The rest (overhead, counters' marks, allocator lanes, instants) is "other".
 """
 
@@ -36,7 +36,7 @@ Kind = Literal[
     "python",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""A slice's kind is stored as an index into this."""
+"""All kinds; a slice's kind is stored as an index into this tuple."""
 
 _BY_CATEGORY: Final[dict[str, Kind]] = {
     "operator": "operator",
@@ -79,11 +79,12 @@ _SYNCHRONIZATION: Final = re.compile(r"(cuda|cu|hip)\w*(Synchronize|StreamWaitEv
 _MEMSET: Final = re.compile(r"memset", re.I)
 _MEMCPY: Final = re.compile(r"memcpy", re.I)
 _DMA: Final = re.compile(r"dma", re.I)
-"""MTIA's copies, which Kineto files under "kernel" or "mtia_ccp_events": the name decides, as HolisticTraceAnalysis."""
+"""MTIA's copies, which Kineto files under "kernel" or "mtia_ccp_events": the name decides, as in
+HolisticTraceAnalysis."""
 _PYTHON_FRAME: Final = "$"
-"""What begins with it is a function that JAX's Python tracer saw, such as "$builtins isinstance"."""
+"""Prefix of functions recorded by JAX's Python tracer, such as "$builtins isinstance"."""
 _RECORDING: Final = "trace"
-"""The category of Kineto's "PyTorch Profiler (0)", which lasts as long as the recording."""
+"""Category of Kineto's "PyTorch Profiler (0)", which lasts as long as the recording."""
 _STEP_NAME: Final = re.compile(r"ProfilerStep#[0-9]+")
 _DERIVED_LANE: Final = re.compile(
     r"Steps?$|XLA Modules|XLA TraceMe|.*Name Scope|Launch Stats|Source code|Framework .*", re.I
@@ -95,7 +96,7 @@ _AGGREGATE_LANE: Final = re.compile(r"all streams|memcpy|sync|stream|stream all"
 def classify(trace: Trace) -> NDArray[np.int8]:
     """Return the kind of every slice, int8 ``[n]``: indices into `KINDS`.
 
-    Cost is one regular-expression check per distinct (category, name, kind of lane), not per slice.
+    Costs one regular-expression check per distinct (category, name, kind of lane), not per slice.
     """
     shape = _lane_shapes(trace.lanes)
     shapes = sorted(set(shape))
@@ -112,7 +113,7 @@ def classify(trace: Trace) -> NDArray[np.int8]:
 
 @lru_cache(maxsize=16_384)
 def kind_of(category: str, name: str, lane: LaneKind, derived: bool) -> Kind:
-    """Return the kind of one slice; ``derived`` is whether its lane only repeats others in groups, such as "Steps"."""
+    """Return the kind of one slice; ``derived`` is whether its lane only groups slices of others, such as "Steps"."""
     lower = category.lower()
     if lower in _NOTHING:
         return "other"
@@ -158,8 +159,9 @@ def _by_name(kind: Kind, name: str, lane: LaneKind) -> Kind:
 def is_profilers_own(
     trace: Trace, name_id: NDArray[np.signedinteger], category_id: NDArray[np.signedinteger]
 ) -> NDArray[np.bool_]:
-    """Return which names in categories, as places in the trace's texts, are the profiler's own, bool ``[n]``: marks of
-    steps, and the span of a recording.
+    """Return which pairs of name and category are the profiler's own, bool ``[n]``: step marks, and a recording's span.
+
+    Pairs are indices into the trace's names and categories.
     """
     steps = {step.name for step in trace.steps}
     marks = np.array([name in steps for name in trace.names] or [False])
@@ -173,7 +175,7 @@ def _lane_shapes(lanes: Sequence[Lane]) -> list[tuple[LaneKind, bool]]:
 
 
 def device_number(lane: Lane) -> int:
-    """Return the ordinal of the device that a lane belongs to, from its process's name or identifier; -1 for none."""
+    """Return the ordinal of a lane's device, from its process's name or identifier; -1 for none."""
     if lane.kind not in ("stream", "memcpy", "device"):
         return -1
     if isinstance(lane.pid, int) and 0 <= lane.pid < 4096 and "gpu:" not in lane.process.lower():
@@ -185,8 +187,8 @@ def device_number(lane: Lane) -> int:
 def repeated(trace: Trace, kinds: NDArray[np.int8]) -> NDArray[np.bool_]:
     """Return which slices only repeat another one, bool ``[n]``.
 
-    TensorFlow's GPU tracers write each kernel into ``/stream:all`` and again into its own stream, and copies into
-    ``/memcpy`` and again into a stream (`profiler.md` §1). The one on the numbered stream counts.
+    TensorFlow's GPU tracers write each kernel both to ``/stream:all`` and to its own stream, and copies both to
+    ``/memcpy`` and to a stream. The one on the numbered stream counts.
     """
     result = np.zeros(len(trace), np.bool_)
     rank = np.array([_aggregate_rank(lane) for lane in trace.lanes] or [0], np.int64)

@@ -1,4 +1,4 @@
-"""Which lines of the program the time belongs to: tfprof's "code" view, for traces that know Python's call stacks."""
+"""Time by line of the program: tfprof's "code" view, for traces with Python call stacks."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Stack = tuple[str, ...]
-"""Frames, the outermost first."""
+"""Frames, outermost first."""
 MOST_AROUND: Final = 10_000
 _FUNCTION: Final = "python_function"
 _MODULE: Final = "nn.Module: "
@@ -29,15 +29,15 @@ _NOTHING: Final = np.zeros(3, np.int64)
 
 
 def code_view(trace: Trace | Facts) -> "pl.DataFrame":
-    """Time of operators by where the program called them: a tree of frames, in order, longest first.
+    """Return the time of operators by call site: a tree of frames, in order, longest first.
 
-    As tfprof's ``code`` view: a row is a frame below those that called it; its own time is that of the operators it
-    calls itself, its total adds what the frames below it call. Frames are those of Kineto's "Call stack", of stack
-    frames in the file, or of recorded Python functions around the operator.
+    Like tfprof's ``code`` view: a row is a frame, below its callers; its own time is that of the operators it calls
+    itself, and its total adds what the frames below it call. Frames come from Kineto's "Call stack", from stack frames
+    in the file, or from recorded Python functions around the operator.
 
     Columns: frame (text), depth (int64, 0 for the outermost), calls (int64, of operators, its own), cpu_ns,
     accelerator_ns (int64, its own), self_ns, total_ns (int64; self = cpu + accelerator), path (text: the frames down to
-    this one, one a line).
+    this one, one per line).
     """
     import polars as pl
 
@@ -75,7 +75,7 @@ def code_view(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def _in_order(total: Mapping[Stack, int]) -> list[Stack]:
-    """Return every frame, followed by those below it, of which the longest comes first."""
+    """Return every frame, each followed by those below it, longest first."""
     beside: dict[Stack, list[Stack]] = defaultdict(list)
     for stack in total:
         beside[stack[:-1]].append(stack)
@@ -91,7 +91,7 @@ def _in_order(total: Mapping[Stack, int]) -> list[Stack]:
 
 
 def _shortest_first(frames: list[Stack], total: Mapping[Stack, int]) -> list[Stack]:
-    """Return frames that are called from one place by their time, equal ones by name."""
+    """Return frames called from one place sorted by time, ties by name."""
     import polars as pl
 
     if len(frames) < _MANY:
@@ -105,11 +105,11 @@ def _shortest_first(frames: list[Stack], total: Mapping[Stack, int]) -> list[Sta
 
 _MANY: Final = 10_000
 _LOOKED_AT: Final = 500
-"""Operators that are asked whether stacks are stated."""
+"""Number of operators that are checked for call stacks."""
 
 
 def has_stacks(facts: Facts) -> bool:
-    """Return whether the program's call stacks are known, as far as a sample of the operators tells."""
+    """Return whether the program's call stacks are known, judged by a sample of the operators."""
     slices = facts.operator_slices
     if _FUNCTION in facts.trace.categories:
         return bool(len(slices))
@@ -118,7 +118,7 @@ def has_stacks(facts: Facts) -> bool:
 
 
 def _stacks(facts: Facts, slices: NDArray[np.int64]) -> tuple[list[Stack], NDArray[np.int64]]:
-    """Return stacks, and which of them each of some operators was called in, int64 ``[n]``."""
+    """Return the stacks, and the index of each operator's stack, int64 ``[n]``."""
     trace = facts.trace
     if _FUNCTION in trace.categories:
         functions = trace.category_id == trace.categories.index(_FUNCTION)
@@ -131,7 +131,7 @@ def _stacks(facts: Facts, slices: NDArray[np.int64]) -> tuple[list[Stack], NDArr
 
 
 def _enclosing(facts: Facts, function: int, around: NDArray[np.int64], known: dict[int, Stack]) -> Stack:
-    """Return the names of a function and of those around it."""
+    """Return the names of a function and of the functions around it."""
     chain = []
     while function not in known:
         chain.append(function)
@@ -145,11 +145,10 @@ def _enclosing(facts: Facts, function: int, around: NDArray[np.int64], known: di
 
 
 def call_stack(trace: Trace, index: int) -> Stack:
-    """Return the frames that one slice was called in: recorded Python functions around it, itself included, else stated
-    ones.
+    """Return the stack of frames in which one slice was called.
 
-    Stated are Kineto's "Call stack" and stack frames in the file, of the closest slice that has any. The closest
-    `MOST_AROUND` slices are looked at.
+    These are the recorded Python functions around it, including itself, or else stated frames: Kineto's "Call stack" or
+    stack frames in the file, of the closest slice that has any. The closest `MOST_AROUND` slices are searched.
     """
     around = [*enclosing(trace, index)[-MOST_AROUND:].tolist(), index]
     if _FUNCTION in trace.categories:
@@ -161,8 +160,9 @@ def call_stack(trace: Trace, index: int) -> Stack:
 
 
 def _stated(arguments: Mapping[str, object]) -> Stack:
-    """Return the frames that an operator's arguments name: Kineto's begin with the innermost, stack frames of files do
-    not.
+    """Return the frames stated in an operator's arguments.
+
+    Kineto lists the innermost frame first; stack frames of files do not.
     """
     stated, frames = map(arguments.get, _STATED)
     if isinstance(stated, str):
@@ -172,17 +172,17 @@ def _stated(arguments: Mapping[str, object]) -> Stack:
 
 CODE: Final = Analysis(
     "code",
-    "time by line of the program, where stacks are known",
+    "time by line of the program, if stacks are recorded",
     code_view,
     (
         Column("frame", "the line of the program, below the frame that calls it"),
-        Column("depth", "how many frames are around it", hidden=True),
+        Column("depth", "number of frames around it", hidden=True),
         Column("calls", "calls of operators from this very frame", adds_up=True),
         Column("cpu_ns", "time on the host of operators called from this very frame", adds_up=True),
         Column("accelerator_ns", "time on streams of devices", adds_up=True, of_devices=True),
-        Column("self_ns", "own time, without that of what lies inside", adds_up=True),
-        Column("total_ns", "own time with that of the frames below"),
-        Column("path", "the frames down to this one, one a line", hidden=True),
+        Column("self_ns", "own time, excluding what is nested inside", adds_up=True),
+        Column("total_ns", "own time, including the frames below"),
+        Column("path", "the frames down to this one, one per line", hidden=True),
     ),
     title="By line of the program",
     description="A frame's own time is that of the operators it calls itself.",

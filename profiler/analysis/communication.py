@@ -1,4 +1,4 @@
-"""Communication of a trace, and which of it is the same collective in several traces."""
+"""Communication in a trace, and which parts of it are the same collective in several traces."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _RECORD: Final = re.compile(r"record_param_comms")
 
 
 def work_of_rank(facts: Facts) -> tuple[Intervals, Intervals]:
-    """When the rank computed and when it communicated: on its devices, or on the host if no device communicates."""
+    """Return when the rank computed and communicated: on its devices, or on the host if no device communicates."""
     device = facts.every_device_activity
     if device.of("communication").any():
         return work_intervals(device, "computation"), work_intervals(device, "communication")
@@ -36,15 +36,16 @@ def work_of_rank(facts: Facts) -> tuple[Intervals, Intervals]:
 
 
 def match_collectives(parts: Sequence["pl.DataFrame"], *, least: int = 2) -> "pl.DataFrame":
-    """Return the collectives in which at least so many of several traces took part, given the `communication` of each.
+    """Return the collectives in which at least ``least`` traces took part, given the `communication` of each.
 
-    The n-th communication kernel of one sort (collective, process group) within a step is the same collective in all
-    traces; where kernels state a sequence number, those of one number are. As torch-tb-profiler, what the fastest rank
-    needed is data transfer, the rest of a rank's time is waiting for others. Clocks of ranks need not agree. A
-    collective of which a rank has another number in the step is left out from where the shortest list ends.
+    The n-th communication kernel of one type (collective, process group) within a step is the same collective in all
+    traces; if kernels state a sequence number, those with the same number match. As in torch-tb-profiler, the time that
+    the fastest rank needed is data transfer; the rest of a rank's time is waiting for others. Clocks of ranks need not
+    agree. If ranks have different numbers of a collective in a step, those beyond the end of the shortest list are left
+    out.
 
-    Columns: step, number (int64), collective (text), trace (int64, index into ``parts``), slice, start_ns,
-    duration_ns, transfer_ns, waiting_ns (int64), by step, collective, number and trace.
+    Columns: step, number (int64), collective (text), trace (int64, index into ``parts``), slice, start_ns, duration_ns,
+    transfer_ns, waiting_ns (int64), by step, collective, number and trace.
     """
     import polars as pl
 
@@ -67,14 +68,14 @@ def match_collectives(parts: Sequence["pl.DataFrame"], *, least: int = 2) -> "pl
 
 
 def communication(trace: Trace | Facts) -> "pl.DataFrame":
-    """Communication kernels of a trace, in order of start; those of the host where no device communicates.
+    """Return the communication kernels of a trace, in order of start; those of the host if no device communicates.
 
-    On a host one collective has several slices, within each other or on another thread: c10d's operator
-    ("c10d::allreduce_"), its record of the parameters, and the backend's work ("gloo:all_reduce"). The backend's count
-    where there are any, else the records, else the operators, so that each collective counts once.
+    On a host, one collective has several slices, nested or on another thread: c10d's operator ("c10d::allreduce_"), its
+    record of the parameters, and the backend's work ("gloo:all_reduce"). Only the backend's count if there are any,
+    else the records, else the operators, so that each collective counts once.
 
-    Columns: step, number (int64, within the step, the sort and the sequence number), collective (text), sequence
-    (int64, -1 where none is stated), slice, start_ns, duration_ns (int64), group (text, "" where none is stated).
+    Columns: step, number (int64, within the step, the type and the sequence number), collective (text), sequence
+    (int64, -1 if not stated), slice, start_ns, duration_ns (int64), group (text, "" if not stated).
     """
     import polars as pl
 
@@ -114,7 +115,7 @@ def communication(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def _host_collectives(facts: Facts) -> NDArray[np.int64]:
-    """Return one slice of the host for each collective, in order of start."""
+    """Return one host slice per collective, in order of start."""
     found = facts.slices("communication", on_device=False)
     for level in (_BACKEND, _RECORD):
         chosen = facts.named(found, level.match)

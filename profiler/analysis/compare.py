@@ -1,4 +1,4 @@
-"""What changed between two traces."""
+"""Changes between two traces."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, assert_never, get_args
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 What = Literal["steps", "operators", "kernels"]
 Per = Literal["step", "call", "total"]
-"""What counts and times are of: a mean complete step, a mean call, or the whole trace."""
+"""The basis of counts and times: a mean complete step, a mean call, or the whole trace."""
 NAMES: Final[dict[Per, str]] = {"step": "per step", "call": "per call", "total": "total"}
 
 
 class Basis(NamedTuple):
-    """What the figures of two traces are of, so that they can be compared."""
+    """The basis on which the figures of two traces are compared."""
 
     per: Per
     steps_before: int
-    """Complete steps of the earlier trace; 0 where it marks none."""
+    """Complete steps of the earlier trace; 0 if it marks none."""
     steps_after: int
     wanted: Per
-    """What was asked for: traces that mark no steps are compared by totals all the same."""
+    """The requested basis; traces that mark no steps are compared by totals regardless."""
 
     @property
     def words(self) -> str:
-        """The basis for people, such as "per step, of 3 steps before and 5 steps after"."""
+        """The basis in words, such as "per step, of 3 steps before and 5 steps after"."""
         before, after = (
             f"{count} step{'' if count == 1 else 's'}" if count else "no marked steps"
             for count in (self.steps_before, self.steps_after)
@@ -41,7 +41,7 @@ class Basis(NamedTuple):
 
 
 def basis_of(before: Trace | Facts, after: Trace | Facts, per: Per = "step") -> Basis:
-    """Return what two traces can be compared by: what is asked for, or totals where one of them has no steps."""
+    """Return the basis on which two traces can be compared: as requested, or totals if one of them has no steps."""
     counts = [len(step_windows(each).start) if each.trace.steps else 0 for each in map(facts_of, (before, after))]
     return Basis("total" if per == "step" and not all(counts) else per, counts[0], counts[1], per)
 
@@ -49,17 +49,16 @@ def basis_of(before: Trace | Facts, after: Trace | Facts, per: Per = "step") -> 
 def compare(
     before: Trace | Facts, after: Trace | Facts, *, what: What = "kernels", per: Per = "step"
 ) -> "pl.DataFrame":
-    """Count and times in two traces side by side, largest change first.
+    """Return counts and times of two traces side by side, largest change first.
 
-    Of steps the time by category; of operators the host total by name; of kernels the total by name. As
-    HolisticTraceAnalysis' ``TraceDiff``, names in one trace only count 0 in the other. What is compared is a mean step:
-    of operators those that begin in a complete step, of kernels those launched in one. ``per`` may ask for means of a
-    call, where counts are of the whole trace, or for totals of the whole trace; where a trace marks no steps, totals
-    are compared (`basis_of`).
+    Steps are compared by time per category, operators by host total per name, kernels by total per name. As in
+    HolisticTraceAnalysis' ``TraceDiff``, names in only one trace count 0 in the other. The comparison is by mean step:
+    operators count if they begin in a complete step, kernels if they are launched in one. ``per`` can request means per
+    call, with counts of the whole trace, or totals of the whole trace; if a trace marks no steps, totals are compared
+    (`basis_of`).
 
     Columns: name (text), count_before, count_after, before_ns, after_ns, change_ns (float64), change_percent (float64,
-    null for what is new), state ("added", "removed", "longer", "shorter", "same"), basis ("per step", "per call",
-    "total").
+    null if new), state ("added", "removed", "longer", "shorter", "same"), basis ("per step", "per call", "total").
     """
     import polars as pl
 
@@ -107,7 +106,7 @@ def compare(
 
 
 def _table(facts: Facts, what: What, per: Per) -> "pl.DataFrame":
-    """Of each name a count and a time."""
+    """Return a count and a time for each name."""
     import polars as pl
 
     steps = len(step_windows(facts).start)
@@ -152,15 +151,15 @@ def _changes_in(what: What) -> Analysis:
         f"{what} in two traces, and what changed",
         lambda before, after, per: compare(before, after, what=what, per=per),
         (
-            Column("name", "name of what is compared"),
-            Column("count_before", "how often, in the earlier trace; a mean where it is per step"),
-            Column("count_after", "how often, in the later trace; a mean where it is per step"),
+            Column("name", "name of the compared item"),
+            Column("count_before", "count in the earlier trace; a mean if compared per step"),
+            Column("count_after", "count in the later trace; a mean if compared per step"),
             Column("before_ns", "time in the earlier trace", adds_up=adds_up),
             Column("after_ns", "time in the later trace", adds_up=adds_up),
-            Column("change_ns", "after less before", "change", adds_up=adds_up),
-            Column("change_percent", "change by the time before; empty for what is new", "change_percent"),
+            Column("change_ns", "after minus before", "change", adds_up=adds_up),
+            Column("change_percent", "change relative to the time before; empty if new", "change_percent"),
             Column("state", '"added", "removed", "longer", "shorter" or "same"', "label"),
-            Column("basis", "what is compared: a mean step, a mean call, or all", hidden=True),
+            Column("basis", "what is compared: a mean step, a mean call, or totals", hidden=True),
         ),
         of="changes",
         title="Largest changes first",
@@ -171,4 +170,4 @@ def _changes_in(what: What) -> Analysis:
 
 
 CHANGES: Final[Mapping[What, Analysis]] = {what: _changes_in(what) for what in get_args(What)}
-"""What two traces are compared in."""
+"""The analyses that compare two traces, by what they compare."""

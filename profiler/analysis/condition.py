@@ -1,13 +1,13 @@
 """Conditions on a trace's metrics: ``gpu_idle > 20% or step_time >= 1.5 s``.
 
-Comparisons are joined as `stepscope.summary.conditions` has it::
+Comparisons are joined as in `stepscope.summary.conditions`::
 
     comparison := metric ("<" | "<=" | ">" | ">=" | "==" | "!=") number [unit]
 
-A metric is a name of `stepscope.profiler.analysis.metrics`; with ``_change`` behind it, what it changed by since an
-earlier trace; or one of several ranks (`stepscope.profiler.analysis.metric_sources`). Percentages are numbers, with or
-without "%"; times have a unit: ns, us, ms or s; bytes one of B, kB, MB, GB, KiB, MiB, GiB or none. Nothing is evaluated
-as Python.
+A metric is a name from `stepscope.profiler.analysis.metrics`; the same with the suffix ``_change``, for its change
+since an earlier trace; or a metric of several ranks (`stepscope.profiler.analysis.metric_sources`). Percentages are
+numbers, with or without "%"; times have a unit: ns, us, ms or s; bytes have B, kB, MB, GB, KiB, MiB, GiB or none.
+Nothing is evaluated as Python.
 """
 
 import re
@@ -34,12 +34,12 @@ _TOKEN: Final = re.compile(
     r"|(?P<operator><=|>=|==|!=|<|>)|(?P<mark>[()])|(?P<word>[A-Za-z_]\w*))"
 )
 _MOST_SHOWN: Final = 200
-"""Characters of a condition that are repeated in a message."""
+"""Maximum number of characters of a condition that a message repeats."""
 _NUMBER: Final = re.compile(rf"({NUMBER})\s*(.*)")
 
 
 class ConditionError(UserError):
-    """What was given is not a condition on metrics."""
+    """The given text is not a condition on metrics."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ Condition: TypeAlias = Tree[Comparison]
 
 
 def parse(text: str) -> Condition:
-    """Read a condition.
+    """Parse a condition.
 
     Raises:
-        ConditionError: it does not follow the grammar, or names no metric; the message says where.
+        ConditionError: it does not follow the grammar, or names an unknown metric; the message says where.
     """
     shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
     return _Parser(text, _TOKEN, lambda message: ConditionError(f"In {shown!r}: {message}.")).whole()
@@ -100,7 +100,8 @@ def holds(condition: Condition, known: Mapping[str, Metric]) -> bool:
     """Return whether a condition holds for a trace's metrics.
 
     Raises:
-        ConditionError: the trace does not tell one of the metrics; to take that for "fine" would hide a broken check.
+        ConditionError: the trace does not provide one of the metrics; treating that as "fine" would hide a broken
+            check.
     """
     match condition:
         case Comparison(name, operator, number):

@@ -1,23 +1,24 @@
-"""The chain of work and waiting that decided how long a stretch of a trace took, and how much of it that explains.
+"""The chain of work and waiting that determined how long a stretch of a trace took, and how much of it that explains.
 
-The graph is HolisticTraceAnalysis' with the waits that it leaves out: a node at the start and the end of each slice,
+The graph is HolisticTraceAnalysis' plus the waits that it leaves out: a node at the start and the end of each slice,
 and edges
 
-- along each host thread, from boundary to boundary: the time inside a slice is explained, that between slices is not;
+- along each host thread, from boundary to boundary: the time inside a slice is explained, the time between slices is
+  not;
 - from start to end of each device activity;
-- to the start of a device activity: from the call that launched it, if its stream had nothing left to do then (launch
-  delay), else from the end of the activity before it on the stream (gap between kernels), or from its start where that
-  one still ran and this one was allowed to begin early. What a stream still had to do from before the stretch is its
-  backlog, which is explained too;
-- from the device activity that a synchronizing call, or a copy that keeps its call, waited for to that call's end, and
-  to the first activity behind a stream's wait for an event. The waiting call's own time is not explained;
-- from thread to thread, where one goes on as another has ended (`stepscope.profiler.analysis.handovers`), and from
+- to the start of a device activity: from the call that launched it, if its stream was idle then (launch delay), else
+  from the end of the previous activity on the stream (gap between kernels), or from the start of the previous one if
+  that was still running and this one was allowed to begin early. Work that a stream still had to do from before the
+  stretch is its backlog, which is explained too;
+- from the device activity that a synchronizing call, or a copy that blocks its call, waited for to the end of that
+  call, and to the first activity after a stream's wait for an event. The waiting call's own time is not explained;
+- from thread to thread, where one continues when another has ended (`stepscope.profiler.analysis.handovers`), and from
   forward operators to backward ones on another thread.
 
 The critical path is the one that explains most; the time after its end counts against it. Its parts cover the whole
-stretch: what it does not explain is a part too, by what was recorded of it. A synchronizing call is recognized by its
-name where the trace has no ``cuda_sync`` events, and then waits for what ended last before it returned; edges that
-would go back in time are left out, and so are slices that reach out of the stretch.
+stretch: unexplained time is a part too, named for what was recorded of it. If the trace has no ``cuda_sync`` events, a
+synchronizing call is recognized by its name and waits for the activity that ended last before it returned. Edges that
+would go back in time are left out, and so are slices that extend beyond the stretch.
 """
 
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -46,7 +47,7 @@ Column = NDArray[np.int64]
 MEANINGS: Final[dict[Bound, str]] = {
     "host": "operators and runtime calls",
     "kernel": "kernels",
-    "memory": "copies and memsets",
+    "memory": "number of copies and memsets",
     "communication": "collectives on devices",
     "launch_delay": "from a launch to its start on an idle stream",
     "kernel_gap": "between an activity and the next one, which was launched already",
@@ -56,21 +57,21 @@ MEANINGS: Final[dict[Bound, str]] = {
     "wait": "not explained: in a blocking call, waiting for something that was not recorded",
     "dependency": "not explained: between what was waited for and what went on",
 }
-"""What each of `BOUNDS` is."""
+"""The meaning of each of `BOUNDS`."""
 
 
 class Path(NamedTuple):
-    """The parts of a critical path in order of time, as parallel columns; neighboring parts of one slice are one.
+    """The parts of a critical path in order of time, as parallel columns; neighboring parts of one slice are merged.
 
-    Each part begins when the one before it ends, so that together they are the stretch.
+    Each part begins when the previous one ends, so that together they are the stretch.
     """
 
     bound: Column
     """Indices into `BOUNDS`."""
     slice: Column
-    """What the part belongs to: of delays, gaps and what is not explained the slice that it led to."""
+    """The slice that the part belongs to; for delays, gaps and unexplained time, the slice that they led to."""
     origin: Column
-    """The slice at whose start or end the part begins; at the stretch's beginning the slice that it led to."""
+    """The slice at whose start or end the part begins; at the beginning of the stretch, the slice that it led to."""
     start: Column
     end: Column
 
@@ -81,20 +82,20 @@ class Path(NamedTuple):
 
     @property
     def duration(self) -> Column:
-        """Nanoseconds each."""
+        """Durations in nanoseconds."""
         return self.end - self.start
 
 
 def path_of(trace: Trace | Facts, *, step: int | None = None, inferred: bool = True) -> Path:
     """Return the critical path of a step, or of the whole trace, as columns.
 
-    A step is what the host did between its marks, with all that was launched there, until both have ended.
+    A step is what the host did between the step's marks, with everything launched there, until both have ended.
 
     Args:
         trace: the trace.
         step: the number of a step.
-        inferred: follow waits that the trace does not record as such too. Without them the graph is that of
-            HolisticTraceAnalysis, with the backlog.
+        inferred: also follow waits that the trace does not record as such. Without them, the graph is that of
+            HolisticTraceAnalysis plus the backlog.
 
     Raises:
         ValueError: the trace has no such step.
@@ -143,7 +144,7 @@ def critical_path(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataF
 
 
 def critical_path_summary(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataFrame":
-    """Return the critical path by what bounds it: what is explained, longest first, then what is not.
+    """Return the critical path by what bounds it: explained time first, longest first, then unexplained time.
 
     Columns: bound (text), duration_ns, parts (int64), percent of the stretch (float64), explained (bool), meaning
     (text).
@@ -193,7 +194,7 @@ def _host_slices(facts: Facts, begin: int, end: int) -> Column:
 
 
 def _device_part(facts: Facts, host: Column) -> Device:
-    """Device activities that the host slices launched; all of them where no launch is known."""
+    """Return the device activities that the host slices launched; all of them if no launch is known."""
     every = facts.every_device_activity
     every = every.where(every.of("kernel", "memcpy", "memset", "communication"))
     if not (every.launch >= 0).any():
@@ -202,7 +203,7 @@ def _device_part(facts: Facts, host: Column) -> Device:
 
 
 def _walk(facts: Facts, edges: Edges, begin: int, end: int) -> Path:
-    """Return the path of the edges that explains most, neighbors of one slice and bound as one."""
+    """Return the path along the edges that explains most, with neighbors of one slice and bound merged."""
     times = node_times(facts)
     used = np.zeros(len(times), np.bool_)
     used[edges.source] = used[edges.target] = True
@@ -222,7 +223,7 @@ def _walk(facts: Facts, edges: Edges, begin: int, end: int) -> Path:
 
 
 def _reaching(path: Path, first: int, begin: int, last: int, end: int) -> Path:
-    """Return the path with what lies before and after it in the stretch."""
+    """Return the path extended by the time before and after it in the stretch."""
     idle = BOUNDS.index("idle")
     parts = [path]
     if len(path.start) and begin < path.start[0]:
@@ -233,7 +234,7 @@ def _reaching(path: Path, first: int, begin: int, last: int, end: int) -> Path:
 
 
 def _in_python(facts: Facts, path: Path) -> Path:
-    """Return the path with what is idle on a thread that was mostly in Python functions then said to be so."""
+    """Return the path with idle time marked as Python if the thread was mostly in Python functions then."""
     python = stretches_of(facts, facts.slices("python", on_device=False))
     idle = np.flatnonzero(path.bound == BOUNDS.index("idle"))
     lane = facts.trace.lane[path.slice[idle]].astype(np.int64)
@@ -248,25 +249,25 @@ CRITICAL_PATH: Final = Analysis(
     "the critical path by what bounds it",
     critical_path_summary,
     (
-        TableColumn("bound", "what the time went to", "word"),
+        TableColumn("bound", "what the time was spent on", "word"),
         TableColumn("duration_ns", "time of the path", adds_up=True),
-        TableColumn("parts", "how many parts of the path", adds_up=True),
-        TableColumn("percent", "share of the stretch", adds_up=True),
-        TableColumn("explained", "whether it is known what the time went to"),
-        TableColumn("meaning", "what such a part is"),
+        TableColumn("parts", "number of parts of the path", adds_up=True),
+        TableColumn("percent", "share of the time range", adds_up=True),
+        TableColumn("explained", "whether it is known what the time was spent on"),
+        TableColumn("meaning", "what such a part means"),
     ),
     title="What bounds the time",
     description="The chain of work and waits that determined how long the trace took.",
     empty=NO_PATH,
 )
-"""What bounds the time."""
+"""The critical path by what bounds it."""
 CRITICAL_PATH_PARTS: Final = Analysis(
     "critical_path_parts",
     "the critical path, part by part",
     critical_path,
     (
-        TableColumn("bound", "what the time went to", "word"),
-        TableColumn("name", "name of the slice; of delays and gaps that of the one that they led to"),
+        TableColumn("bound", "what the time was spent on", "word"),
+        TableColumn("name", "name of the slice; for delays and gaps, of the slice they led to"),
         SLICE,
         START,
         TableColumn("duration_ns", "how long the part took"),
@@ -275,4 +276,4 @@ CRITICAL_PATH_PARTS: Final = Analysis(
     description="The critical path in order of time.",
     empty=NO_PATH,
 )
-"""The path itself."""
+"""The path itself, part by part."""

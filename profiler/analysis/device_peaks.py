@@ -1,8 +1,8 @@
-"""What common devices can do at most: arithmetic by type of number, and memory bandwidth, as their makers state.
+"""Peak performance of common devices, as stated by their makers: arithmetic by number type, and memory bandwidth.
 
-Figures are dense (without structured sparsity), at boost clocks, accumulated in float32, on tensor or matrix cores
-where a device has them for the type. Figures that a source states with sparsity are halved; of a card with two
-devices, as the MI250X, each device has half.
+Figures are dense (without structured sparsity), at boost clocks, accumulated in float32, on tensor or matrix cores if a
+device has them for the type. Figures that a source states with sparsity are halved; each device of a card with two
+devices, such as the MI250X, has half.
 """
 
 import re
@@ -17,11 +17,11 @@ PRECISIONS: Final[dict[Precision, str]] = {
     "bf16": "BF16",
     "fp8": "FP8",
 }
-"""Types of numbers, and what they are called."""
+"""Number types and their display names."""
 
 
 class DevicePeaks(NamedTuple):
-    """A device's peaks in TFLOP/s by type of number, None where it has no arithmetic of it or none is stated."""
+    """A device's peaks in TFLOP/s by number type; None if it has no arithmetic of that type or no peak is stated."""
 
     name: str
     fp64: float | None
@@ -31,30 +31,30 @@ class DevicePeaks(NamedTuple):
     bf16: float | None
     fp8: float | None
     gb_per_s: float
-    """0 where it is not known."""
+    """0 if not known."""
     source: str
 
     def flops(self, precision: Precision) -> float | None:
-        """Return the peak of a type of number in FLOP/s."""
+        """Return the peak for a number type in FLOP/s."""
         # What has tensor cores but no TF32 computes float32 on them in float16.
         found: float | None = self.tf32 or self.fp16 if precision == "tf32" else getattr(self, precision)
         return None if found is None else found * 1e12
 
     @property
     def bytes_per_s(self) -> float | None:
-        """The peak of its memory, None where it is not known."""
+        """The peak of its memory, None if not known."""
         return self.gb_per_s * 1e9 or None
 
 
 class StatedPeaks(NamedTuple):
-    """Peaks that somebody states; None where not stated."""
+    """Peaks stated by the user; None if not stated."""
 
     tflops: float | None = None
-    """TFLOP/s, for all types of numbers."""
+    """TFLOP/s, for all number types."""
     gb_per_s: float | None = None
 
     def over(self, known: DevicePeaks | None) -> DevicePeaks | None:
-        """Return what is known of a device with these in its place; None where nothing is known and nothing stated."""
+        """Return the known peaks of a device overridden by these; None if nothing is known or stated."""
         if self.tflops is None and self.gb_per_s is None:
             return known
         base = known or DevicePeaks("the device", None, None, None, None, None, None, 0, "")
@@ -163,13 +163,13 @@ _TABLE: Final[tuple[tuple[str, DevicePeaks], ...]] = (
     (r"MI300A", DevicePeaks("MI300A", 122.6, 122.6, 490.3, 980.6, 980.6, 1961.2, 5300, _CDNA3)),
     (r"MI300X", DevicePeaks("MI300X", 163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 5300, _CDNA3)),
 )
-"""Patterns of names that drivers give, the more special before the more general. What is slower than its namesake, as
-the chip of a notebook or a part of a device, is in none."""
+"""Patterns of names that drivers report, more specific ones before more general ones. Devices that are slower than
+their namesake, such as the chip of a notebook or a part of a device, match none."""
 _OTHER: Final = re.compile(r"\b(laptop|mobile|max-q|mig|d)\b", re.I)
 
 
 def peaks_of(name: str) -> DevicePeaks | None:
-    """Return the peaks of a device by the name that its driver gives, such as "NVIDIA A100-SXM4-80GB".
+    """Return the peaks of a device by the name that its driver reports, such as "NVIDIA A100-SXM4-80GB".
 
     None if not known.
     """
@@ -184,7 +184,7 @@ def peaks_of(name: str) -> DevicePeaks | None:
 
 
 def known_devices() -> tuple[DevicePeaks, ...]:
-    """Return all devices whose peaks are known."""
+    """Return all devices with known peaks."""
     return tuple(peaks for _, peaks in _TABLE)
 
 
@@ -200,9 +200,9 @@ _TYPES: Final[tuple[tuple[str, Precision], ...]] = (
 
 
 def precision_of(types: Any, *, tensor_cores: bool) -> Precision | None:
-    """Return the type of number that a call computed in, by the types of its inputs as PyTorch states them.
+    """Return the number type that a call computed in, from the types of its inputs as PyTorch states them.
 
-    Where inputs differ, the first that is no integer tells. Float32 on tensor cores is TF32. None: nothing is stated.
+    If inputs differ, the first non-integer type decides. Float32 on tensor cores is TF32. None if nothing is stated.
     """
     for given in types if isinstance(types, list) else ():
         words = str(given).lower()

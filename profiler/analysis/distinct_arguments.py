@@ -1,8 +1,8 @@
-"""Which slices have the same arguments under some keys, so that each of them is decoded once.
+"""Which slices have the same arguments for some keys, so that each distinct set is decoded once.
 
-Millions of calls state a few hundred shapes. To decode the arguments of each call takes minutes and gigabytes, and what
-is made of objects by the million keeps every other thread waiting. Arguments that are spans of JSON text are told apart
-by their bytes, in a compiled loop; all others, and texts with anything unusual in them, are decoded one by one.
+Millions of calls state a few hundred shapes. Decoding the arguments of each call takes minutes and gigabytes, and
+creating objects by the million blocks every other thread. Arguments that are spans of JSON text are distinguished by
+their bytes, in a compiled loop; all others, and texts with anything unusual in them, are decoded one by one.
 """
 
 import random
@@ -25,33 +25,33 @@ T = TypeVar("T")
 
 Column = NDArray[np.int64]
 _PIECE: Final = 1 << 17
-"""Slices that are looked at at once."""
+"""Number of slices processed at once."""
 _FRAMES: Final = "stack"
-"""The key of frames that a file keeps beside the arguments, which are then not in their text."""
+"""The key of frames that a file stores beside the arguments, and that are then not in their text."""
 
 
 class DistinctArguments(NamedTuple):
-    """Slices by their arguments under some keys. Equal ones that are written in different ways may be told apart."""
+    """Slices by their arguments for some keys. Equal arguments that are written differently may be distinguished."""
 
     arguments: Arguments
     example: Column
-    """A slice with each, int64 ``[k]``, in the order in which they come."""
+    """One slice for each distinct set of arguments, int64 ``[k]``, in order of appearance."""
     number: Column
-    """Which of them each slice has, int64 ``[n]``."""
+    """Index of each slice's distinct set, int64 ``[n]``."""
 
     def column(self, read: Callable[[Mapping[str, Any]], str]) -> "pl.Series":
-        """Return what a function of the arguments under these keys gives for each slice, ``[n]``."""
+        """Return the result of a function of the arguments for these keys, one per slice, ``[n]``."""
         import polars as pl
 
         return pl.Series("", self.each(read), dtype=pl.String)[self.number]
 
     def each(self, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
-        """Return what a function of the arguments under these keys gives for each of the different ones, ``[k]``."""
+        """Return the result of a function of the arguments for these keys, one per distinct set, ``[k]``."""
         return [read(self.arguments[index]) for index in listed(self.example)]
 
 
 def distinct_arguments(arguments: Arguments, slices: Column, keys: Sequence[str]) -> DistinctArguments:
-    """Return which of some slices have the same arguments under ``keys``."""
+    """Return which of some slices have the same arguments for ``keys``."""
     aside = isinstance(arguments, JsonArguments) and arguments.has_stacks and _FRAMES in keys
     if not isinstance(arguments, JsonArguments) or aside or not len(slices):
         return _one_by_one(arguments, slices, keys)
@@ -101,9 +101,9 @@ def _one_by_one(arguments: Arguments, slices: Column, keys: Sequence[str]) -> Di
 def _spans(
     data: NDArray[np.uint8], begins: Column, ends: Column, letters: NDArray[np.uint8], sizes: Column
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return which texts are no plain JSON objects, and where the values behind some keys are in the others.
+    """Return which texts are not plain JSON objects, and where the values of some keys are in the others.
 
-    The latter is ``[n, k, 2]``, start and end; -1 where a key is missing. Of a key that is there twice the last counts.
+    The latter is ``[n, k, 2]``, start and end; -1 if a key is missing. If a key occurs twice, the last counts.
     """
     odd = np.zeros(begins.size, np.bool_)
     found = np.full((begins.size, sizes.size, 2), -1, np.int64)
@@ -177,7 +177,7 @@ def _number(
     known: int,
     number: Column,
 ) -> int:
-    """Return how many different slices are known, after some were numbered by the bytes in their spans."""
+    """Assign numbers to slices by the bytes in their spans, and return how many distinct ones are known."""
     last = table.size - 1
     for index in range(slices.size):
         place = np.int64(-1)

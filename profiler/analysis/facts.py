@@ -1,4 +1,4 @@
-"""What the analyses of a trace share, each worked out once when it is first asked for."""
+"""Intermediate results that the analyses of a trace share, each computed once on first use."""
 
 import math
 import re
@@ -33,9 +33,9 @@ _STREAM_NUMBER: Final = re.compile(r"stream[ :#]*([0-9]{1,9})")
 
 
 class Device(NamedTuple):
-    """What ran on devices, as parallel columns in order of start.
+    """Activities on devices, as parallel columns in order of start.
 
-    Numbers that the trace does not give are NaN, identifiers -1.
+    Numbers that the trace does not provide are NaN, identifiers -1.
     """
 
     slice: NDArray[np.int64]
@@ -47,23 +47,23 @@ class Device(NamedTuple):
     stream: NDArray[np.int64]
     correlation: NDArray[np.int64]
     launch: NDArray[np.int64]
-    """Slice of the runtime call that launched it, or -1."""
+    """Slice of the runtime call that launched the activity, or -1."""
     known: NDArray[np.float64]
-    """Arguments that analyses ask for most, ``[len(DEVICE_NUMBERS), n]``."""
+    """The arguments that analyses need most, ``[len(DEVICE_NUMBERS), n]``."""
     arguments: Arguments
     """Arguments of all slices of the trace."""
 
     @property
     def duration(self) -> NDArray[np.int64]:
-        """Nanoseconds each."""
+        """Durations in nanoseconds."""
         return self.end - self.start
 
     def of(self, *kinds: Kind) -> NDArray[np.bool_]:
-        """Return which are of one of these kinds."""
+        """Return which activities are of one of these kinds."""
         return np.isin(self.kind, [KINDS.index(kind) for kind in kinds])
 
     def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "Device":
-        """Return those that a mask chooses, or those at some places, in that order."""
+        """Return the activities selected by a mask, or those at some indices, in that order."""
         return Device(
             slice=self.slice[chosen],
             kind=self.kind[chosen],
@@ -78,12 +78,12 @@ class Device(NamedTuple):
         )
 
     def number(self, key: str) -> NDArray[np.float64]:
-        """Return an argument as float64 ``[n]``, NaN where it is missing or no number."""
+        """Return an argument as float64 ``[n]``; NaN if missing or not a number."""
         result: NDArray[np.float64] = self.numbers(key)[0]
         return result
 
     def numbers(self, *keys: str) -> NDArray[np.float64]:
-        """Return arguments as float64 ``[k, n]``, NaN where they are missing or no number."""
+        """Return arguments as float64 ``[k, n]``; NaN if missing or not a number."""
         if all(key in DEVICE_NUMBERS for key in keys):
             result: NDArray[np.float64] = self.known[[DEVICE_NUMBERS.index(key) for key in keys]]
             return result
@@ -91,22 +91,27 @@ class Device(NamedTuple):
 
 
 def text(value: Any) -> str:
-    """Return an argument as text, empty for none."""
+    """Return an argument as text; empty for None."""
     return "" if value is None else str(value)
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """A trace with what analyses share. Build one to run several analyses; each accepts a bare trace too."""
+    """A trace with the intermediate results that analyses share.
+
+    Create one to run several analyses; each also accepts a bare trace.
+    """
 
     trace: Trace
     stated_peaks: StatedPeaks = NOT_STATED
-    """The peaks of its devices, as far as somebody states them: they go before those that are known."""
+    """The stated peaks of its devices, if any; they override the known ones."""
 
     @cached_property
     def kinds(self) -> NDArray[np.int8]:
-        """Kind of each slice: indices into `KINDS`. Slices that repeat another one are "other", marks of steps are
-        annotations, whatever the format says of them: JAX's and TensorFlow's look like operators.
+        """Kind of each slice: indices into `KINDS`.
+
+        Slices that repeat another one are "other". Step marks are annotations, whatever the format says: JAX's and
+        TensorFlow's look like operators.
         """
         kinds = classify(self.trace)
         kinds[self._marks_of_steps()] = KINDS.index("annotation")
@@ -114,7 +119,7 @@ class Facts:
         return kinds
 
     def _marks_of_steps(self) -> NDArray[np.int64]:
-        """Return the slices on the host that steps were read from."""
+        """Return the host slices from which steps were read."""
         trace = self.trace
         marks = {(step.start_ns, step.duration_ns, step.name) for step in trace.steps}
         starts = np.array([start for start, _, _ in marks], np.int64)
@@ -131,7 +136,7 @@ class Facts:
 
     @cached_property
     def on_device(self) -> NDArray[np.bool_]:
-        """Whether each slice ran on a device: it lies on a stream or copy lane, or waits for a device as a whole."""
+        """Whether each slice ran on a device: it is on a stream or copy lane, or waits for a whole device."""
         lanes = np.array([lane.kind in ("stream", "memcpy") for lane in self.trace.lanes] or [False], np.bool_)
         whole = np.array([lane.kind == "device" for lane in self.trace.lanes] or [False], np.bool_)
         # What waits for the whole device lies on no stream.
@@ -140,7 +145,7 @@ class Facts:
         return result
 
     def slices(self, *kinds: Kind, on_device: bool | None = None) -> NDArray[np.int64]:
-        """Return indices of the slices of some kinds, in the trace's order; on devices or not if asked."""
+        """Return indices of the slices of some kinds, in the trace's order; optionally only on devices, or not."""
         mask = np.isin(self.kinds, [KINDS.index(kind) for kind in kinds])
         if on_device is not None:
             mask &= self.on_device == on_device
@@ -170,7 +175,7 @@ class Facts:
         )
 
     def _launches(self, chosen: NDArray[np.int64], correlation: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return runtime call of each device activity: that of the same correlation number, else along an arrow."""
+        """Return each device activity's runtime call: the one of the same correlation number, else along an arrow."""
         calls, numbers_of_calls = self.runtime_calls
         launch = np.full(len(chosen), -1, np.int64)
         if len(calls):
@@ -191,7 +196,7 @@ class Facts:
     def runtime_calls(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Runtime calls that may have launched something, as slices, and their correlation numbers.
 
-        Calls that wait are looked at only where the devices' lanes show synchronization.
+        Calls that wait are included only if the devices' lanes show synchronization.
         """
         synchronizes = len(self.slices("synchronization", on_device=True)) > 0
         calls = self.slices("runtime", "synchronization" if synchronizes else "runtime", on_device=False)
@@ -202,11 +207,11 @@ class Facts:
         return calls[correlation >= 0], correlation[correlation >= 0]
 
     def device(self, scope: Scope = "complete") -> Device:
-        """Device activities of a scope, in order of start.
+        """Return the device activities of a scope, in order of start.
 
-        "complete" leaves out what the last step launched and what no recorded call launched, as
-        HolisticTraceAnalysis does (`Trace._filter_irrelevant_gpu_kernels`), because a profiler may stop before the
-        last step's kernels have run. Traces of one step or none are taken whole.
+        "complete" leaves out what the last step launched and what no recorded call launched, like HolisticTraceAnalysis
+        (`Trace._filter_irrelevant_gpu_kernels`), because a profiler may stop before the last step's kernels have run.
+        Traces with at most one step are used whole.
         """
         return self.every_device_activity if scope == "all" else self._complete_device_activity
 
@@ -222,15 +227,15 @@ class Facts:
 
     @property
     def parents(self) -> NDArray[np.int64]:
-        """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``."""
+        """The innermost enclosing slice of each slice on its lane, or -1; int64 ``[n]``."""
         return self.trace.parents
 
     def nearest(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """For each slice the nearest enclosing slice that a mask chooses, or -1; a slice is not its own."""
+        """Return, for each slice, the nearest enclosing slice selected by a mask, or -1; never itself."""
         return nearest(self.parents, mask)
 
     def distinct(self, slices: NDArray[np.int64], *keys: str) -> DistinctArguments:
-        """Return which of some slices have the same arguments under some keys, to decode each of them once."""
+        """Return which slices have the same arguments for some keys, so that each distinct set is decoded once."""
         return distinct_arguments(self.trace.arguments, slices, keys)
 
     def decoded(self, slices: NDArray[np.int64]) -> list[Mapping[str, Any]]:
@@ -240,18 +245,18 @@ class Facts:
 
     @cached_property
     def operator_slices(self) -> NDArray[np.int64]:
-        """Slices that are operators on a host, or on a device's executor lane, with host-side communication."""
+        """Slices of operators on a host, or on a device's executor lane, including host-side communication."""
         return self.slices("operator", "communication", "data_loading", on_device=False)
 
     def external_ids(self, slices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Kineto's external ids of some slices, -1 where there is none."""
+        """Return Kineto's external ids of some slices; -1 if missing."""
         return first_known(identifier_columns(self.trace.arguments, slices, ("External id", "external id")))
 
     def once(self, analysis: "Callable[[Facts], _Result]") -> _Result:
-        """Return what an analysis finds in these facts, worked out when it is first asked for.
+        """Return the result of an analysis of these facts, computed on first use.
 
         Args:
-            analysis: a function of a module, which is known again when it is asked for again.
+            analysis: a module-level function, so that later requests for it are recognized.
         """
         if analysis not in self._found:
             self._found[analysis] = analysis(self)
@@ -264,7 +269,7 @@ class Facts:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the trace, or one that spans it all where it marks none."""
+        """The steps of the trace, or one that spans it all if it marks none."""
         if self.trace.steps or not len(self.trace):
             return self.trace.steps
         real = np.flatnonzero(self.kinds != KINDS.index("other"))
@@ -273,13 +278,13 @@ class Facts:
         return (Step(0, "whole trace", start, end - start),)
 
     def name_column(self, slices: NDArray[np.int64], write: Callable[[str], str] = str) -> "pl.Series":
-        """Return the names of some slices as a column, "" for -1, each name written in another way if need be."""
+        """Return the names of some slices as a column, "" for -1, each name converted by ``write``."""
         names = self.trace.names
         number = np.where(slices >= 0, self.trace.name_id[slices], -1) if len(self.trace.names) else slices
         return text_column(number, lambda each: write(names[each]) if each >= 0 else "")
 
     def named(self, slices: NDArray[np.int64], test: Callable[[str], object]) -> NDArray[np.bool_]:
-        """Return which of some slices have a name that passes a test, which is asked once for each name."""
+        """Return which of some slices have a name that passes a test; each name is tested once."""
         passes = np.array([bool(test(name)) for name in self.trace.names] or [False], np.bool_)
         result: NDArray[np.bool_] = passes[self.trace.name_id[slices]]
         return result
@@ -291,12 +296,12 @@ class Facts:
 
 
 def facts_of(trace: Trace | Facts) -> Facts:
-    """Return the facts of a trace; facts themselves pass through."""
+    """Return the facts of a trace; facts are returned as they are."""
     return trace if isinstance(trace, Facts) else Facts(trace)
 
 
 def text_column(numbers: NDArray[np.integer[Any]], write: Callable[[int], str]) -> "pl.Series":
-    """Return a text for each of some numbers ``[n]``; one is made for each different number only."""
+    """Return a text for each of some numbers ``[n]``, created once per distinct number."""
     import polars as pl
 
     known, _, place = numbered(numbers)
@@ -304,7 +309,7 @@ def text_column(numbers: NDArray[np.integer[Any]], write: Callable[[int], str]) 
 
 
 def share(part: float, whole: float) -> float:
-    """``part / whole``, NaN where the whole is 0."""
+    """Return ``part / whole``; NaN if the whole is 0."""
     return part / whole if whole else math.nan
 
 

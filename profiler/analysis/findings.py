@@ -1,4 +1,4 @@
-"""What stands out in a trace, in plain words, with the figure that shows it and what to do.
+"""Findings: what stands out in a trace, in plain words, with the evidence and what to do.
 
 Limits marked "torch-tb-profiler" are those of its recommendations, "xprof" those of its input-pipeline analysis; the
 others are judgments, stated in each finding.
@@ -45,7 +45,7 @@ def findings(trace: Trace | Facts) -> "pl.DataFrame":
     """Return what stands out, problems first.
 
     Columns: severity ("problem", "notice"), title, evidence, advice, metric (text), value, limit (float64): the
-    metric's value and the limit that it is beyond. No rows: nothing stands out.
+    metric's value and the limit that it exceeds. Without rows, nothing stands out.
     """
     import polars as pl
 
@@ -68,16 +68,17 @@ class _Rule(NamedTuple):
     title: str
     evidence: str
     advice: tuple[str, ...]
-    """What to do, each on its own: what the device cannot do is left out."""
+    """Independent pieces of advice; those that the device cannot follow are left out."""
 
 
 _LARGER: Final = "use larger batches"
 _GRAPH: Final = "capture a CUDA graph"
 _COMPILE: Final = "compile the model"
 _INITIALIZING: Final = ("gpu_utilization", "host_wait", "short_kernels")
-"""Metrics that say nothing of a trace that is mostly the device's initialization."""
+"""Metrics that are meaningless for a trace that is mostly the device's initialization."""
 _LONG_CALL_NS: Final = 100_000_000
-"""Calls of the runtime that neither copy nor wait take microseconds; those that initialize the device take longer."""
+"""Runtime calls that neither copy nor wait take microseconds; those that initialize the device take longer than
+this."""
 _COPIES_OR_WAITS: Final = re.compile(r"memcpy|memset|synchroni|wait", re.I)
 
 _RULES: Final = (
@@ -175,7 +176,7 @@ _RULES: Final = (
 
 
 def _by_limit(known: Mapping[str, Metric], left_out: Collection[str]) -> Iterator[Finding]:
-    """Yield what is beyond a limit; ``left_out`` has advice that cannot be followed, and metrics that say nothing."""
+    """Yield metrics beyond their limit; ``left_out`` has advice that cannot be followed and meaningless metrics."""
     seen = set(left_out)
     for rule in _RULES:
         value = known[rule.metric].value
@@ -194,8 +195,9 @@ def _sentence(parts: Sequence[str]) -> str:
 
 
 def _cannot(facts: Facts, *, memory_full: bool) -> set[str]:
-    """Return advice that the device cannot follow: Triton, which compiled models need, knows compute capability 7.0
-    on.
+    """Return advice that the device cannot follow.
+
+    Triton, which compiled models need, requires compute capability 7.0 or higher.
     """
     capability = _capability(facts)
     return {
@@ -205,7 +207,7 @@ def _cannot(facts: Facts, *, memory_full: bool) -> set[str]:
 
 
 def _initialization(facts: Facts) -> Iterator[Finding]:
-    """Say that the trace is mostly the device's initialization, of which other figures say nothing."""
+    """Report that the trace is mostly the device's initialization, which makes other figures meaningless."""
     calls = facts.slices("runtime", on_device=False)
     duration = facts.trace.duration_ns[calls]
     counts = ~facts.named(calls, _COPIES_OR_WAITS.search)
@@ -227,7 +229,7 @@ def _initialization(facts: Facts) -> Iterator[Finding]:
 
 
 def _tensor_cores(facts: Facts, known: Mapping[str, Metric]) -> Iterator[Finding]:
-    """As torch-tb-profiler: tensor cores are there and unused, though operators could use them."""
+    """Report, like torch-tb-profiler, tensor cores that are unused although operators could use them."""
     capability = _capability(facts)
     if capability is None or capability < _TENSOR_CORES_SINCE or known["tensor_cores"].value != 0:
         return
@@ -244,7 +246,7 @@ def _tensor_cores(facts: Facts, known: Mapping[str, Metric]) -> Iterator[Finding
 
 
 def _memory(facts: Facts) -> Iterator[Finding]:
-    """As torch-tb-profiler: a device's memory is nearly full."""
+    """Report, like torch-tb-profiler, that a device's memory is nearly full."""
     properties = _devices(facts)
     for row in memory_peaks(facts).to_dicts() if properties else ():
         number = row["device"].removeprefix("GPU ")
@@ -268,7 +270,7 @@ def _losses(facts: Facts) -> Iterator[Finding]:
 
 
 def _capability(facts: Facts) -> tuple[int, int] | None:
-    """Return the least compute capability of the NVIDIA devices; None where there are none, or one does not say."""
+    """Return the lowest compute capability of the NVIDIA devices; None if there are none, or one does not state it."""
     found = []
     for device in _devices(facts):
         major, minor = device.get("computeMajor"), device.get("computeMinor", 0)
@@ -286,16 +288,16 @@ def _devices(facts: Facts) -> list[Mapping[str, Any]]:
 
 FINDINGS: Final = Analysis(
     "findings",
-    "what stands out",
+    "problems and other notable facts",
     findings,
     (
         Column("severity", '"problem" or "notice"'),
-        Column("title", "what stands out, in a few words"),
-        Column("evidence", "the figure that shows it"),
+        Column("title", "the finding, in a few words"),
+        Column("evidence", "the number that shows it"),
         Column("advice", "what to do"),
-        Column("metric", "the metric that it is about"),
+        Column("metric", "the metric it refers to"),
         Column("value", "the metric's value, in its unit"),
-        Column("limit", "the limit that it is beyond"),
+        Column("limit", "the limit that the metric exceeds"),
     ),
     title="Findings",
     empty="No findings.",

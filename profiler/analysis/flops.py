@@ -1,4 +1,4 @@
-"""Floating-point operations and memory traffic of calls, as far as a trace tells."""
+"""Floating-point operations and memory traffic of calls, as far as a trace provides them."""
 
 import math
 import re
@@ -27,7 +27,7 @@ _CONVOLUTION_GRADIENTS: Final = {
     "cudnn_convolution_backward_input": (1, 2, 1),
     "cudnn_convolution_backward": (1, 2, 2),
 }
-"""For each which input is the gradient, which the weight, and how many gradients are worked out."""
+"""For each operator: which input is the gradient, which the weight, and how many gradients are computed."""
 _ATTENTION: Final = {
     "_scaled_dot_product_flash_attention": (0, 1, 1),
     "_scaled_dot_product_efficient_attention": (0, 1, 1),
@@ -37,7 +37,8 @@ _ATTENTION: Final = {
     "_scaled_dot_product_efficient_attention_backward": (1, 3, 2),
     "_scaled_dot_product_cudnn_attention_backward": (1, 3, 2),
 }
-"""For each which input is the query, before key and value, and how many products are over whose features."""
+"""For each operator: the index of the query, which precedes key and value, and the numbers of products over key and
+value features."""
 BY_SHAPE: Final = frozenset(
     [
         *("mm", "bmm", "addmm", "baddbmm", "add", "mul", "add_", "mul_"),
@@ -46,20 +47,21 @@ BY_SHAPE: Final = frozenset(
         *_ATTENTION,
     ]
 )
-"""Names of PyTorch's operators whose FLOPs follow from what the trace states of their inputs."""
+"""Names of PyTorch's operators whose FLOPs can be derived from the inputs that the trace states."""
 _FLOPS_KEYS: Final = ("flops", "model_flops", "Flops")
 _BYTES_KEYS: Final = ("bytes_accessed", "bytes accessed")
 COUNTED_BY: Final = (*_FLOPS_KEYS, *_BYTES_KEYS, "Input Dims", "Input dims", "Input type", "Concrete Inputs")
-"""All arguments that are looked at here."""
+"""All arguments that are used here."""
 
 
 def flops_of(name: str, arguments: Mapping[str, Any]) -> float | None:
-    """Floating-point operations of one call, or None where they are not known.
+    """Return the floating-point operations of one call, or None if not known.
 
-    Those that the trace states, else by input shapes as PyTorch's ``with_flops`` (``torch/csrc/profiler/util.cpp``) and
-    ``torch.utils.flop_counter`` count: a multiplication and an addition are two. Known by shape are the matrix products
-    (mm, addmm, bmm, baddbmm), one per element for add and mul, attention, what a convolution's backward multiplies, and
-    convolutions whose stride, padding and dilation are among the "Concrete Inputs".
+    These are the ones that the trace states, or else counted by input shapes, as in PyTorch's ``with_flops``
+    (``torch/csrc/profiler/util.cpp``) and ``torch.utils.flop_counter``: a multiplication and an addition are two. Known
+    by shape are the matrix products (mm, addmm, bmm, baddbmm), one per element for add and mul, attention, the
+    multiplications of a convolution's backward, and convolutions whose stride, padding and dilation are among the
+    "Concrete Inputs".
     """
     for key in _FLOPS_KEYS:
         stated = arguments.get(key)
@@ -85,7 +87,7 @@ def flops_of(name: str, arguments: Mapping[str, Any]) -> float | None:
 
 
 def _product(shapes: Sequence[Any], first: int) -> float | None:
-    """2 x batch x m x k x n of the matrix product of two inputs."""
+    """Return 2 x batch x m x k x n of the matrix product of two inputs."""
     if len(shapes) < first + 2:
         return None
     left, right = shapes[first], shapes[first + 1]
@@ -95,7 +97,10 @@ def _product(shapes: Sequence[Any], first: int) -> float | None:
 
 
 def _convolution(shapes: Sequence[Any], concrete: Any) -> float | None:
-    """2 x output x input channels of a group x kernel of ``convolution(input, weight, bias, stride, padding, ...)``."""
+    """Return 2 x output x input channels per group x kernel.
+
+    The arguments are those of ``convolution(input, weight, bias, stride, padding, ...)``.
+    """
     if len(shapes) < 2 or not isinstance(concrete, Sequence) or len(concrete) < 7:
         return None
     given, weight = shapes[0], shapes[1]
@@ -116,18 +121,14 @@ def _convolution(shapes: Sequence[Any], concrete: Any) -> float | None:
 
 
 def _convolution_gradient(shapes: Sequence[Any], gradient: int, weight: int, products: int) -> float | None:
-    """Return what the backward of a convolution multiplies: for each of its outputs as much as the convolution
-    itself.
-    """
+    """Return the operations of a convolution's backward: as many as the convolution itself for each gradient."""
     if len(shapes) <= max(gradient, weight) or not (_is_shape(shapes[gradient]) and _is_shape(shapes[weight])):
         return None
     return float(2 * products * math.prod(shapes[gradient]) * math.prod(shapes[weight][1:])) if shapes[weight] else None
 
 
 def _attention(shapes: Sequence[Any], first: int, inner: int, outer: int) -> float | None:
-    """Return products of attention over ``[..., length, features]``: so many over features of keys, so many over
-    values'.
-    """
+    """Return operations of attention over ``[..., length, features]``: products over key and over value features."""
     if len(shapes) < first + 3 or not all(_is_shape(each) and len(each) == 4 for each in shapes[first : first + 3]):
         return None
     query, key, value = shapes[first : first + 3]
@@ -148,7 +149,7 @@ def _is_shape(value: Any) -> bool:
 
 
 def bytes_of(arguments: Mapping[str, Any]) -> float | None:
-    """Return bytes of memory traffic of one call: what the trace states, else the size of its inputs, a lower bound."""
+    """Return bytes of memory traffic of one call: as the trace states, else the size of its inputs, a lower bound."""
     for key in _BYTES_KEYS:
         stated = arguments.get(key)
         if isinstance(stated, (int, float)) and stated > 0:

@@ -1,8 +1,8 @@
-"""Which threads of a process wait for one another: where one goes on because another has ended.
+"""Which threads of a process wait for one another: one continues because another has ended.
 
-Traces do not record that. It is taken to be so for a thread that works only while another one is idle, such as
-autograd's, which works while the thread that called ``backward`` waits; and for threads that arrows from forward to
-backward operators lead to.
+Traces do not record this. It is assumed for a thread that works only while another one is idle, such as autograd's,
+which works while the thread that called ``backward`` waits; and for threads that are targets of arrows from forward to
+backward operators.
 """
 
 from typing import Final, NamedTuple
@@ -23,16 +23,16 @@ _WORK: Final = [KINDS.index(kind) for kind in ("operator", "communication", "dat
 
 
 class Handovers(NamedTuple):
-    """Where threads go on because others have ended, as parallel columns."""
+    """Points where threads continue because others have ended, as parallel columns."""
 
     source: Column
-    """The slice with whose end the other thread fell silent."""
+    """The slice with whose end the other thread became idle."""
     target: Column
-    """The slice that begins on the thread that goes on."""
+    """The first slice on the thread that continues."""
 
 
 def handovers(facts: Facts, host: Column) -> Handovers:
-    """Return where threads take over from one another, from when each was busy with the ``host`` slices."""
+    """Return where threads take over from one another, judged by when each was busy with the ``host`` slices."""
     stretches = stretches_of(facts, host)
     works = np.zeros(len(facts.trace.lanes), np.bool_)
     works[facts.trace.lane[host[np.isin(facts.kinds[host], _WORK)]]] = True
@@ -50,9 +50,9 @@ def handovers(facts: Facts, host: Column) -> Handovers:
 
 
 def _resumed(stretches: Stretches, group: Column, waits_for: Column) -> Column:
-    """For each stretch the one of the group it waits for that ended last while its thread was idle; -1 for none.
+    """Return, for each stretch, the last one of the group it waits for to end while its thread was idle; -1 for none.
 
-    None also where the thread of the other one was busy again by then: it went on without this one.
+    Also -1 if the thread of the other stretch was busy again by then: it continued without this one.
     """
     lane = stretches.lane
     found = latest(group, stretches.end, waits_for, stretches.start)
@@ -66,7 +66,7 @@ def _resumed(stretches: Stretches, group: Column, waits_for: Column) -> Column:
 
 
 def _partners(facts: Facts, stretches: Stretches) -> Column:
-    """For each lane the one whose thread waits for its own, or -1."""
+    """Return, for each lane, the lane whose thread waits for its own, or -1."""
     lanes = facts.trace.lanes
     result = np.full(len(lanes), -1, np.int64)
     if not len(stretches.lane):
@@ -79,9 +79,7 @@ def _partners(facts: Facts, stretches: Stretches) -> Column:
 
 
 def _alternating(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
-    """Return lanes that work while another one is idle, and that other one: the one in whose pauses little else goes
-    on.
-    """
+    """Return lanes that work while another is idle, and that lane: the one in whose pauses little else is active."""
     lane = stretches.lane
     processes: dict[object, int] = {}
     process = np.array([processes.setdefault(each.pid, len(processes)) for each in facts.trace.lanes])[lane]
@@ -125,7 +123,7 @@ def _worked(group: Column, end: Column, length: Column, requested: Column, after
 
 
 def _linked(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
-    """Return lanes that arrows from forward to backward operators lead to, and where most of these come from."""
+    """Return lanes that are targets of arrows from forward to backward operators, and where most of these come from."""
     source, target = forward_backward(facts)
     forward, backward = facts.trace.lane[source], facts.trace.lane[target]
     known = np.isin(forward, stretches.lane) & np.isin(backward, stretches.lane)
@@ -138,7 +136,7 @@ def _linked(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
 
 
 def forward_backward(facts: Facts) -> tuple[Column, Column]:
-    """Kineto's arrows from forward operators to those backward operators that ran on another thread."""
+    """Return Kineto's arrows from forward operators to backward operators on another thread."""
     flows, trace = facts.trace.flows, facts.trace
     known = np.array([name.lower() == "fwdbwd" for name in trace.categories] or [False], np.bool_)
     chosen = known[flows.category_id] & (trace.lane[flows.source] != trace.lane[flows.target])

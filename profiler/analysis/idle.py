@@ -1,4 +1,4 @@
-"""Why streams wait."""
+"""Why streams are idle."""
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
@@ -25,7 +25,7 @@ documentation calls nanoseconds; its traces are in microseconds, and so is the c
 class Gaps(NamedTuple):
     """Gaps between activities of streams, or of whole devices, as parallel columns in order of device, stream and time.
 
-    A gap of a stream is negative where activities overlap; devices have only those in which nothing ran.
+    A gap of a stream is negative if activities overlap; devices have only gaps in which nothing ran.
     """
 
     of: Of
@@ -41,7 +41,7 @@ class Gaps(NamedTuple):
 
     @property
     def duration(self) -> NDArray[np.int64]:
-        """Nanoseconds each."""
+        """Durations in nanoseconds."""
         return self.end - self.start
 
 
@@ -54,7 +54,8 @@ def idle_gaps(
 ) -> Gaps:
     """Return the gaps before activities and their causes, as `idle_time` defines them.
 
-    Of a device: when nothing runs on any of its streams, each time with the cause by the activity that ends it.
+    For devices, these are the times in which none of their streams ran anything, each with the cause of the activity
+    that ends it.
     """
     facts = facts_of(trace)
     every, first = _activities(facts, scope, of)
@@ -80,7 +81,7 @@ def idle_gaps(
 
 
 def _activities(facts: Facts, scope: Scope, of: Of = "stream") -> tuple[Device, NDArray[np.bool_]]:
-    """Return activities that count, by stream or device and start, and which of them come first there."""
+    """Return the activities that count, by stream or device and start, and which of them are the first there."""
     every = facts.device(scope)
     busy = every.where(every.of("kernel", "memcpy", "memset", "communication"))
     # They are in order of start, which a stable sort by stream keeps.
@@ -95,19 +96,18 @@ def _activities(facts: Facts, scope: Scope, of: Of = "stream") -> tuple[Device, 
 def idle_time(
     trace: Trace | Facts, *, scope: Scope = "complete", back_to_back_ns: int = BACK_TO_BACK_NS
 ) -> "pl.DataFrame":
-    """Return idle time of each stream by cause.
+    """Return the idle time of each stream by cause.
 
-    As HolisticTraceAnalysis' ``get_idle_time_breakdown``. The gap before an activity is
+    Like HolisticTraceAnalysis' ``get_idle_time_breakdown``. The gap before an activity is
 
     - host_wait if it was launched after the previous one on the stream had ended: the host was late;
-    - kernel_wait if not, and the gap is under ``back_to_back_ns``: what starting a kernel costs;
+    - kernel_wait if not, and the gap is under ``back_to_back_ns``: the cost of starting a kernel;
     - other if not: usually waiting for another stream.
 
-    Activities count with kernels, copies and memsets, synchronization does not. A gap is negative where
-    activities of a stream overlap.
+    Kernels, copies and memsets count as activities; synchronization does not. A gap is negative if activities of a
+    stream overlap.
 
-    Columns: device, stream (int64), cause (text), idle_ns, gaps (int64), percent (float64, of the stream's idle
-    time).
+    Columns: device, stream (int64), cause (text), idle_ns, gaps (int64), percent (float64, of the stream's idle time).
     """
     import polars as pl
 
@@ -160,4 +160,4 @@ IDLE: Final = Analysis(
     "Other: usually waiting for another stream.",
     empty=NO_DEVICE,
 )
-"""Why streams wait."""
+"""Idle time of streams by cause."""

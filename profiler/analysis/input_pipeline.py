@@ -16,7 +16,7 @@ MODERATE_PERCENT: Final = 5.0
 
 
 def verdict_of(percent: float | None) -> Verdict:
-    """Return the verdict on a share of step time: xprof's limits, 20 percent is high and 5 moderate."""
+    """Return the verdict on a share of step time, by xprof's limits: 20 percent is high and 5 moderate."""
     if percent is None:
         return "unknown"
     if percent >= HIGH_PERCENT:
@@ -25,7 +25,7 @@ def verdict_of(percent: float | None) -> Verdict:
 
 
 def explanation(verdict: Verdict) -> str:
-    """Return what a verdict means, in a sentence."""
+    """Return the meaning of a verdict, in a sentence."""
     match verdict:
         case "input_bound":
             return "Steps wait for input: load data in more workers, ahead of time, or make loading cheaper."
@@ -42,7 +42,7 @@ def explanation(verdict: Verdict) -> str:
 def input_pipeline(trace: Trace | Facts) -> "pl.DataFrame":
     """Return the verdict on the input pipeline, with its evidence.
 
-    The share is that of the steps' time in which loading data is all that goes on ("dataloader" of
+    The share is the part of the steps' time in which only data loading is active ("dataloader" of
     `stepscope.profiler.analysis.steps`); input that is hidden behind computation does not count.
 
     Columns: verdict, explanation (text), input_percent (float64 or null), input_ns, worst_step_ns (int64), worst_step
@@ -85,7 +85,7 @@ INPUT: Final = Analysis(
         Column("explanation", "the same as a sentence"),
         Column("input_percent", "share of the steps' time in which only data loading runs"),
         Column("input_ns", "that time"),
-        Column("worst_step_ns", "that time in the step with most of it"),
+        Column("worst_step_ns", "that time in the step with the most of it"),
         Column("worst_step", "number of that step", "identity"),
     ),
     title="Verdict",

@@ -21,11 +21,11 @@ class Intervals(NamedTuple):
         return int((self.end - self.start).sum())
 
     def __and__(self, other: "Intervals") -> "Intervals":
-        """Return what both cover."""
+        """Return the times that both cover."""
         return _combine(self, other, "and")
 
     def __sub__(self, other: "Intervals") -> "Intervals":
-        """Return what this covers and the other does not."""
+        """Return the times that this covers and the other does not."""
         return _combine(self, other, "minus")
 
     def lengths_within(self, starts: Times, ends: Times) -> Times:
@@ -44,7 +44,7 @@ class Intervals(NamedTuple):
 
 
 def union(start: Times, end: Times) -> Intervals:
-    """Return the intervals that any of the given ones cover; those that touch are joined, empty ones dropped."""
+    """Return the union of the given intervals; those that touch are joined, empty ones dropped."""
     keep = end > start
     start, end = start[keep], end[keep]
     if not len(start):
@@ -76,14 +76,14 @@ def _combine(left: Intervals, right: Intervals, operation: Operation) -> Interva
 
 
 class Levels(NamedTuple):
-    """A step function: from ``times[i]`` on it is ``values[i]``, and 0 before the first time."""
+    """A step function: ``values[i]`` from ``times[i]`` on, and 0 before the first time."""
 
     times: Times
     values: NDArray[np.float64]
 
 
 def sum_over_time(start: Times, end: Times, value: NDArray[np.float64]) -> Levels:
-    """Return the sum of the values of all intervals that run, over time."""
+    """Return the sum of the values of all active intervals, over time."""
     times = np.concatenate([start, end])
     change = np.concatenate([value, -value])
     order = np.argsort(times, kind="stable")

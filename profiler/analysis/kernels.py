@@ -1,4 +1,4 @@
-"""Kernels: how often, how long, how well they fill the device."""
+"""Kernels: how often they ran, how long, and how well they fill the device."""
 
 import re
 from functools import lru_cache
@@ -40,9 +40,9 @@ _NEWER_TENSOR_CORES: Final = ("tensorop", "wgmma", "gmma", "sm90_xmma", "sm100_x
 
 
 def uses_tensor_cores(name: str) -> bool:
-    """Return whether a kernel's name says that it uses tensor cores.
+    """Return whether a kernel uses tensor cores, judged by its name.
 
-    The names are those of NVIDIA's PyProf (``prof/tc.py``), which torch-tb-profiler uses too, and those of newer
+    The names are those of NVIDIA's PyProf (``prof/tc.py``), which torch-tb-profiler also uses, and those of newer
     libraries.
     """
     return any(part in name for part in _TENSOR_CORES) or any(part in name for part in _NEWER_TENSOR_CORES)
@@ -64,16 +64,16 @@ _CATEGORIES: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
         re.compile(r"elementwise|pointwise|triton_poi_|multi_tensor_apply|eigenmetakernel|fill|copy|cast|dropout|relu"),
     ),
 )
-"""Parts of kernels' names in lower case; the first that is found counts."""
+"""Parts of kernel names in lower case; the first match counts."""
 _ANONYMOUS: Final = "(anonymous namespace)"
 
 
 @lru_cache(maxsize=65_536)
 def kernel_category(name: str) -> Category:
-    """Return what a kernel is for, judged by its name: a guess, as nothing in a trace states it.
+    """Return the category of a kernel, guessed from its name, as traces do not state it.
 
-    Softmax counts as normalization, cuDNN's implicit matrix products as convolution, the optimizers' fused loops over
-    tensors as elementwise.
+    Softmax counts as normalization, cuDNN's implicit matrix products as convolution, and the optimizers' fused loops
+    over tensors as elementwise.
     """
     lower = name.lower()
     return next((category for category, pattern in _CATEGORIES if pattern.search(lower)), "other")
@@ -83,8 +83,8 @@ def kernel_category(name: str) -> Category:
 def kernel_stem(name: str) -> str:
     """Return a kernel's name without template arguments, parameters and return type.
 
-    ``void at::native::elementwise_kernel<128, 4>(int)`` is ``at::native::elementwise_kernel``. A name whose brackets
-    do not match, or of which nothing would be left, stays as it is.
+    ``void at::native::elementwise_kernel<128, 4>(int)`` becomes ``at::native::elementwise_kernel``. A name with
+    unmatched brackets, or that would become empty, is unchanged.
     """
     kept, depth = [], 0
     for letter in name.replace(_ANONYMOUS, "\0"):
@@ -103,7 +103,7 @@ def kernel_stem(name: str) -> str:
 
 
 def kernel_key(name: str, by: KernelKey) -> str:
-    """Return what a kernel of a name is grouped by."""
+    """Return the key by which a kernel is grouped."""
     match by:
         case "name":
             return name
@@ -122,12 +122,12 @@ def kernels(
     by: KernelKey = "name",
     chosen: NDArray[np.bool_] | None = None,
 ) -> "pl.DataFrame":
-    """Return kernels by name, by `kernel_stem` or by `kernel_category`, communication included, longest total first.
+    """Return kernels by name, by `kernel_stem` or by `kernel_category`, including communication, longest total first.
 
-    As torch-tb-profiler's ``KernelParser``: blocks per SM and occupancy are means weighted by duration in which
-    unknown values count as 0; null if the trace gives none. The standard deviation is the sample's, 0 for one call,
-    as in HolisticTraceAnalysis. Of several names together, one that uses tensor cores suffices, and the kind is that of
-    most of their time. ``chosen`` (bool ``[slices]``) takes some kernels only.
+    Like torch-tb-profiler's ``KernelParser``: blocks per SM and occupancy are means weighted by duration in which
+    unknown values count as 0; null if the trace has none. The standard deviation is the sample's, 0 for one call, as in
+    HolisticTraceAnalysis. A group of names uses tensor cores if one of them does, and its kind is the one with the most
+    time. ``chosen`` (bool ``[slices]``) selects some kernels only.
 
     Columns: name, kind ("kernel" or "communication") (text), tensor_cores (bool), count, total_ns (int64), mean_ns
     (float64), min_ns, max_ns (int64), std_ns, percent (of all kernels' time), blocks_per_sm, occupancy_percent
@@ -205,7 +205,7 @@ def kernels(
 
 
 def tensor_core_share(trace: Trace | Facts) -> float:
-    """Return share of kernel time in kernels that use tensor cores, NaN without kernels."""
+    """Return the share of kernel time in kernels that use tensor cores; NaN without kernels."""
     facts = facts_of(trace)
     every = facts.every_device_activity
     chosen = every.where(every.of("kernel", "communication"))
@@ -230,11 +230,11 @@ KERNELS: Final = Analysis(
         Column("std_ns", "standard deviation of the durations"),
         Column(
             "blocks_per_sm",
-            "mean, weighted by duration; below 1, multiprocessors stay empty",
+            "mean blocks per multiprocessor, weighted by duration; below 1, some multiprocessors stay empty",
         ),
         Column("occupancy_percent", "estimated achieved occupancy: mean, weighted by duration"),
         Column("kind", '"kernel" or "communication"', "word"),
-        Column("tensor_cores", "whether the kernel's name says that it uses tensor cores"),
+        Column("tensor_cores", "whether the kernel uses tensor cores, according to its name"),
     ),
     title="Kernels",
     description="Device activity by name.",

@@ -1,4 +1,4 @@
-"""What came last before a time, or first after it, among things of the same group: many questions in one sort."""
+"""The last item before a time, or the first after it, within the same group: many queries in one sort."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,10 +7,10 @@ Column = NDArray[np.int64]
 
 
 def latest(group: Column, time: Column, asked_group: Column, asked_time: Column) -> Column:
-    """For each question the item of its group with the latest time that is not after the one asked for.
+    """Return, for each query, the item of its group with the latest time that is not after the query's.
 
-    Items are ``group`` and ``time``, int64 ``[n]``, questions int64 ``[k]``. Of items of equal times the last counts;
-    -1 where there is none.
+    Items are ``group`` and ``time``, int64 ``[n]``, queries int64 ``[k]``. Of items with equal times, the last counts;
+    -1 if there is none.
     """
     items = len(time)
     is_question = np.repeat([False, True], [items, len(asked_time)])
@@ -28,9 +28,9 @@ def latest(group: Column, time: Column, asked_group: Column, asked_time: Column)
 
 
 def earliest(group: Column, time: Column, asked_group: Column, asked_time: Column) -> Column:
-    """For each question the item of its group with the earliest time that is not before the one asked for.
+    """Return, for each query, the item of its group with the earliest time that is not before the query's.
 
-    As `latest`, reverse the order: of items of equal times the first counts.
+    Like `latest` in reverse order: of items with equal times, the first counts.
     """
     found = latest(group[::-1], -time[::-1], asked_group, -asked_time)
     return np.where(found >= 0, len(time) - 1 - found, -1)

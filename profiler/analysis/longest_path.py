@@ -1,4 +1,4 @@
-"""The longest path through a graph of moments, in time that grows with the number of its edges."""
+"""The longest path through a graph of points in time; the cost grows with the number of its edges."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,11 @@ Column = NDArray[np.int64]
 
 
 def longest_path(source: Column, target: Column, weight: Column, times: Column) -> Column:
-    """Return the edges of the longest path in order, int64 ``[k]``, where the time after a path's end counts against
-    it.
+    """Return the edges of the longest path in order, int64 ``[k]``; the time after a path's end counts against it.
 
-    So a path that leads to the very end is not left for one that is a little longer and ends early. Edges lead from
-    node to node, and each node has a time. Edges that lead back in time do not count; nor does one of each circle of
-    edges that take no time.
+    So a path that reaches the very end is not rejected for one that is a little longer and ends early. Edges lead from
+    node to node, and each node has a time. Edges that lead back in time are ignored, and so is one edge of each cycle
+    of edges that take no time.
     """
     if not len(source):
         return np.empty(0, np.int64)
@@ -31,9 +30,7 @@ def longest_path(source: Column, target: Column, weight: Column, times: Column) 
 
 @kernel()
 def _in_order(first: Column, by_source: Column, target: Column, times: Column, by_time: Column) -> Column:
-    """Return the nodes by time, and those of one time such that edges among them lead on, unless they lead in a
-    circle.
-    """
+    """Return the nodes by time; within one time, in topological order except for cycles."""
     reached_by = np.zeros(times.size, np.int64)
     done = np.zeros(times.size, np.bool_)
     order = np.empty(times.size, np.int64)
@@ -81,7 +78,7 @@ def _in_order(first: Column, by_source: Column, target: Column, times: Column, b
 
 @kernel()
 def _lengths(first: Column, by_source: Column, target: Column, weight: Column, order: Column) -> tuple[Column, Column]:
-    """Return length of the longest path to each node, and the edge it comes by; -1 for none."""
+    """Return the length of the longest path to each node, and its last edge; -1 for none."""
     length = np.zeros(order.size, np.int64)
     edge = np.full(order.size, -1, np.int64)
     done = np.zeros(order.size, np.bool_)
@@ -100,7 +97,7 @@ def _lengths(first: Column, by_source: Column, target: Column, weight: Column, o
 
 @kernel()
 def _followed_back(source: Column, edge: Column, node: int) -> Column:
-    """Return the edges by which a node is reached, the first one first."""
+    """Return the edges by which a node is reached, first edge first."""
     count = 0
     at = node
     while edge[at] >= 0:

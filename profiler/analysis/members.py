@@ -1,4 +1,4 @@
-"""The slices behind the rows of a table: of each row the longest, and how the durations of all are distributed."""
+"""The slices behind the rows of a table: the longest of each row, and the distribution of their durations."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 BUCKETS: Final = 24
 _LEAST_OCTAVES: Final = 1.0
-"""The buckets of a row span a factor of 2 at least, so that durations that are alike look alike."""
+"""The buckets of a row span at least a factor of 2, so that similar durations look similar."""
 
 
 class Members(NamedTuple):
-    """Slices with the row of a table that each is of, as parallel columns int64 ``[n]``."""
+    """Slices and the table row of each, as parallel columns int64 ``[n]``."""
 
     row: NDArray[np.int64]
-    """-1 for a slice of no row."""
+    """-1 for a slice that belongs to no row."""
     slice: NDArray[np.int64]
     duration_ns: NDArray[np.int64]
 
@@ -30,10 +30,10 @@ class Members(NamedTuple):
 
 
 class Histograms(NamedTuple):
-    """Durations of the slices of each row in buckets whose bounds are equally far apart on a logarithmic scale.
+    """Durations of the slices of each row in buckets with bounds equally spaced on a logarithmic scale.
 
     Bucket i of row r holds durations from ``low_ns[r] * (high_ns[r] / low_ns[r]) ** (i / BUCKETS)`` on; the last one
-    ends with ``high_ns[r]`` itself. A duration of 0 ns counts as one of 1 ns. Rows without slices have bounds of 0.
+    includes ``high_ns[r]`` itself. A duration of 0 ns counts as 1 ns. Rows without slices have bounds of 0.
     """
 
     low_ns: NDArray[np.float64]
@@ -48,13 +48,13 @@ def members_of(
     slices: NDArray[np.int64],
     duration_ns: NDArray[np.int64],
 ) -> Members:
-    """Return which row each slice is of: the first whose texts in the columns ``keys`` are the slice's.
+    """Return the row of each slice: the first whose texts in the columns ``keys`` equal the slice's.
 
     Args:
         frame: the table.
-        keys: for each column that tells rows apart, the texts of the slices.
+        keys: for each column that distinguishes rows, the texts of the slices.
         slices: the slices.
-        duration_ns: how long each took.
+        duration_ns: their durations.
     """
     import polars as pl
 
@@ -65,7 +65,7 @@ def members_of(
 
 
 def longest(members: Members, rows: int) -> NDArray[np.int64]:
-    """Return the longest slice of each of the first ``rows`` rows, of equal ones the first; -1 for a row without."""
+    """Return the longest slice of each of the first ``rows`` rows, ties to the first; -1 for an empty row."""
     result = np.full(rows, -1, np.int64)
     known = np.flatnonzero((members.row >= 0) & (members.row < rows))
     # The last of each row stays, so what is to stay comes last.

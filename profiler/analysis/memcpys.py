@@ -1,4 +1,4 @@
-"""Copies and memsets: how many bytes, between what, how fast."""
+"""Copies and memsets: how many bytes, from where to where, and how fast."""
 
 import re
 from functools import lru_cache
@@ -23,14 +23,14 @@ _DIRECTION: Final = re.compile(r"([HDAP])(?:ost|evice|eer)?\s*(?:to|To|2)\s*([HD
 _PLACE: Final = r"(h|host|d|device|a|array|p|peer)"
 _STATED: Final = re.compile(rf"{_PLACE}[\s_-]*(?:to|2)[\s_-]*{_PLACE}", re.I)
 _MOST_STATED: Final = 40
-"""Characters of a direction that an argument states in words of its own."""
+"""Maximum number of characters of a direction that an argument states in its own words."""
 _PAGEABLE: Final = re.compile(r"pageable", re.I)
 _PINNED: Final = re.compile(r"pinned", re.I)
 
 
 @lru_cache(maxsize=1024)
 def direction_of(name: str) -> str:
-    """Return what is copied to what: "HtoD", "DtoH", "DtoD", "PtoP" and the like, "memset", or "unknown"."""
+    """Return the direction of a copy: "HtoD", "DtoH", "DtoD", "PtoP" and the like, "memset", or "unknown"."""
     if "memset" in name.lower():
         return "memset"
     found = _DIRECTION.search(name)
@@ -38,31 +38,34 @@ def direction_of(name: str) -> str:
 
 
 def _stated_direction(stated: str) -> str:
-    """Return what an argument "direction" says, as `direction_of` writes it where it is of that sort."""
+    """Return the direction that an argument states, in the form of `direction_of` if it is of that kind."""
     found = _STATED.fullmatch(stated.strip())
     return f"{found[1][0].upper()}to{found[2][0].upper()}" if found else stated[:_MOST_STATED] or UNKNOWN
 
 
 @lru_cache(maxsize=1024)
 def memory_of(name: str) -> str:
-    """Return kind of host memory that Kineto names in brackets: "pageable", "pinned", or "" where it names none."""
+    """Return the kind of host memory that Kineto names in brackets: "pageable", "pinned", or "" if it names none."""
     if _PAGEABLE.search(name):
         return "pageable"
     return "pinned" if _PINNED.search(name) else ""
 
 
 class _Copies(NamedTuple):
-    """Copies and memsets in order of start, with what analyses group them by, as parallel columns."""
+    """Copies and memsets in order of start, with the keys that analyses group them by, as parallel columns."""
 
     device: Device
     bytes: NDArray[np.float64]
-    """NaN where the trace does not tell."""
+    """NaN if the trace does not provide it."""
     direction: "pl.Series"
     memory: "pl.Series"
 
 
 def _copies(facts: Facts, scope: Scope) -> _Copies:
-    """Return names say what is copied to what, or categories; of MTIA's ``dma_request`` the arguments, sizes too."""
+    """Return the copies with their directions and sizes.
+
+    Directions come from names or categories; for MTIA's ``dma_request``, from arguments, and so do sizes.
+    """
     import polars as pl
 
     every = facts.device(scope)
@@ -97,7 +100,7 @@ def each_copy(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
     """Return every copy and memset.
 
     Columns: slice (int64), direction, memory (text, as in `memcpys`), bytes (int64 or null), start_ns, duration_ns
-    (int64), gb_per_s (float64, null where bytes or time are unknown), in order of start.
+    (int64), gb_per_s (float64, null if bytes or time are unknown), in order of start.
     """
     import polars as pl
 
@@ -116,12 +119,12 @@ def each_copy(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
 
 
 def memcpys(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
-    """Copy by direction and host memory, longest total first.
+    """Return copies by direction and host memory, longest total first.
 
-    Bandwidth is total bytes by total time, in GB/s = bytes/ns.
+    Bandwidth is total bytes divided by total time, in GB/s = bytes/ns.
 
     Columns: direction, memory ("pageable", "pinned" or "") (text), count, bytes, total_ns (int64), mean_ns (float64),
-    max_ns (int64), gb_per_s (float64, null where bytes or time are unknown).
+    max_ns (int64), gb_per_s (float64, null if bytes or time are unknown).
     """
     import polars as pl
 
@@ -150,10 +153,10 @@ def memcpys(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
 
 
 def size_histogram(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
-    """Copy by size, in powers of two.
+    """Return copies by size, in powers of two.
 
     Columns: direction (text), at_least_bytes, below_bytes, count, total_ns (int64), in order. Copies of unknown size
-    are left out; those of 0 bytes lie in [0, 1).
+    are left out; those of 0 bytes are in [0, 1).
     """
     import polars as pl
 
@@ -176,11 +179,11 @@ def size_histogram(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFra
 
 
 def bandwidth_over_time(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Sum of the bandwidths of the copies that run, by direction, over time.
+    """Return the sum of the bandwidths of the running copies, by direction, over time.
 
-    As HolisticTraceAnalysis' ``get_memory_bw_time_series``: each copy counts with its own "memory bandwidth (GB/s)"
-    from start to end, one of 0 ns as if it took 1 us. Where none runs the value is exactly 0, while a running sum of
-    floating-point numbers, as there, may leave a residue.
+    Like HolisticTraceAnalysis' ``get_memory_bw_time_series``: each copy counts with its own "memory bandwidth (GB/s)"
+    from start to end; one of 0 ns counts as 1 us. When none runs, the value is exactly 0, while a running sum of
+    floating-point numbers, as used there, may leave a residue.
 
     Columns: direction (text), time_ns (int64), gb_per_s (float64), one row per change, in order.
     """
@@ -227,29 +230,29 @@ MEMCPYS: Final = Analysis(
     "copies by direction and host memory",
     memcpys,
     (
-        Column("direction", "from where to where, such as HtoD, or memset", "label"),
+        Column("direction", "source and destination, such as HtoD, or memset", "label"),
         Column("memory", 'the host\'s memory: "pageable", "pinned" or ""', "label"),
-        Column("count", "how many copies", adds_up=True),
+        Column("count", "number of copies", adds_up=True),
         Column("bytes", "sum of their bytes", adds_up=True),
         Column("total_ns", "sum of their durations", adds_up=True),
         Column("mean_ns", "mean duration"),
         Column("max_ns", "longest duration"),
-        Column("gb_per_s", "bandwidth: all bytes by all time"),
+        Column("gb_per_s", "bandwidth: total bytes divided by total time"),
     ),
     title="By direction",
     description="Copies and memsets by direction and host memory.",
     empty=NO_COPIES,
 )
-"""Copies."""
+"""Copies by direction and host memory."""
 COPY_SIZES: Final = Analysis(
     "copy_sizes",
     "copies by size",
     size_histogram,
     (
-        Column("direction", "from where to where, such as HtoD, or memset", "label"),
+        Column("direction", "source and destination, such as HtoD, or memset", "label"),
         Column("at_least_bytes", "the lower bound of the row's sizes"),
         Column("below_bytes", "the upper bound of the row's sizes (exclusive)"),
-        Column("count", "how many copies", adds_up=True),
+        Column("count", "number of copies", adds_up=True),
         Column("total_ns", "sum of their durations", adds_up=True),
     ),
     title="By size",
@@ -261,9 +264,9 @@ BANDWIDTH: Final = Analysis(
     "bandwidth",
     "bandwidth of copies",
     bandwidth_summary,
-    (Column("direction", "from where to where, such as HtoD, or memset", "label"), *statistics_of("GB/s")),
+    (Column("direction", "source and destination, such as HtoD, or memset", "label"), *statistics_of("GB/s")),
     title="Bandwidth",
     description="Of the copies that ran, in GB/s, over its changes.",
     empty="No copy reports its bandwidth.",
 )
-"""How fast copies were."""
+"""Bandwidth of copies."""

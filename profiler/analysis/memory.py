@@ -1,13 +1,13 @@
 """Memory over time, its peak, and what was alive at the peak.
 
-Three kinds of evidence, in this order for each device:
+There are three kinds of evidence, in this order for each device:
 
-- Kineto's ``[memory]`` events: signed "Bytes" with "Addr", "Device Type" and "Device Id"; without "Addr", as in 2021,
-  a free belongs to the latest allocation of its size, which is a guess;
+- Kineto's ``[memory]`` events: signed "Bytes" with "Addr", "Device Type" and "Device Id"; without "Addr", as in 2021, a
+  free belongs to the latest allocation of its size, which is a guess;
 - StepStats' output tensors: alive from the start of the operation that makes one to the end of the last that uses it,
-  as TensorFlow's ``Timeline`` has it (the arrows tell the users), by the device of the maker;
-- counters of the trace whose name says memory or bytes, but for what is only reserved or available; their peak is
-  known, but not what was alive.
+  as in TensorFlow's ``Timeline`` (arrows lead to the users), on the device of the operation that makes it;
+- counters of the trace whose name says memory or bytes, except for memory that is only reserved or available; their
+  peak is known, but not what was alive.
 """
 
 import re
@@ -34,15 +34,15 @@ _MEMORY_EVENT: Final = "[memory]"
 _MEMORY_COUNTER: Final = re.compile(r"memory|bytes|rss|allocat", re.I)
 _NOT_IN_USE: Final = re.compile(r"available|reserved|free|limit|fragment|peak", re.I)
 NEVER: Final = np.iinfo(np.int64).max
-"""End of what the trace does not show freed."""
+"""End of allocations that the trace does not show freed."""
 
 
 class Allocations(NamedTuple):
-    """What was allocated, as parallel columns; ``end`` is `NEVER` for what is not freed in the trace."""
+    """Allocations, as parallel columns; ``end`` is `NEVER` if not freed in the trace."""
 
     devices: tuple[str, ...]
     device: NDArray[np.int64]
-    """Places in ``devices``."""
+    """Indices into ``devices``."""
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     bytes: NDArray[np.int64]
@@ -53,8 +53,8 @@ class Allocations(NamedTuple):
 def allocations(trace: Trace | Facts) -> Allocations:
     """Return allocations with their lifetimes, from ``[memory]`` events with addresses or from output tensors.
 
-    A free that no allocation in the trace precedes belongs to something older: it counts in `memory_timeline`, and
-    is no allocation here.
+    A free without a preceding allocation in the trace belongs to something older: it counts in `memory_timeline`, and
+    is not an allocation here.
     """
     return facts_of(trace).once(_allocations)
 
@@ -68,7 +68,7 @@ class _Events(NamedTuple):
     slice: NDArray[np.int64]
     devices: tuple[str, ...]
     device: NDArray[np.int64]
-    """Places in ``devices``."""
+    """Indices into ``devices``."""
     bytes: NDArray[np.int64]
     address: NDArray[np.int64]
     allocated: NDArray[np.float64]
@@ -76,7 +76,7 @@ class _Events(NamedTuple):
 
 
 def _memory_events(facts: Facts) -> _Events:
-    """``[memory]`` events in order of time."""
+    """Return ``[memory]`` events in order of time."""
     trace = facts.trace
     named = [index for index, name in enumerate(trace.names) if name == _MEMORY_EVENT]
     slices = np.flatnonzero(np.isin(trace.name_id, named))
@@ -103,7 +103,7 @@ def _memory_events(facts: Facts) -> _Events:
 def _paired(facts: Facts, events: _Events) -> Allocations:
     """Return each allocation with the next free at its address.
 
-    Traces of 2021 have none, there with the next of its size.
+    Traces of 2021 have no addresses; there, it is the next free of its size.
     """
     start = facts.trace.start_ns[events.slice]
     made = events.bytes > 0
@@ -117,7 +117,7 @@ def _paired(facts: Facts, events: _Events) -> Allocations:
 
 @kernel()
 def _freed_by(place: NDArray[np.int64], order: NDArray[np.int64], made: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return which event frees what each one allocated, or -1: at each place the latest that is not freed yet.
+    """Return the event that frees each allocation, or -1: a free at a place frees the latest one not freed yet.
 
     ``order`` has the events place by place, each in order of time.
     """
@@ -158,7 +158,7 @@ def _tensors(facts: Facts) -> Allocations:
 def memory_timeline(trace: Trace | Facts) -> "pl.DataFrame":
     """Return bytes allocated over time, per device.
 
-    With ``[memory]`` events, the tracer's own "Total Allocated" where it is given, else the running sum of "Bytes",
+    With ``[memory]`` events, this is the tracer's own "Total Allocated" if present, else the running sum of "Bytes",
     which is relative to what was allocated when the trace began. Each row is a change.
 
     Columns: device (text), time_ns, bytes (int64), reserved_bytes (int64 or null), in order of device and time.
@@ -253,7 +253,7 @@ def memory_peaks(trace: Trace | Facts) -> "pl.DataFrame":
 def alive_at_peak(trace: Trace | Facts) -> "pl.DataFrame":
     """Return what was alive when each device's memory was at its peak, largest first.
 
-    Only what the trace saw allocated; the rest of the peak is older than the trace.
+    Covers only what was allocated during the trace; the rest of the peak is older than the trace.
 
     Columns: device, operator (text, of the maker, "" if unknown), bytes, start_ns (int64), end_ns (int64 or null for
     never), slice (int64 of the maker, or -1).
@@ -281,7 +281,7 @@ def alive_at_peak(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
-    """Return bytes that operators allocated, directly, per device, largest first.
+    """Return the bytes that operators allocated directly, per device, largest first.
 
     Columns: device, operator (text), allocations, bytes, largest_bytes, kept_bytes (int64): those still alive when the
     trace ends.
@@ -312,11 +312,10 @@ def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
-    """Return bytes that the operators of each module (layer) allocated, per device, those that hold most at the peak
-    first.
+    """Return bytes allocated by the operators of each module (layer), per device, largest at the peak first.
 
-    Modules are those of the operators that allocated (see `stepscope.profiler.analysis.operators`); what is worked out
-    backward is in none. Empty where no operator is known to be in a module.
+    Modules are those of the operators that allocated (see `stepscope.profiler.analysis.operators`); operators of the
+    backward pass are in none. Empty if no operator is known to be in a module.
 
     Columns: device, module (text, "" for none), allocations, bytes, peak_bytes, kept_bytes (int64): of all bytes those
     alive at the peak of the device, and those still alive when the trace ends.
@@ -353,7 +352,7 @@ def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def _names(found: Allocations | _Events) -> "pl.Series":
-    """Return the device of each."""
+    """Return the device name of each."""
     return text_column(found.device, found.devices.__getitem__)
 
 
@@ -366,32 +365,32 @@ def _at_peak(facts: Facts, made: Allocations) -> NDArray[np.bool_]:
     return alive
 
 
-_DEVICE: Final = Column("device", "the device, or the host, as the trace names it", "label")
+_DEVICE: Final = Column("device", "the device or the host, as named in the trace", "label")
 MEMORY: Final = Analysis(
     "memory",
     "peaks of memory",
     memory_peaks,
     (
         _DEVICE,
-        Column("time_ns", "since the beginning of the trace, as on the Timeline", "moment"),
-        Column("peak_bytes", "the most that was allocated, at that time"),
-        Column("first_bytes", "what was allocated at the beginning"),
-        Column("last_bytes", "what was allocated at the end"),
+        Column("time_ns", "time since the beginning of the trace, as on the Timeline", "moment"),
+        Column("peak_bytes", "bytes allocated at the peak"),
+        Column("first_bytes", "bytes allocated at the beginning"),
+        Column("last_bytes", "bytes allocated at the end"),
     ),
     title="Peaks",
     description="Maximum memory of each device.",
     empty=NO_MEMORY,
 )
-"""Peaks."""
+"""Peaks of memory."""
 MEMORY_TIMELINE: Final = Analysis(
     "memory_timeline",
     "memory over time",
     memory_timeline,
     (
         _DEVICE,
-        Column("time_ns", "since the beginning of the trace, as on the Timeline", "moment"),
-        Column("bytes", "what is allocated from then on"),
-        Column("reserved_bytes", "what the allocator holds, where the trace says it"),
+        Column("time_ns", "time since the beginning of the trace, as on the Timeline", "moment"),
+        Column("bytes", "bytes allocated from then on"),
+        Column("reserved_bytes", "bytes that the allocator holds, if the trace records it"),
     ),
     title="Memory over time",
     empty=NO_MEMORY,
@@ -399,14 +398,16 @@ MEMORY_TIMELINE: Final = Analysis(
 """Memory over time."""
 MEMORY_AT_PEAK: Final = Analysis(
     "memory_at_peak",
-    "what was alive at the peak",
+    "allocations alive at the peak",
     alive_at_peak,
     (
         _DEVICE,
-        Column("operator", "the operator that allocated it, empty where that is not known"),
-        Column("bytes", "how large it is"),
+        Column("operator", "the operator that allocated it; empty if unknown"),
+        Column("bytes", "size of the allocation"),
         START,
-        Column("end_ns", "since the beginning of the trace; empty for what the trace does not show freed", "moment"),
+        Column(
+            "end_ns", "time since the beginning of the trace; empty if the trace does not show it being freed", "moment"
+        ),
         SLICE,
     ),
     title="Alive at the peak",
@@ -416,35 +417,35 @@ MEMORY_AT_PEAK: Final = Analysis(
 """What was alive at the peak."""
 MEMORY_BY_MODULE: Final = Analysis(
     "memory_by_module",
-    "bytes that modules allocated, and held at the peak",
+    "bytes that modules allocated, and that were alive at the peak",
     memory_by_module,
     (
         _DEVICE,
-        Column("module", "the module (layer), empty for none"),
-        Column("allocations", "how many allocations", adds_up=True),
+        Column("module", "the module (layer); empty if none"),
+        Column("allocations", "number of allocations", adds_up=True),
         Column("bytes", "sum of their bytes", adds_up=True),
-        Column("peak_bytes", "alive when the device's memory was at its peak", adds_up=True),
-        Column("kept_bytes", "still alive when the trace ends", adds_up=True),
+        Column("peak_bytes", "bytes alive when the device's memory was at its peak", adds_up=True),
+        Column("kept_bytes", "bytes still alive when the trace ends", adds_up=True),
     ),
     title="By module",
     description="What the operators of each module (layer) allocated themselves, and what of it was alive at the peak.",
     empty="Which modules allocate is not known: record with with_stack=True or with_modules=True.",
 )
-"""Modules that allocate."""
+"""Bytes by module."""
 MEMORY_BY_OPERATOR: Final = Analysis(
     "memory_by_operator",
     "bytes that operators allocated",
     memory_by_operator,
     (
         _DEVICE,
-        Column("operator", "the operator, empty where it is not known"),
-        Column("allocations", "how many allocations", adds_up=True),
+        Column("operator", "the operator; empty if unknown"),
+        Column("allocations", "number of allocations", adds_up=True),
         Column("bytes", "sum of their bytes", adds_up=True),
-        Column("largest_bytes", "the largest of them"),
-        Column("kept_bytes", "still alive when the trace ends", adds_up=True),
+        Column("largest_bytes", "the largest allocation"),
+        Column("kept_bytes", "bytes still alive when the trace ends", adds_up=True),
     ),
     title="By operator",
     description="Bytes that operators allocated themselves.",
     empty="Allocations are not known one by one. " + NO_MEMORY,
 )
-"""Operators that allocate."""
+"""Bytes by operator."""

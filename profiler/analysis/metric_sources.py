@@ -1,4 +1,4 @@
-"""Metrics that conditions may name: those of a trace, what they changed by since another, and those of ranks."""
+"""Metrics that conditions can name: those of a trace, their changes since another trace, and those of ranks."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from stepscope.profiler.analysis.records import Unit
 from stepscope.profiler.analysis.report import other_definitions, other_metrics
 
 CHANGE: Final = "_change"
-"""Behind a metric's name: what it changed by since the trace of ``--before``."""
+"""Suffix of a metric's name for its change since the trace of ``--before``."""
 
 
 class _Meaning(NamedTuple):
@@ -29,7 +29,7 @@ OF_RANKS: Final[Mapping[str, _Meaning]] = {
 
 
 def unit_of(name: str) -> Unit | None:
-    """Return the unit of a metric by its name; None where there is none of that name."""
+    """Return the unit of a metric by its name; None if there is no such metric."""
     if name in DEFINITIONS:
         return DEFINITIONS[name].unit
     if name in OF_RANKS:
@@ -41,20 +41,20 @@ def unit_of(name: str) -> Unit | None:
 
 
 def all_names() -> tuple[str, ...]:
-    """Return every metric."""
+    """Return the names of all metrics."""
     of_trace = (*DEFINITIONS, *other_definitions())
     return (*of_trace, *OF_RANKS, *(name + CHANGE for name in of_trace))
 
 
 def needs(name: str) -> str:
-    """Return what a metric needs beside one trace; empty for nothing."""
+    """Return what a metric needs besides one trace; empty if nothing."""
     if name in OF_RANKS:
         return "several traces, the ranks of one job"
     return "" if name in DEFINITIONS or name in other_definitions() else "--before TRACE"
 
 
 def metrics_of_ranks(names: tuple[str, ...], ranks: Ranks | None) -> dict[str, Metric]:
-    """Return those of the named metrics that are of ranks; NaN where there are fewer than two."""
+    """Return the named metrics that are of ranks; NaN if there are fewer than two ranks."""
     if not any(name in OF_RANKS for name in names):
         return {}
     values = _of_ranks(ranks)
@@ -62,7 +62,7 @@ def metrics_of_ranks(names: tuple[str, ...], ranks: Ranks | None) -> dict[str, M
 
 
 def metrics_of_trace(names: tuple[str, ...], facts: Facts, before: Facts | None) -> dict[str, Metric]:
-    """Return those of the named metrics that are of one trace; NaN where what they need is not there."""
+    """Return the named metrics that are of one trace; NaN if what they need is missing."""
     of_trace = {*DEFINITIONS, *other_definitions()}
     own = tuple(name for name in names if name in of_trace)
     since = tuple(name.removesuffix(CHANGE) for name in names if name not in of_trace and name not in OF_RANKS)
@@ -81,7 +81,7 @@ def _values_of_trace(facts: Facts, names: tuple[str, ...]) -> dict[str, Metric]:
 
 
 def _change(after: Metric, before: Metric | None) -> Metric:
-    """In percent of what it was; of what is a share already, in percentage points."""
+    """Return the change in percent of the earlier value, or in percentage points if the metric is a share."""
     value = math.nan
     if before is not None and after.unit == "percent":
         value = after.value - before.value

@@ -1,4 +1,4 @@
-"""A trace in named figures: what ``stepscope analyze`` prints first, and what conditions of ``--fail-if`` compare."""
+"""A trace in named metrics: printed first by ``stepscope analyze``, and compared by conditions of ``--fail-if``."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Metric(NamedTuple):
-    """One figure: NaN where the trace does not tell."""
+    """One metric; NaN if the trace does not provide it."""
 
     name: str
     unit: Unit
@@ -38,7 +38,7 @@ class _Definition(NamedTuple):
     unit: Unit
     meaning: str
     group: str
-    """Figures of one group are worked out together."""
+    """Metrics of one group are computed together."""
 
 
 _LABELS: Final[Mapping[str, str]] = {
@@ -67,7 +67,7 @@ _LABELS: Final[Mapping[str, str]] = {
 
 
 def label_of(name: str) -> str:
-    """Return what a metric is called among people."""
+    """Return the display name of a metric."""
     words = name.replace("_", " ")
     return _LABELS.get(name, words[:1].upper() + words[1:])
 
@@ -143,14 +143,14 @@ def _definitions() -> dict[str, _Definition]:
 
 
 DEFINITIONS: Final[Mapping[str, _Definition]] = _definitions()
-"""Every metric by name. Those over devices are of the worst device."""
+"""Every metric by name. Metrics over devices are of the worst device."""
 
 
 def metrics(trace: Trace | Facts, names: tuple[str, ...] = ()) -> dict[str, Metric]:
-    """Return the named metrics, or all of them; only what these need is worked out.
+    """Return the named metrics, or all of them; only what these need is computed.
 
     Raises:
-        KeyError: there is no metric of a name.
+        KeyError: there is no metric with one of the names.
     """
     facts = facts_of(trace)
     wanted = names or tuple(DEFINITIONS)
@@ -167,7 +167,7 @@ def metrics(trace: Trace | Facts, names: tuple[str, ...] = ()) -> dict[str, Metr
 
 
 def overview(trace: Trace | Facts) -> "pl.DataFrame":
-    """Return all metrics that the trace tells.
+    """Return all metrics that the trace provides.
 
     Columns: name (text), value (float64), unit ("percent", "ns", "bytes" or "count"), meaning (text).
     """
@@ -320,9 +320,9 @@ _GROUPS: Final[Mapping[str, Callable[[Facts], dict[str, float | None]]]] = {
 
 
 OVERVIEW_COLUMNS: Final = (
-    Column("name", "name of the metric, as conditions have it"),
+    Column("name", "name of the metric, as used in conditions"),
     Column("value", "its value"),
     Column("unit", '"percent", "ns", "bytes" or "count"', hidden=True),
     Column("meaning", "what it is"),
 )
-"""Of the analysis "overview"."""
+"""Columns of the analysis "overview"."""

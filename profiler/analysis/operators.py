@@ -1,4 +1,4 @@
-"""Operators: how often, how long on the host and on the device, themselves and with what they call."""
+"""Operators: how often they ran, and how long on the host and on the device, by themselves and with what they call."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,19 +69,20 @@ _ELIGIBLE: Final = frozenset(
         "aten::cudnn_convolution_backward",
     ]
 )
-"""Operators that may run on tensor cores: PyTorch's ``autocast_mode.cpp`` and their backward, as torch-tb-profiler."""
+"""Operators that can run on tensor cores: PyTorch's ``autocast_mode.cpp`` and their backward, as in
+torch-tb-profiler."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls of operators as parallel columns; a call that only repeats the call around it is part of that.
+    """Calls of operators as parallel columns; a call that only repeats the call around it is part of that call.
 
     Times are int64 nanoseconds ``[n]``.
     """
 
     slice: NDArray[np.int64]
     parent: NDArray[np.int64]
-    """Index of the call around it in these columns, or -1."""
+    """Index of the enclosing call in these columns, or -1."""
     host_self: NDArray[np.int64]
     host_total: NDArray[np.int64]
     device_self: NDArray[np.int64]
@@ -90,21 +91,21 @@ class Calls:
     tensor_total: NDArray[np.int64]
     eligible: NDArray[np.bool_]
     is_operator: NDArray[np.bool_]
-    """False for what is in the tree, but is no operator, such as data loading."""
+    """False for calls in the tree that are not operators, such as data loading."""
 
 
 def operator_calls(trace: Trace | Facts) -> Calls:
-    """Return the tree of operator calls with its times, see `tree_of_calls`."""
+    """Return the tree of operator calls with its times; see `tree_of_calls`."""
     return facts_of(trace).once(tree_of_calls)
 
 
 def tree_of_calls(facts: Facts) -> Calls:
     """Build the tree of operator calls with its times.
 
-    As torch-tb-profiler's ``OpTreeBuilder``: a call whose only child has its name is one call with it; self time on
-    the host is the duration without that of its child calls and of its runtime calls; self time on the device is
-    that of everything its runtime calls launched; totals add the children's. A runtime call belongs to the operator
-    that its external id names, if that encloses it, else to the one that encloses it most closely.
+    Like torch-tb-profiler's ``OpTreeBuilder``: a call whose only child has its name is merged with it; self time on the
+    host is the duration without child calls and runtime calls; self time on the device is the time of everything its
+    runtime calls launched; totals add the children's. A runtime call belongs to the operator that its external id
+    names, if that encloses it, else to the innermost one that encloses it.
     """
     nodes = facts.operator_slices
     position = np.full(len(facts.trace), -1, np.int64)
@@ -152,12 +153,12 @@ def tree_of_calls(facts: Facts) -> Calls:
 
 
 def is_operator_name(name: str) -> bool:
-    """Return whether what has the kind of an operator is one by its name too; torch-tb-profiler leaves wrappers out."""
+    """Return whether a slice of the kind "operator" is one by its name too; torch-tb-profiler leaves wrappers out."""
     return not name.startswith("Optimizer.") and name not in _NOT_OPERATORS
 
 
 def _representatives(facts: Facts, nodes: NDArray[np.int64], parent: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each node the outermost of the calls it is merged with, itself for most."""
+    """Return, for each node, the outermost of the calls it is merged with; usually itself."""
     count = np.bincount(parent[parent >= 0], minlength=len(nodes)) if len(nodes) else np.empty(0, np.int64)
     name, kind = facts.trace.name_id[nodes], facts.kinds[nodes]
     safe = np.maximum(parent, 0)
@@ -199,7 +200,7 @@ def _device_times(
     owner: NDArray[np.int64],
     runtime: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Device time of each node's own launches, all of it and that in tensor-core kernels."""
+    """Return the device time of each node's own launches, in total and in tensor-core kernels."""
     every = facts.every_device_activity
     every = every.where(every.of("kernel", "memcpy", "memset", "communication") & (every.launch >= 0))
     owner_of_slice = np.full(len(facts.trace), -1, np.int64)
@@ -216,7 +217,7 @@ def _device_times(
 
 
 def _levels(parent: NDArray[np.int64], is_own: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return how many calls lie around each call; 0 for those that are merged away."""
+    """Return the number of calls around each call; 0 for those that are merged away."""
     level = np.zeros(len(parent), np.int64)
     above = np.where(is_own, parent, -1)
     while (above >= 0).any():
@@ -230,9 +231,9 @@ def operators(
 ) -> "pl.DataFrame":
     """Return operators, grouped by any of name, input shape, call stack, module, annotation and op type.
 
-    Sorted by self time on the device where there is any, else on the host; times as `operator_calls`, in
-    nanoseconds. The shares of tensor cores are of the operator's kernel, copy and memset time, as in
-    torch-tb-profiler. ``chosen`` (bool ``[slices]``) takes some calls only.
+    Sorted by self time on the device if there is any, else on the host; times are those of `operator_calls`, in
+    nanoseconds. The shares of tensor cores are of the operator's kernel, copy and memset time, as in torch-tb-profiler.
+    ``chosen`` (bool ``[slices]``) selects some calls only.
 
     Columns: one text column per key, calls (int64), host_self_ns, host_total_ns, device_self_ns, device_total_ns
     (int64), tensor_core_eligible (bool), tensor_core_self_percent, tensor_core_total_percent (float64).
@@ -274,7 +275,7 @@ def operators(
 
 
 def key_texts(facts: Facts, slices: NDArray[np.int64], key: Key) -> "pl.Series":
-    """Return what operators are grouped by, for each of some slices."""
+    """Return the grouping key of each of some slices."""
     match key:
         case "name":
             return facts.name_column(slices)
@@ -301,7 +302,7 @@ def _first(arguments: "dict[str, object] | object", *keys: str) -> object:
 
 
 def _modules(facts: Facts, slices: NDArray[np.int64]) -> "pl.Series":
-    """Kineto's "Module Hierarchy", else the innermost ``nn.Module: ...`` call around the operator."""
+    """Return Kineto's "Module Hierarchy", else the innermost ``nn.Module: ...`` call around the operator."""
     is_module = np.array([name.startswith("nn.Module: ") for name in facts.trace.names] or [False], np.bool_)
     around = facts.nearest(is_module[facts.trace.name_id])[slices] if len(facts.trace) else slices
     enclosing = facts.name_column(around, lambda name: name.removeprefix("nn.Module: "))
@@ -311,7 +312,7 @@ def _modules(facts: Facts, slices: NDArray[np.int64]) -> "pl.Series":
 
 _KEY_COLUMNS: Final[Mapping[Key, Column]] = {
     "name": Column("name", "name of the operator"),
-    "shape": Column("shape", "shapes of its inputs, empty where none are recorded"),
+    "shape": Column("shape", "shapes of its inputs; empty if none were recorded"),
     "stack": Column("stack", "the call stack that it was called from, innermost frame first"),
     "module": Column("module", "the module (layer) that called it"),
     "annotation": Column("annotation", "the innermost annotation around it"),
@@ -321,15 +322,17 @@ _TIMES: Final = (
     Column("calls", "how often it was called", adds_up=True),
     Column(
         "host_self_ns",
-        "time on the host without that of the operators it calls and of its runtime calls",
+        "time on the host, excluding the operators it calls and its runtime calls",
         adds_up=True,
     ),
     Column(
         "host_total_ns",
-        "time on the host with all it calls; nested operators count in both, so it does not add up",
+        "time on the host, including everything it calls; nested operators count in both, so it does not add up",
     ),
-    Column("device_self_ns", "time on the device of what the operator itself launched", adds_up=True, of_devices=True),
-    Column("device_total_ns", "time on the device with what the operators it calls launched", of_devices=True),
+    Column(
+        "device_self_ns", "device time of the work that the operator itself launched", adds_up=True, of_devices=True
+    ),
+    Column("device_total_ns", "device time including the work launched by the operators it calls", of_devices=True),
     Column("tensor_core_eligible", "whether the operator could use tensor cores", of_devices=True),
     Column(
         "tensor_core_self_percent",
@@ -345,12 +348,12 @@ _TIMES: Final = (
 
 
 def columns_by(by: Sequence[Key]) -> tuple[Column, ...]:
-    """Return the columns of operators by some keys."""
+    """Return the columns of operators grouped by some keys."""
     return (*(_KEY_COLUMNS[key] for key in by), *_TIMES)
 
 
 def operators_by(name: str, about: str, by: Sequence[Key]) -> Analysis:
-    """Return the analysis of operators by some keys, under a name."""
+    """Return the analysis of operators grouped by some keys, with the given name."""
     return Analysis(
         name,
         about,
@@ -370,4 +373,4 @@ BY_OTHER_KEYS: Final = (
     operators_by("modules", "operators by module", ("module",)),
     operators_by("annotations", "operators by annotation", ("annotation",)),
 )
-"""Operators by what else there is."""
+"""Operators by other keys."""

@@ -1,4 +1,4 @@
-"""The graph that a critical path is found in: starts and ends of slices, and what leads from one to another."""
+"""The graph in which a critical path is found: starts and ends of slices, and the edges between them."""
 
 import re
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Edges(NamedTuple):
     bound: Column
     """Indices into `BOUNDS`."""
     slice: Column
-    """What the time between belongs to: of delays, gaps and what is not explained the slice that it led to."""
+    """The slice that the time between belongs to; for delays, gaps and unexplained time, the slice that they led to."""
 
 
 @dataclass
@@ -50,12 +50,12 @@ class _Graph:
 
 
 def edges_of(facts: Facts, host: Column, device: Device, *, inferred: bool) -> Edges:
-    """Return what leads from one moment to another, see `stepscope.profiler.analysis.critical_path`.
+    """Return the edges between points in time; see `stepscope.profiler.analysis.critical_path`.
 
     Args:
         facts: the trace.
         host: slices of host threads, in the trace's order.
-        device: what ran on devices of what these launched.
+        device: the device activities that these launched.
         inferred: whether to follow waits that are not recorded as such.
     """
     graph = _Graph()
@@ -73,7 +73,7 @@ def edges_of(facts: Facts, host: Column, device: Device, *, inferred: bool) -> E
 
 
 def node_times(facts: Facts) -> Column:
-    """When each node is."""
+    """Return the time of each node."""
     times = np.empty(2 * len(facts.trace), np.int64)
     times[0::2] = facts.trace.start_ns
     times[1::2] = facts.end_ns
@@ -81,7 +81,7 @@ def node_times(facts: Facts) -> Column:
 
 
 def _add_synchronization(graph: _Graph, facts: Facts, host: Column, device: Device, waiting: NDArray[np.bool_]) -> None:
-    """Lead what a call waited for to its end, and mark the calls that wait."""
+    """Add edges from what a call waited for to the call's end, and mark the calls that wait."""
     trace = facts.trace
     synchronizing = named(facts, _WAITS)[trace.name_id[host]]
     calls = host[(facts.kinds[host] == KINDS.index("synchronization")) & synchronizing]
@@ -100,7 +100,7 @@ def _add_synchronization(graph: _Graph, facts: Facts, host: Column, device: Devi
 
 
 def _add_copies(graph: _Graph, facts: Facts, device: Device, waiting: NDArray[np.bool_]) -> None:
-    """Keep the call of a copy from or to memory that is not pinned until the copy is done."""
+    """Block the call of a copy from or to memory that is not pinned until the copy is done."""
     launch = np.maximum(device.launch, 0)
     copies = (device.launch >= 0) & device.of("memcpy", "memset") & named(facts, _COPIES)[facts.trace.name_id[launch]]
     copies &= (device.end <= facts.end_ns[launch]) & (device.start >= facts.trace.start_ns[launch])
@@ -110,7 +110,7 @@ def _add_copies(graph: _Graph, facts: Facts, device: Device, waiting: NDArray[np
 
 
 def _add_threads(graph: _Graph, facts: Facts, host: Column, waiting: NDArray[np.bool_]) -> None:
-    """From boundary to boundary of each host thread."""
+    """Add edges from boundary to boundary of each host thread."""
     trace, times = facts.trace, node_times(facts)
     depth, empty = trace.depth[host].astype(np.int64), trace.duration_ns[host] == 0
     node = np.concatenate([2 * host, 2 * host + 1])
@@ -136,7 +136,7 @@ def _add_threads(graph: _Graph, facts: Facts, host: Column, waiting: NDArray[np.
 
 
 def _add_handovers(graph: _Graph, facts: Facts, host: Column) -> None:
-    """From thread to thread: where one goes on as another has ended, and from forward to backward operators."""
+    """Add edges between threads: where one continues as another has ended, and from forward to backward operators."""
     found = handovers(facts, host)
     graph.add(2 * found.source + 1, 2 * found.target, "dependency", found.target)
     source, target = forward_backward(facts)
@@ -147,7 +147,7 @@ def _add_handovers(graph: _Graph, facts: Facts, host: Column) -> None:
 
 
 def _add_streams(graph: _Graph, facts: Facts, device: Device, inferred: bool) -> None:
-    """Device activities themselves, and what each of them comes after, be that launched outside of the stretch."""
+    """Add the device activities, and edges from what each of them follows, even if launched outside the stretch."""
     every, previous = _by_stream(facts)
     chosen = np.isin(every.slice, device.slice)
     bound = np.full(len(chosen), BOUNDS.index("kernel"))
@@ -185,10 +185,10 @@ def _add_streams(graph: _Graph, facts: Facts, device: Device, inferred: bool) ->
 
 
 def _begins_early(every: Device) -> NDArray[np.bool_]:
-    """Say which activities begin while the one before them on the stream still runs, and do not end before it.
+    """Return which activities begin while the previous one on the stream still runs, and do not end before it.
 
-    So do kernels that are launched to prepare while others finish (CUDA: programmatic dependent launch). What ends
-    before that is a branch of a graph of its own.
+    Kernels that are launched to prepare while others finish do this (CUDA: programmatic dependent launch). An activity
+    that ends before the previous one is a separate branch of a graph.
     """
     early = np.zeros(len(every.slice), np.bool_)
     early[1:] = (every.device[1:] == every.device[:-1]) & (every.stream[1:] == every.stream[:-1])
@@ -197,10 +197,10 @@ def _begins_early(every: Device) -> NDArray[np.bool_]:
 
 
 def _by_stream(facts: Facts) -> tuple[Device, Column]:
-    """Return what ran on devices in order of device, stream and start, and what ended last before each on its stream,
-    or -1.
+    """Return device activities by device, stream and start, and for each the last to end before it on its stream.
 
-    That is the one before it, unless activities of a stream ran at once, such as branches of a graph.
+    The latter is the previous one, unless activities of a stream ran at the same time, such as branches of a graph; -1
+    for none.
     """
     every = facts.every_device_activity
     every = every.where(every.of("kernel", "memcpy", "memset", "communication"))

@@ -1,8 +1,8 @@
-"""The process groups that a trace says its rank is in, as PyTorch writes them since 2.5.
+"""The process groups of a trace's rank, as PyTorch has written them since 2.5.
 
 Source: ``distributedInfo.pg_config`` of torch.profiler's traces, a list of ``pg_name``, ``pg_desc``, ``pg_size`` and
 ``ranks`` (torch.distributed.distributed_c10d, ``_get_all_pg_configs``); ``pg_desc`` is what the program calls a group,
-such as "mesh_tp" of a device mesh's dimension "tp".
+such as "mesh_tp" for a device mesh's dimension "tp".
 """
 
 from collections import Counter
@@ -13,24 +13,25 @@ from typing import Any, Final
 
 MOST_CHARACTERS: Final = 100
 _FEW: Final = 6
-"""Ranks that are all named where they follow no rule."""
+"""Maximum number of ranks that are all named if they follow no rule."""
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """A group of ranks that a rank is in, one of several that share the job among them."""
+    """A group of ranks that a rank is in, one of several that divide the job."""
 
     grouping: str
     """How the job is divided, such as "mesh_tp"."""
     group: str
-    """Which part it is: its ranks, as `ranks_in_words`, or its name where they are not stated."""
+    """Which part this is: its ranks, in the form of `ranks_in_words`, or its name if they are not stated."""
     size: int
 
 
 def process_groups(information: Any) -> list[ProcessGroup]:
     """Return the groups that ``distributedInfo`` states, without those of all ranks, which divide nothing.
 
-    A description that a rank has several groups of, as PyTorch's "undefined", does not say how the job is divided.
+    A description shared by several groups of a rank, such as PyTorch's "undefined", does not tell how the job is
+    divided.
     """
     if not isinstance(information, Mapping) or not isinstance(information.get("pg_config"), list):
         return []
@@ -52,7 +53,7 @@ def process_groups(information: Any) -> list[ProcessGroup]:
 def ranks_in_words(ranks: list[int]) -> str:
     """Return some ranks in words, such as "0–7", "0–56 by 8" or "0, 1, 5".
 
-    Sets that differ have words that differ as long as they divide the ranks between them.
+    Different sets have different words as long as they divide the ranks between them.
     """
     found = sorted(set(ranks))
     if len(found) == 1:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FULL_QUEUE: Final = 1024
-"""A stream takes this many pending launches before the next launch blocks the host."""
+"""Number of pending launches of a stream at which the next launch blocks the host."""
 _ENQUEUES: Final = re.compile(
     r"(cuda|cu|hip)(?!\w*Graph)\w*Launch\w*|(cuda|cu|hip)Mem(cpy|set)\w*(Async|WithStream)\w*|runFunction\b.*"
 )
@@ -24,7 +24,7 @@ _ENQUEUES: Final = re.compile(
 
 
 def _queued(facts: Facts, scope: Scope) -> Device:
-    """Return activities that a call put into a stream's queue."""
+    """Return the activities that a call put into a stream's queue."""
     every = facts.device(scope)
     launched = np.flatnonzero(every.launch >= 0)
     if not len(launched):
@@ -35,9 +35,9 @@ def _queued(facts: Facts, scope: Scope) -> Device:
 
 
 def queue_length(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Return number of activities that are launched and not yet started, per stream, over time.
+    """Return the number of activities that are launched but not yet started, per stream, over time.
 
-    As HolisticTraceAnalysis' ``get_queue_length_time_series``: +1 when the launching call begins, -1 when the
+    Like HolisticTraceAnalysis' ``get_queue_length_time_series``: +1 when the launching call begins, -1 when the
     activity starts. Each row is a change; the value holds until the next.
 
     Columns: device, stream, time_ns, length (int64), in order of device, stream and time.
@@ -57,10 +57,10 @@ def queue_length(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Data
 
 
 def queue_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Return statistics of `queue_length` over its changes, and the time each stream's queue was full.
+    """Return statistics of `queue_length` over its changes, and the time that each stream's queue was full.
 
-    Columns: device, stream, count (int64), mean, std, min, p25, p50, p75, max (float64), full_ns (int64): the time
-    with at least 1024 pending, in which launches block.
+    Columns: device, stream, count (int64), mean, std, min, p25, p50, p75, max (float64), full_ns (int64): the time with
+    at least 1024 pending, in which launches block.
     """
     import polars as pl
 
@@ -75,7 +75,7 @@ def queue_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Dat
 
 
 def statistics(column: str) -> list["pl.Expr"]:
-    """Count, mean, sample standard deviation, extremes and quartiles (linear) of a column."""
+    """Return the count, mean, sample standard deviation, extremes and quartiles (linear) of a column."""
     import polars as pl
 
     value = pl.col(column).cast(pl.Float64)
@@ -91,9 +91,9 @@ def statistics(column: str) -> list["pl.Expr"]:
 
 
 def launch_delays(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Return every launch: how long the call took, how long the activity, and the delay between them.
+    """Return every launch: the duration of the call, of the activity, and of the delay between them.
 
-    As HolisticTraceAnalysis' ``get_cuda_kernel_launch_stats``: delay = max(0, start of the activity - end of the
+    Like HolisticTraceAnalysis' ``get_cuda_kernel_launch_stats``: delay = max(0, start of the activity - end of the
     call).
 
     Columns: slice (int64, of the activity), name (text), device, stream, call_ns, duration_ns, delay_ns (int64), in
@@ -141,7 +141,7 @@ def launch_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Da
 
 QUEUE: Final = Analysis(
     "queue",
-    "launches that wait on streams",
+    "launches waiting on streams",
     queue_summary,
     (
         DEVICE,
@@ -159,14 +159,14 @@ LAUNCHES: Final = Analysis(
     "delays from launch to start",
     launch_summary,
     (
-        Column("launches", "launches of which it is known what they launched"),
-        Column("short_kernels", "of what they launched, those shorter than the launching call"),
-        Column("slow_calls", "launching calls of over 100 µs"),
-        Column("late", "activities that started over 100 µs after their launch"),
+        Column("launches", "launches whose activity on the device is known"),
+        Column("short_kernels", "launched activities that are shorter than the launching call"),
+        Column("slow_calls", "launching calls longer than 100 µs"),
+        Column("late", "activities that started more than 100 µs after their launch"),
         Column("delay_mean_ns", "mean delay from a launch's end to its activity's start"),
         Column("delay_p50_ns", "median of that delay"),
         Column("delay_p95_ns", "95th percentile of the delay from a launch's end to its activity's start"),
-        Column("delay_max_ns", "longest of that delay"),
+        Column("delay_max_ns", "maximum of that delay"),
     ),
     title="Launches",
     description="Delays from a launch's end to its activity's start. Short: shorter than its launch. "

@@ -1,6 +1,6 @@
-"""What one rank's trace says, as small tables: all that analyses of many ranks need, a thousandth of the trace.
+"""The facts of one rank's trace, as small tables: all that analyses of many ranks need, a thousandth of the trace.
 
-`rank_facts` is pure. What it gives changes only with `VERSION`, by which kept facts are known to be of another one.
+`rank_facts` is pure. Its result changes only with `VERSION`, by which cached facts of another version are recognized.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 VERSION: Final = 3
-"""Grows with every change of what `rank_facts` gives for a trace, or of how a trace is read."""
+"""Incremented whenever the result of `rank_facts` for a trace changes, or how a trace is read."""
 FactTable = Literal[
     "trace", "steps", "operators", "kernels", "collectives", "idle", "copies", "memory", "losses", "groups"
 ]
@@ -41,12 +41,12 @@ MOST_ROWS: Final[Mapping[FactTable, int]] = {
     "losses": 100,
     "groups": 100,
 }
-"""Rows of a table that are kept: of operators and kernels those that took longest, of the others the first. How many
-were left out is a column of "trace"."""
+"""Maximum number of rows kept of each table: the longest operators and kernels, and the first rows of the others. The
+number left out is a column of "trace"."""
 OTHER_STEPS: Final = -2
-"""Stands for the step of operators and kernels that are too many to be told by step: their sums are whole."""
+"""Stands for the step of operators and kernels that are too many to be listed by step: their sums are complete."""
 MOST_CHARACTERS: Final = 500
-"""Of a name."""
+"""Maximum length of a name."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class RankFacts:
 
     @property
     def size(self) -> int:
-        """Bytes in memory, about."""
+        """Approximate size in memory, in bytes."""
         return int(sum(table.estimated_size() for table in self.tables.values()))
 
 
@@ -73,17 +73,17 @@ class RankTables(Protocol):
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The ranks that there are facts of, in order."""
+        """The ranks whose facts are available, in order."""
         ...
 
     def scan(self, table: FactTable) -> "pl.LazyFrame":
-        """Return a table of all of them, with a column rank (int64) more, in no particular order."""
+        """Return a table of all ranks, with an additional column rank (int64), in no particular order."""
         ...
 
 
 @dataclass(frozen=True)
 class RanksInMemory:
-    """Facts at hand by rank."""
+    """Facts by rank, in memory."""
 
     facts: Mapping[int, RankFacts]
 
@@ -102,25 +102,25 @@ class RanksInMemory:
 
 
 def rank_facts(trace: Trace | Facts) -> RankFacts:
-    """Return what a trace says, as tables.
+    """Return the facts of a trace, as tables.
 
     - trace, one row: slices, marked_steps (int64), start_ns, end_ns (int64, null without slices), origin_ns (int64,
-      where the Timeline begins), epoch_ns, stated_rank, world_size (int64, null where not stated), host (text, ""
-      where not stated), on_device (bool), and left_out_<table> (int64) for each of `MOST_ROWS`;
-    - steps, those of `stepscope.profiler.analysis.steps.step_breakdown` with its columns, and computation_ns,
+      where the Timeline begins), epoch_ns, stated_rank, world_size (int64, null if not stated), host (text, "" if not
+      stated), on_device (bool), and left_out_<table> (int64) for each of `MOST_ROWS`;
+    - steps: those of `stepscope.profiler.analysis.steps.step_breakdown` with its columns, and computation_ns,
       communication_work_ns, overlap_ns (int64), of `work_of_rank` within the step;
-    - operators: step (int64, that in which they begin; -1 for none, `OTHER_STEPS` for those that took least where
-      there are many), operator (text), calls, host_self_ns, host_total_ns, device_self_ns (int64), as
+    - operators: step (int64, in which they begin; -1 for none, `OTHER_STEPS` for the shortest ones if there are many),
+      operator (text), calls, host_self_ns, host_total_ns, device_self_ns (int64), as in
       `stepscope.profiler.analysis.operators.operator_calls`;
-    - kernels, communication among them: step (of the launch, as of operators), kernel (text), count, total_ns, max_ns
+    - kernels, including communication: step (of the launch, as for operators), kernel (text), count, total_ns, max_ns
       (int64);
     - collectives: `stepscope.profiler.analysis.communication.communication`;
     - idle: `stepscope.profiler.analysis.idle.idle_time` without its shares;
     - copies: direction, memory (text), count, bytes, total_ns (int64), of
       `stepscope.profiler.analysis.memcpys.memcpys`;
     - memory: device (text), peak_bytes (int64);
-    - losses: what (text), count (int64, null for notes of the file as a whole);
-    - groups: grouping, group (text), size (int64), as `stepscope.profiler.analysis.process_groups`.
+    - losses: what (text), count (int64, null for notes on the file as a whole);
+    - groups: grouping, group (text), size (int64), as in `stepscope.profiler.analysis.process_groups`.
     """
     import polars as pl
 
@@ -243,7 +243,7 @@ def _steps(facts: Facts) -> "pl.DataFrame":
 
 
 def _step_of(facts: Facts, begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the step that each moment lies in, -1 for none."""
+    """Return the number of the step that contains each point in time, -1 for none."""
     starts = np.array([step.start_ns for step in facts.steps], np.int64)
     ends = starts + np.array([step.duration_ns for step in facts.steps], np.int64)
     numbers = np.array([*(step.number for step in facts.steps), -1], np.int64)
@@ -295,7 +295,7 @@ def _kernels(facts: Facts) -> "pl.DataFrame":
 
 
 def _folded(frame: "pl.DataFrame", name: str, by: "pl.Expr", sums: "list[pl.Expr]", most: int) -> "pl.DataFrame":
-    """Return a table in order of time, in which the shortest of more than ``most`` rows are one a name."""
+    """Return a table, longest first, in which the shortest rows beyond ``most`` are merged into one per name."""
     import polars as pl
 
     order, descending = [by, pl.col("step"), pl.col(name)], [True, False, False]

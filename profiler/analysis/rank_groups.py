@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 HOST: Final = "host"
-"""The grouping by the names of machines."""
+"""The grouping by host name."""
 _RANGE: Final = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9})(?:\s+by\s+(\d{1,9}))?)?")
 
 
 def members(tables: RankTables) -> "pl.LazyFrame":
-    """Return which group each rank is in, by each way that ranks are divided.
+    """Return the group of each rank, for each way in which ranks are divided.
 
-    A grouping in which all ranks are in one group divides nothing, and is left out; so is one that is not known of
-    every rank. Columns: rank (int64), grouping, group (text).
+    A grouping with all ranks in one group divides nothing and is left out; so is one that is not known for every rank.
+    Columns: rank (int64), grouping, group (text).
     """
     import polars as pl
 
@@ -40,18 +40,18 @@ def members(tables: RankTables) -> "pl.LazyFrame":
 
 
 def groupings(ranks: Ranks) -> tuple[str, ...]:
-    """Return the ways in which ranks are divided: by host first, if they are, then by name."""
+    """Return the ways in which ranks are divided: first by host, if applicable, then by name."""
     found = members(tables_of_ranks(ranks)).select("grouping").unique().collect(engine="streaming")["grouping"]
     return tuple(sorted(found.to_list(), key=lambda name: (name != HOST, name)))
 
 
 def selected_ranks(ranks: Ranks, words: str) -> tuple[int, ...]:
-    """Return the ranks that somebody asks for; all where nothing is asked for.
+    """Return the requested ranks, or all if none are requested.
 
     Args:
         ranks: of one job.
-        words: parts between commas, each a rank, "0-7", "0-56 by 8", or a part of the name of a host or a group,
-            whatever its case.
+        words: comma-separated parts, each a rank, "0-7", "0-56 by 8", or a part of the name of a host or a group,
+            case-insensitive.
     """
     tables = tables_of_ranks(ranks)
     parts = [part.strip() for part in words.split(",") if part.strip()]
@@ -87,13 +87,13 @@ def _runs(ranks: tuple[int, ...]) -> Iterator[tuple[int, int]]:
 
 
 def rank_groups(ranks: Ranks) -> "pl.DataFrame":
-    """Return each group of ranks with the mean step of its ranks: by grouping, the slowest first.
+    """Return each group of ranks with the mean step of its ranks: by grouping, slowest first.
 
-    What tells a slow group is the time that its ranks do not wait for others: `own_ns`.
+    A slow group is recognized by the time that its ranks do not wait for others: `own_ns`.
 
     Columns: grouping, group (text), ranks (int64), step_ns, computation_ns, communication_ns, waiting_ns, own_ns
     (float64, means over its ranks of those of `stepscope.profiler.analysis.ranks.rank_summary`; own is step without
-    waiting), slowest_rank (int64, the one with the most of its own).
+    waiting), slowest_rank (int64, the one with the largest own time).
     """
     import polars as pl
 
@@ -120,15 +120,15 @@ RANK_GROUPS: Final = Analysis(
     "hosts and process groups",
     rank_groups,
     (
-        Column("grouping", "how ranks are divided: by host, or by process groups as the traces name them", "label"),
+        Column("grouping", "how ranks are grouped: by host, or by process group as named in the traces", "label"),
         Column("group", "the host, or the group's ranks", "text"),
-        Column("ranks", "ranks in it"),
+        Column("ranks", "number of ranks in the group"),
         Column("step_ns", "mean step of its ranks"),
         Column("computation_ns", "mean time per step in computation"),
         Column("communication_ns", "mean time per step in communication"),
-        Column("waiting_ns", "what its collectives took beyond the fastest rank's"),
-        Column("own_ns", "mean step without that"),
-        Column("slowest_rank", "number of its rank that took longest without waiting", "identity"),
+        Column("waiting_ns", "time that its collectives took beyond those of the fastest rank"),
+        Column("own_ns", "mean step excluding that time"),
+        Column("slowest_rank", "number of its slowest rank, excluding waiting", "identity"),
     ),
     of="ranks",
     title="Hosts and process groups",
@@ -136,4 +136,4 @@ RANK_GROUPS: Final = Analysis(
     empty="The traces name one host or none, and no process groups that divide the ranks.",
     note="means per step",
 )
-"""Which part of the machine is slow."""
+"""Hosts and process groups."""

@@ -1,4 +1,4 @@
-"""Steps of ranks as a picture of bounded size: when who was slow."""
+"""Steps of ranks as a heat map of bounded size: which rank was slow when."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_ROWS: Final = 40
-"""Of `rank_map`; of more ranks some share one."""
+"""Maximum number of rows of `rank_map`; with more ranks, some share a row."""
 MOST_COLUMNS: Final = 96
-"""Of `rank_map`; of more steps some share one."""
+"""Maximum number of columns of `rank_map`; with more steps, some share a column."""
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Steps of ranks: each row stands for ranks that follow each other, each column for steps that do."""
+    """Steps of ranks: each row stands for consecutive ranks, each column for consecutive steps."""
 
     rows: tuple[tuple[int, ...], ...]
     """The ranks of each row."""
     names: tuple[str, ...]
-    """What each row is: its ranks, or the groups that it is of."""
+    """The label of each row: its ranks, or its groups."""
     first_step: NDArray[np.int64]
-    """Of each column, int64 ``[columns]``."""
+    """First step of each column, int64 ``[columns]``."""
     last_step: NDArray[np.int64]
-    """Of each column, int64 ``[columns]``."""
+    """Last step of each column, int64 ``[columns]``."""
     percent: NDArray[np.float64]
-    """By how much the slowest of a row's ranks took longer in a column than the median of all ranks, float64
-    ``[rows, columns]`` in percent; NaN where none has the step."""
+    """How much longer the slowest of a row's ranks took in a column than the median of all ranks, float64 ``[rows,
+    columns]`` in percent; NaN if none has the step."""
     slowest: NDArray[np.int64]
-    """That rank, int64 ``[rows, columns]``; -1 where there is none."""
+    """That rank, int64 ``[rows, columns]``; -1 if none."""
 
 
 def heat_map(
@@ -51,15 +51,15 @@ def heat_map(
     steps: tuple[int, int] | None = None,
     by: str = "",
 ) -> HeatMap:
-    """Return how long steps took on each rank, without waiting in collectives, beside the median of all ranks.
+    """Return how long steps took on each rank, without waiting in collectives, relative to the median of all ranks.
 
     Args:
         ranks: of one job.
-        most_rows: of more ranks, some that follow each other share a row, which shows the slowest.
-        most_columns: so do steps.
-        only: the ranks to show; the median is that of all.
+        most_rows: maximum number of rows; with more ranks, consecutive ones share a row, which shows the slowest.
+        most_columns: likewise for steps.
+        only: the ranks to show; the median is over all ranks.
         steps: the first and the last step to show.
-        by: a grouping of `stepscope.profiler.analysis.rank_groups`, whose groups have rows of their own; "" for none.
+        by: a grouping of `stepscope.profiler.analysis.rank_groups`, whose groups have separate rows; "" for none.
     """
     import polars as pl
 
@@ -103,7 +103,7 @@ def heat_map(
 
 
 def single_steps(found: HeatMap) -> list[tuple[int, int]]:
-    """Return what has a cell of its own, as ranks with a step each."""
+    """Return the pairs of rank and step that have a cell of their own."""
     ranks = [row[0] for row in found.rows if len(row) == 1]
     return [(rank, step) for step in found.first_step[found.first_step == found.last_step].tolist() for rank in ranks]
 
@@ -111,14 +111,14 @@ def single_steps(found: HeatMap) -> list[tuple[int, int]]:
 def rows_of_ranks(
     ranks: Ranks, shown: Sequence[int], by: str, most: int, *, whole_groups: bool = False
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Return some ranks in at most so many rows, each with its name: one rank, some that follow each other, or groups.
+    """Return some ranks in at most ``most`` rows, each with its name: one rank, consecutive ones, or groups.
 
     Args:
         ranks: of one job.
-        shown: those that are wanted, in order.
+        shown: the requested ranks, in order.
         by: a grouping of `stepscope.profiler.analysis.rank_groups`: no row has parts of two groups; "" for none.
-        most: rows, at least one.
-        whole_groups: whether a group is one row even where there is room for more.
+        most: maximum number of rows, at least one.
+        whole_groups: whether a group is one row even if there is room for more.
     """
     if not shown:
         return []
@@ -127,7 +127,7 @@ def rows_of_ranks(
 
 
 def _groups(ranks: Ranks, shown: Sequence[int], by: str) -> list[tuple[str, list[int]]]:
-    """Return the ranks that are shown by group, the group of the least rank first; all in one that has no name."""
+    """Return the shown ranks by group, the group of the lowest rank first; all in one unnamed group if ``by`` is ""."""
     import polars as pl
 
     if not by:
@@ -171,7 +171,7 @@ def _shares(values: Sequence[T], size: int) -> list[Sequence[T]]:
 
 
 def rank_map(ranks: Ranks) -> "pl.DataFrame":
-    """Return `heat_map` of at most `MOST_ROWS` x `MOST_COLUMNS` cells, one row a cell; empty cells have none.
+    """Return `heat_map` with at most `MOST_ROWS` x `MOST_COLUMNS` cells, one row per cell; empty cells have none.
 
     Columns: first_rank, last_rank, step (int64, the first of those that share the cell), over_percent (float64),
     slowest_rank (int64).
@@ -204,11 +204,11 @@ RANK_MAP: Final = Analysis(
     "how long each step took on each rank, as a map",
     rank_map,
     (
-        Column("first_rank", "least of the ranks that share the cell", "identity"),
-        Column("last_rank", "greatest of them", "identity"),
-        Column("step", "number of the step, or the first of those that share the cell", "identity"),
-        Column("over_percent", "how much longer it took than the median of all ranks, not counting waiting"),
-        Column("slowest_rank", "the rank of these that took longest", "identity"),
+        Column("first_rank", "lowest rank in the cell", "identity"),
+        Column("last_rank", "highest rank in the cell", "identity"),
+        Column("step", "number of the step, or of the first step in the cell", "identity"),
+        Column("over_percent", "how much longer it took than the median of all ranks, excluding waiting"),
+        Column("slowest_rank", "the slowest rank in the cell", "identity"),
     ),
     of="ranks",
     title="Steps of ranks",
@@ -217,4 +217,4 @@ RANK_MAP: Final = Analysis(
     empty=NO_STEPS,
     whole=True,
 )
-"""When who was slow, at once."""
+"""How long each step took on each rank, as a map."""

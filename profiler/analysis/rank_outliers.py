@@ -1,9 +1,9 @@
 """Which ranks differ from the others: by step, by figure, by kernel and by operator.
 
-A rank differs where it is further than `MOST_DEVIATIONS` from the median of all, in units of the median absolute
-deviation times 1.4826, which for a normal distribution is the standard deviation (the modified z-score of Iglewicz and
-Hoaglin, "How to Detect and Handle Outliers", 1993). Where most ranks are alike to the nanosecond, a deviation is
-`LEAST_SCALE` of the median.
+A rank differs if it is further than `MOST_DEVIATIONS` from the median of all, in units of the median absolute deviation
+times 1.4826, which for a normal distribution is the standard deviation (the modified z-score of Iglewicz and Hoaglin,
+"How to Detect and Handle Outliers", 1993). If most ranks are equal to the nanosecond, a deviation is `LEAST_SCALE` of
+the median.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_DEVIATIONS: Final = 3.5
-"""As Iglewicz and Hoaglin recommend."""
+"""The limit recommended by Iglewicz and Hoaglin."""
 LEAST_SCALE: Final = 0.01
-"""Of the median: the least that counts as one deviation."""
+"""Minimum size of one deviation, as a share of the median."""
 LEAST_RANKS: Final = 3
-"""Of two ranks neither is the odd one."""
+"""Minimum number of ranks; of two ranks, neither is the outlier."""
 _NORMAL: Final = 1.4826
 _FIGURES: Final = {
     "step": "step_ns",
@@ -48,7 +48,7 @@ def deviations(values: NDArray[np.float64], of: NDArray[np.float64] | None = Non
 
     Args:
         values: at least one.
-        of: what noise is measured by in place of the values, such as the steps that they are parts of.
+        of: measure noise by these instead of the values, such as the steps that they are parts of.
     """
     middle = np.median(values)
     spread = _NORMAL * np.median(np.abs(values - middle))
@@ -58,7 +58,7 @@ def deviations(values: NDArray[np.float64], of: NDArray[np.float64] | None = Non
 
 
 def rank_outliers(ranks: Ranks) -> "pl.DataFrame":
-    """Return the figures of the mean step by which a rank differs from the others, furthest first.
+    """Return the figures of the mean step by which a rank differs from the others, most deviant first.
 
     Columns: rank (int64), figure (text, of "step", "computation", "communication", "other", "waiting"), value_ns,
     median_ns, deviations (float64).
@@ -92,9 +92,9 @@ def rank_outliers(ranks: Ranks) -> "pl.DataFrame":
 def rank_steps(ranks: Ranks) -> "pl.DataFrame":
     """Return each step over the ranks that have it complete, in order, and which rank was slowest.
 
-    The slowest is the one that takes longest outside of waiting in collectives: those who wait for it take as long.
+    The slowest is the rank that takes longest apart from waiting in collectives: those that wait for it take as long.
 
-    Columns: step, ranks (int64), median_ns (float64), max_ns (int64), slowest_rank (int64, the least of several),
+    Columns: step, ranks (int64), median_ns (float64), max_ns (int64), slowest_rank (int64, the lowest if several),
     slowest_own_ns (int64), median_own_ns (float64): durations of steps, and without waiting.
     """
     import polars as pl
@@ -116,7 +116,7 @@ def rank_steps(ranks: Ranks) -> "pl.DataFrame":
 
 
 def own_times(tables: RankTables) -> "pl.LazyFrame":
-    """Return the complete steps of all ranks, with what each took without waiting in collectives.
+    """Return the complete steps of all ranks, with the time of each without waiting in collectives.
 
     Columns: rank, step, total_ns, own_ns (int64).
     """
@@ -134,19 +134,19 @@ def own_times(tables: RankTables) -> "pl.LazyFrame":
 
 
 def rank_kernels(ranks: Ranks) -> "pl.DataFrame":
-    """Return kernels by name with the rank that spends most in each, those that differ most in time first.
+    """Return kernels by name with the rank that spends most time in each, those that differ most in time first.
 
     Columns: kernel (text), ranks, count (int64), median_ns (float64, of the ranks that have it, per rank), max_ns,
-    slowest_rank (int64, the least of several), over_ns (float64, by how much its time is above the median).
+    slowest_rank (int64, the lowest if several), over_ns (float64, how much its time is above the median).
     """
     return _by_name(tables_of_ranks(ranks), "kernels", "kernel", "count", "total_ns")
 
 
 def rank_operators(ranks: Ranks) -> "pl.DataFrame":
-    """Return operators by name with the rank that spends most in each on its host, those that differ most first.
+    """Return operators by name with the rank that spends most time in each on its host, those that differ most first.
 
     Columns: operator (text), ranks, calls (int64), median_ns (float64, of their own time per rank), max_ns,
-    slowest_rank (int64), over_ns (float64), as `rank_kernels`.
+    slowest_rank (int64), over_ns (float64), as in `rank_kernels`.
     """
     return _by_name(tables_of_ranks(ranks), "operators", "operator", "calls", "host_self_ns")
 
@@ -173,11 +173,11 @@ def _by_name(tables: RankTables, table: FactTable, name: str, count: str, took: 
 
 
 def rank_resources(ranks: Ranks) -> "pl.DataFrame":
-    """Return what else is known of each rank: why its streams were idle, what it copied, its peak of memory.
+    """Return other facts about each rank: why its streams were idle, what it copied, its peak memory.
 
     Columns: rank (int64), host (text), slices, host_wait_ns, kernel_wait_ns, other_idle_ns (sums over streams), copies,
-    copied_bytes, copy_ns, peak_bytes (int64, of its fullest device, null where not recorded), not_as_stored (int64,
-    events and arrows that could not be shown as stored).
+    copied_bytes, copy_ns, peak_bytes (int64, of its fullest device, null if not recorded), not_as_stored (int64, events
+    and arrows that could not be shown as stored).
     """
     import polars as pl
 
@@ -207,18 +207,18 @@ def rank_resources(ranks: Ranks) -> "pl.DataFrame":
     return frame.with_columns(pl.exclude("peak_bytes").fill_null(0)).sort("rank").collect(engine="streaming")
 
 
-_SLOWEST: Final = Column("slowest_rank", "number of the rank that took longest", "identity")
-_OVER: Final = Column("over_ns", "by how much that is above the median")
+_SLOWEST: Final = Column("slowest_rank", "number of the slowest rank", "identity")
+_OVER: Final = Column("over_ns", "difference between that and the median")
 RANK_OUTLIERS: Final = Analysis(
     "rank_outliers",
     "ranks that differ from the others",
     rank_outliers,
     (
         RANK,
-        Column("figure", "what of its mean step differs", "word"),
-        Column("value_ns", "what it is on this rank"),
-        Column("median_ns", "its median over the ranks"),
-        Column("deviations", "how far from the median, in median absolute deviations times 1.4826", "number"),
+        Column("figure", "the part of its mean step that differs", "word"),
+        Column("value_ns", "the value on this rank"),
+        Column("median_ns", "the median over the ranks"),
+        Column("deviations", "distance from the median, in median absolute deviations times 1.4826", "number"),
     ),
     of="ranks",
     title="Ranks that differ",
@@ -226,33 +226,33 @@ RANK_OUTLIERS: Final = Analysis(
     empty="No rank differs from the others, or there are fewer than three.",
     note="more than 3.5 deviations from the median",
 )
-"""Which ranks are odd."""
+"""Ranks that differ from the others."""
 RANK_STEPS: Final = Analysis(
     "rank_steps",
     "the slowest rank of each step",
     rank_steps,
     (
         Column("step", "number of the step", "identity"),
-        Column("ranks", "ranks that have the step complete"),
+        Column("ranks", "ranks with the complete step"),
         Column("median_ns", "median duration of the step"),
         Column("max_ns", "longest duration of the step"),
         _SLOWEST,
-        Column("slowest_own_ns", "what it took there, without waiting in collectives"),
-        Column("median_own_ns", "median of that over the ranks"),
+        Column("slowest_own_ns", "its own time in the step, excluding waiting in collectives"),
+        Column("median_own_ns", "median of that time over the ranks"),
     ),
     of="ranks",
     title="Slowest rank per step",
     description="The rank that took longest outside of waiting for others, and the median of all ranks.",
     empty=NO_STEPS,
 )
-"""Who was slow when."""
+"""The slowest rank of each step."""
 RANK_KERNELS: Final = Analysis(
     "rank_kernels",
     "kernels that differ between ranks",
     rank_kernels,
     (
         Column("kernel", "its name", "text"),
-        Column("ranks", "ranks that have it"),
+        Column("ranks", "number of ranks that have it"),
         Column("count", "how often it ran on all of them", adds_up=True),
         Column("median_ns", "median over the ranks of its time on a rank"),
         Column("max_ns", "its time on the slowest rank"),
@@ -264,14 +264,14 @@ RANK_KERNELS: Final = Analysis(
     description="Time of each kernel on its slowest rank beside the median rank: those that differ most first.",
     empty=NO_DEVICE,
 )
-"""Which kernels are slow somewhere."""
+"""Kernels that differ between ranks."""
 RANK_OPERATORS: Final = Analysis(
     "rank_operators",
     "operators that differ between ranks",
     rank_operators,
     (
         Column("operator", "its name", "text"),
-        Column("ranks", "ranks that have it"),
+        Column("ranks", "number of ranks that have it"),
         Column("calls", "how often it was called on all of them", adds_up=True),
         Column("median_ns", "median over the ranks of its own time on a rank's host"),
         Column("max_ns", "its time on the slowest rank"),
@@ -283,26 +283,26 @@ RANK_OPERATORS: Final = Analysis(
     description="Own time of each operator on its slowest rank beside the median rank: those that differ most first.",
     empty=NO_OPERATORS,
 )
-"""Which operators are slow somewhere."""
+"""Operators that differ between ranks."""
 RANK_RESOURCES: Final = Analysis(
     "rank_resources",
     "idle time, copies and memory of each rank",
     rank_resources,
     (
         RANK,
-        Column("host", "name of its machine", "label"),
-        Column("slices", "slices of its trace"),
-        Column("host_wait_ns", "idle time of its streams as launches came late", adds_up=True),
-        Column("kernel_wait_ns", "idle time between activities that follow at once", adds_up=True),
+        Column("host", "name of the rank's machine", "label"),
+        Column("slices", "number of slices in its trace"),
+        Column("host_wait_ns", "idle time of its streams because launches came late", adds_up=True),
+        Column("kernel_wait_ns", "idle time between activities that follow each other immediately", adds_up=True),
         Column("other_idle_ns", "other idle time of its streams", adds_up=True),
-        Column("copies", "copies and memsets", adds_up=True),
-        Column("copied_bytes", "bytes of these", adds_up=True),
-        Column("copy_ns", "time of these", adds_up=True),
-        Column("peak_bytes", "most memory in use on one of its devices"),
+        Column("copies", "number of copies and memsets", adds_up=True),
+        Column("copied_bytes", "their bytes", adds_up=True),
+        Column("copy_ns", "their time", adds_up=True),
+        Column("peak_bytes", "peak memory in use on any of its devices"),
         Column("not_as_stored", "events skipped or altered", adds_up=True),
     ),
     of="ranks",
     title="Idle time, copies and memory",
     description="Sums over the trace of each rank.",
 )
-"""What else is known of each rank."""
+"""Idle time, copies and memory of each rank."""

@@ -1,7 +1,7 @@
-"""Several ranks of one job: who waits for whom.
+"""Several ranks of one job: which rank waits for which.
 
 Everything here is a reduction of `stepscope.profiler.analysis.rank_facts.RankTables`: lazy queries over small tables,
-which take thousands of ranks without their traces.
+which handle thousands of ranks without their traces.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def rank_of(trace: Trace | Facts) -> int | None:
 
 
 def tables_of_ranks(ranks: Ranks) -> RankTables:
-    """Return the facts of ranks; those that are facts already pass through."""
+    """Return the facts of ranks; facts are returned as they are."""
     if isinstance(ranks, RankTables):
         return ranks
     return RanksInMemory({rank: facts_of(trace).once(_facts_of_rank) for rank, trace in ranks.items()})
@@ -42,10 +42,10 @@ def _facts_of_rank(facts: Facts) -> RankFacts:
 def rank_summary(ranks: Ranks) -> "pl.DataFrame":
     """Return the mean step of each rank: all times are means over the rank's complete steps.
 
-    As torch-tb-profiler's distributed view: computation is the union of kernels, communication that of communication
-    kernels, both within the steps; other = step + overlap - computation - communication. Where a trace has no
-    communication on a device, communication is what `step_breakdown` counts as such (gloo, MPI and the like); where
-    it has no kernels either, computation is the union of the host's operators.
+    Like torch-tb-profiler's distributed view: computation is the union of kernels, communication that of communication
+    kernels, both within the steps; other = step + overlap - computation - communication. If a trace has no
+    communication on a device, communication is what `step_breakdown` counts as such (gloo, MPI and the like); if it has
+    no kernels either, computation is the union of the host's operators.
 
     Columns: rank (int64), steps (int64), step_ns, computation_ns, communication_ns, overlap_ns, other_ns, waiting_ns,
     transfer_ns (float64, means per step; the last two of the rank's collectives in these steps, see `collectives`).
@@ -88,23 +88,23 @@ def _every(tables: RankTables) -> "pl.LazyFrame":
 
 
 def beside(frame: "pl.LazyFrame", *others: "pl.LazyFrame") -> "pl.LazyFrame":
-    """Return what frame has of each rank with what others have of it; null where they know nothing."""
+    """Return the columns of ``frame`` and of the others, joined by rank; null where the others have no row."""
     for other in others:
         frame = frame.join(other, on="rank", how="left")
     return frame
 
 
 def slowest_rank(took: str) -> "pl.Expr":
-    """Return the rank of a group whose ``took`` is the longest, the least of several."""
+    """Return the rank of a group with the longest ``took``, the lowest if several."""
     import polars as pl
 
     return pl.col("rank").filter(pl.col(took) == pl.col(took).max()).min().alias("slowest_rank")
 
 
 def _matched(tables: RankTables) -> "pl.LazyFrame":
-    """Return the collectives in which all ranks took part that could, as `_KEYS`, and what the fastest rank needed.
+    """Return the collectives in which all possible ranks took part, as `_KEYS`, and what the fastest rank needed.
 
-    Those of a process group that is named are of the ranks that took part in any of its collectives, others of all.
+    For a named process group, these are the ranks that took part in any of its collectives; for others, all ranks.
     Columns: those of `_KEYS`, transfer_ns.
     """
     import polars as pl
@@ -122,7 +122,7 @@ def _matched(tables: RankTables) -> "pl.LazyFrame":
 
 
 def rows_of_collectives(tables: RankTables) -> "pl.LazyFrame":
-    """Return each rank's part of the collectives that `_matched` has.
+    """Return each rank's part of the collectives in `_matched`.
 
     Columns: rank, those of `_KEYS`, duration_ns, transfer_ns, waiting_ns.
     """
@@ -139,8 +139,8 @@ def rows_of_collectives(tables: RankTables) -> "pl.LazyFrame":
 def collectives(ranks: Ranks) -> "pl.DataFrame":
     """Return the collectives of all ranks with the wait and the transfer of each rank.
 
-    They are matched as `stepscope.profiler.analysis.communication.match_collectives` does, those in which all ranks
-    took part; those of a named process group, all ranks that took part in any of its.
+    They are matched as in `stepscope.profiler.analysis.communication.match_collectives`, and listed if all ranks took
+    part; for a named process group, all ranks that took part in any of its collectives.
 
     Columns: step, number (int64), collective (text), rank, duration_ns, transfer_ns, waiting_ns (int64), by step,
     collective, number and rank.
@@ -170,12 +170,12 @@ def collectives(ranks: Ranks) -> "pl.DataFrame":
 
 
 def stragglers(ranks: Ranks) -> "pl.DataFrame":
-    """Return which ranks make the others wait: how often each came last to a collective, and what that cost the others.
+    """Return which ranks make the others wait: how often each was last at a collective, and what that cost the others.
 
     All are sums over all steps of the traces.
 
-    The last to come waits least, so the rank with the least waiting in a collective is its straggler, of several the
-    one with the least number; the cost is what the others waited there.
+    The last to arrive waits least, so the rank with the least waiting in a collective is its straggler (the lowest if
+    several); the cost is the time that the others waited there.
 
     Columns: rank, last (int64), caused_waiting_ns (int64), own_waiting_ns (int64), worst first.
     """
@@ -209,8 +209,8 @@ RANK_SUMMARY: Final = Analysis(
         Column("communication_ns", "mean time per step in communication"),
         Column("overlap_ns", "mean time per step in both"),
         Column("other_ns", "mean time per step in neither"),
-        Column("waiting_ns", "what a rank's collectives took beyond the fastest rank's"),
-        Column("transfer_ns", "what the fastest rank needed for the same collectives"),
+        Column("waiting_ns", "time that the rank's collectives took beyond those of the fastest rank"),
+        Column("transfer_ns", "time that the fastest rank needed for the same collectives"),
     ),
     of="ranks",
     title="Ranks",
@@ -225,9 +225,9 @@ STRAGGLERS: Final = Analysis(
     stragglers,
     (
         RANK,
-        Column("last", "collectives to which it came last", adds_up=True),
-        Column("caused_waiting_ns", "what the others waited where this rank came last", adds_up=True),
-        Column("own_waiting_ns", "what it waited itself", adds_up=True),
+        Column("last", "collectives at which it arrived last", adds_up=True),
+        Column("caused_waiting_ns", "time that the others waited where this rank arrived last", adds_up=True),
+        Column("own_waiting_ns", "time that it waited itself", adds_up=True),
     ),
     of="ranks",
     title="Stragglers",
@@ -246,12 +246,12 @@ COLLECTIVES: Final = Analysis(
         Column("collective", "its type, and the process group"),
         RANK,
         Column("duration_ns", "how long it took on this rank", adds_up=True),
-        Column("transfer_ns", "what the fastest rank needed for the same collectives", adds_up=True),
-        Column("waiting_ns", "what a rank's collectives took beyond the fastest rank's", adds_up=True),
+        Column("transfer_ns", "time that the fastest rank needed for the same collectives", adds_up=True),
+        Column("waiting_ns", "time that the rank's collectives took beyond those of the fastest rank", adds_up=True),
     ),
     of="ranks",
     title="Collectives",
     description="Wait and transfer of each rank in each collective that all took part in.",
     empty=NO_COLLECTIVES,
 )
-"""Each collective."""
+"""Wait and transfer of each collective."""

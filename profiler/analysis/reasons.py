@@ -1,4 +1,4 @@
-"""Why a trace may have nothing for an analysis, and what to do: sentences for people."""
+"""Why a trace may have nothing for an analysis, and what to do: sentences shown to the user."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""What an analysis is, and what each column of its table is: one record from which all who show it take what they need.
+"""What an analysis is, and what each column of its table is: one record that serves everything that shows it.
 
-`stepscope.profiler.analysis.report` lists them. Nothing here imports Polars.
+`stepscope.profiler.analysis.report` lists them. This module does not import Polars.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Of = Literal["trace", "ranks", "changes"]
-"""What an analysis is of: one trace, the traces of the ranks of one job, or two traces, one before the other."""
+"""What an analysis applies to: one trace, the traces of the ranks of one job, or two traces, before and after."""
 Format = Literal[
     "duration",
     "moment",
@@ -29,15 +29,15 @@ Format = Literal[
     "change",
     "change_percent",
 ]
-"""How the values of a column are written.
+"""How the values of a column are formatted.
 
-Nanoseconds that something took ("duration") or at which it was, on the trace's clock ("moment"); shares in percent;
-bytes; whole numbers of something ("count"), other numbers, and whole numbers that name something, of which 0 is one
-("identity"); yes or no ("flag"); texts, short ones ("label"), and short ones of which underscores are shown as spaces
-("word"); by how much nanoseconds changed ("change"), and by which share ("change_percent").
+Nanoseconds of a duration ("duration") or of a point in time on the trace's clock ("moment"); shares in percent; bytes;
+whole numbers of something ("count"), other numbers, and whole numbers that identify something, where 0 is a valid one
+("identity"); yes or no ("flag"); texts, short ones ("label"), and short ones whose underscores are shown as spaces
+("word"); changes of nanoseconds, absolute ("change") and as a share ("change_percent").
 """
 Unit = Literal["percent", "ns", "bytes", "count"]
-"""What the value of a metric is in."""
+"""The unit of a metric."""
 
 
 @dataclass(frozen=True)
@@ -45,71 +45,71 @@ class Column:
     """A column of an analysis' table."""
 
     name: str
-    """As the table has it: ends in ``_ns`` for nanoseconds, ``_percent`` for shares, ``bytes`` for bytes."""
+    """The name in the table: ends in ``_ns`` for nanoseconds, ``_percent`` for shares, ``bytes`` for bytes."""
     about: str
-    """What it is, in one line without a period at its end."""
+    """Description, in one line without a period at its end."""
     format: Format | None = None
-    """How it is written; None for what its name and type say: see `Format`."""
+    """How the values are formatted; None to derive it from the name and type: see `Format`."""
     heading: str = ""
-    """What stands above it; "" for its name in words."""
+    """Column header; "" for the name in words."""
     adds_up: bool = False
-    """Whether the rows add up to something: the page then shows the sum, and each row's share of it."""
+    """Whether a sum over the rows is meaningful: the page then shows the sum, and each row's share of it."""
     of_devices: bool = False
-    """Whether it is 0 throughout where a trace has no devices: the command then leaves it out."""
+    """Whether the column is all 0 if a trace has no devices: the command then leaves it out."""
     hidden: bool = False
-    """Whether only files and JSON have it."""
+    """Whether the column is only in files and JSON."""
 
 
 class MetricDefinition(NamedTuple):
-    """A figure that conditions of ``--fail-if`` may name."""
+    """A metric that conditions of ``--fail-if`` can name."""
 
     name: str
     """Letters, digits and underscores."""
     unit: Unit
-    """What its value is in."""
+    """The unit of its value."""
     meaning: str
-    """One line."""
+    """Description, in one line."""
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """A question to traces, with the function that answers it by a table."""
+    """A question about traces, with the function that answers it with a table."""
 
     name: str
-    """What ``stepscope analyze --table`` and JSON call it: lower-case letters, digits and underscores."""
+    """The name for ``stepscope analyze --table`` and JSON: lower-case letters, digits and underscores."""
     about: str
-    """What its table is, in one line that begins in lower case and has no period at its end."""
+    """Description of the table, in one line that begins in lower case and has no period at its end."""
     function: "Callable[..., pl.DataFrame]"
-    """Makes the table. It is called with the `Facts` of a trace; of "ranks" with a mapping from rank to `Facts`,
-    each of which is read when it is asked for and not kept; of
-    "changes" with the `Facts` before, those after, and "step", "call" or "total" for what is compared. It is pure, its
-    columns do not depend on the trace, and it imports Polars inside."""
+    """Makes the table. It is called with the `Facts` of a trace; for "ranks", with a mapping from rank to `Facts`, each
+    of which is read on access and not kept; for "changes", with the `Facts` before, those after, and "step", "call" or
+    "total" for the basis of comparison. It is pure, its columns do not depend on the trace, and it imports Polars
+    inside."""
     columns: tuple[Column, ...]
-    """The table's columns, in the order of the page. Those that are not here are shown by their names."""
+    """The table's columns, in the order of the page. Columns not listed here are shown by their names."""
     of: Of = "trace"
-    """What it is of."""
+    """What the analysis applies to."""
     title: str = ""
-    """What stands above the table on the page; "" for `about`."""
+    """Heading above the table on the page; "" for `about`."""
     description: str = ""
     """A sentence or two beside the title."""
     empty: str = "The trace has nothing of this."
-    """Why the table may have no rows, and what to do; shown where it has none."""
+    """Why the table may have no rows, and what to do; shown if it has none."""
     note: str = ""
-    """What the command says beside the table's name."""
+    """Note printed by the command beside the table's name."""
     whole: bool = False
-    """Whether the command prints all rows, however few are asked for."""
+    """Whether the command prints all rows, however few are requested."""
     of_devices: bool = False
-    """Whether the digest leaves it out where a trace has no devices."""
+    """Whether the digest leaves it out if a trace has no devices."""
     metrics: tuple[MetricDefinition, ...] = ()
-    """Figures of one trace that conditions of ``--fail-if`` may name, and that the table "overview" has."""
+    """Metrics of one trace that conditions of ``--fail-if`` can name, and that are in the table "overview"."""
     figures: Callable[[Facts], Mapping[str, float | None]] | None = None
-    """Works out the values of `metrics` by name; None where the trace does not tell."""
+    """Computes the values of `metrics` by name; None if the trace does not provide them."""
 
     def table(self, *given: Any) -> "pl.DataFrame":
-        """Return the table of what `function` takes.
+        """Return the table, given the arguments of `function`.
 
         Raises:
-            TypeError: the function gave something else, or a table of more than numbers, booleans and texts.
+            TypeError: the function returned something else, or a table of more than numbers, booleans and texts.
         """
         import polars as pl
 
@@ -132,16 +132,16 @@ class Analysis:
         return tuple(column.name for column in self.columns if column.adds_up)
 
 
-SLICE: Final = Column("slice", "index of the slice that the row is of, or of its longest one", "identity", hidden=True)
-"""In most tables whose rows are somewhere on the Timeline."""
-START: Final = Column("start_ns", "since the beginning of the trace, as on the Timeline", "moment")
-"""When something began."""
+SLICE: Final = Column("slice", "index of the row's slice, or of its longest one", "identity", hidden=True)
+"""Column of most tables whose rows are somewhere on the Timeline."""
+START: Final = Column("start_ns", "time since the beginning of the trace, as on the Timeline", "moment")
+"""Column with the start of something."""
 DEVICE: Final = Column("device", "number of the device", "identity")
 STREAM: Final = Column("stream", "number of the stream", "identity")
 
 
 def statistics_of(what: str) -> tuple[Column, ...]:
-    """Return the columns of `stepscope.profiler.analysis.queue.statistics`; ``what`` is what they are statistics of."""
+    """Return the columns of `stepscope.profiler.analysis.queue.statistics` for a quantity that ``what`` names."""
     return (
         Column("count", f"changes of {what} that are looked at"),
         Column("mean", f"mean of {what}"),

@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 def _overview(facts: Facts) -> "pl.DataFrame":
-    """Return all metrics that a trace tells, those of other distributions last."""
+    """Return all metrics that a trace provides, those of other distributions last."""
     import polars as pl
 
     own = overview(facts)
@@ -63,7 +63,7 @@ def _overview(facts: Facts) -> "pl.DataFrame":
 ANALYSES: Final = (
     Analysis(
         "overview",
-        "figures of the whole trace",
+        "metrics of the whole trace",
         _overview,
         OVERVIEW_COLUMNS,
         title="Figures",
@@ -112,7 +112,7 @@ ANALYSES: Final = (
     COLLECTIVES,
     *CHANGES.values(),
 )
-"""Stepscope's own. An analysis is a module with its function and its record, and a line here."""
+"""Stepscope's own analyses. An analysis is a module with its function and its record, and a line here."""
 OTHERS: Final = Extensions(
     "analyses",
     Analysis,
@@ -121,15 +121,15 @@ OTHERS: Final = Extensions(
     check=lambda analysis: _check(analysis),
     about_of=lambda analysis: analysis.about,
 )
-"""Those of other distributions."""
+"""Analyses of other distributions."""
 DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
-"""Analyses whose tables the command prints unless told otherwise."""
+"""Analyses whose tables the command prints by default."""
 DIGEST_OF_RANKS: Final = ("rank_outliers", "rank_map", "ranks", "stragglers", "rank_steps")
-"""Those that it prints of several ranks."""
+"""The same for several ranks."""
 
 
 def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
-    """Return traces by the rank that each states, or in order where these are not all stated and distinct."""
+    """Return traces by the rank that each states, or in order if these are not all stated and distinct."""
     stated = [rank_of(facts(trace)) for trace in traces]
     known = [rank for rank in stated if rank is not None]
     if len(set(known)) == len(traces):
@@ -138,13 +138,13 @@ def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
 
 
 def analyses(of: Of | None = None) -> dict[str, Analysis]:
-    """Return all analyses by name, or those of one trace, of ranks or of changes; Stepscope's own come first."""
+    """Return all analyses by name, or only those of one trace, of ranks or of changes; Stepscope's own come first."""
     every = (*ANALYSES, *OTHERS.records())
     return {analysis.name: analysis for analysis in every if of is None or analysis.of == of}
 
 
 def is_of_others(analysis: Analysis) -> bool:
-    """Return whether an analysis is another distribution's."""
+    """Return whether an analysis belongs to another distribution."""
     return analysis not in ANALYSES
 
 
@@ -158,7 +158,7 @@ def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":
 
 
 def change(before: Trace | Facts, after: Trace | Facts, name: str, per: Per = "step") -> "pl.DataFrame":
-    """Return what changed by the name of an analysis, such as "changed_steps"; ``per`` as `compare`.
+    """Return the changes by the name of an analysis, such as "changed_steps"; ``per`` as in `compare`.
 
     Raises:
         KeyError: there is no such analysis.
@@ -172,9 +172,9 @@ def other_definitions() -> dict[str, MetricDefinition]:
 
 
 def other_metrics(facts: Facts, names: Collection[str] | None = None) -> dict[str, Metric]:
-    """Return the metrics of other distributions' analyses, or those of some names.
+    """Return the metrics of other distributions' analyses, or only the named ones.
 
-    NaN where the trace does not tell, or where the analysis fails, which is remembered.
+    NaN if the trace does not provide one, or if the analysis fails, which is remembered.
     """
     found: dict[str, Metric] = {}
     for analysis in OTHERS.records():
@@ -195,7 +195,7 @@ def other_metrics(facts: Facts, names: Collection[str] | None = None) -> dict[st
 
 
 def _check(analysis: Analysis) -> None:
-    """Raise ValueError with a sentence where a record says what it must not."""
+    """Raise an error with a sentence if a field of a record is invalid."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", analysis.name):
         raise ValueError(f"its name is {analysis.name!r}, expected lower-case letters, digits and underscores")
     if analysis.name == "all":
@@ -214,7 +214,7 @@ def _check(analysis: Analysis) -> None:
 
 
 def plain(frame: "pl.DataFrame") -> list[dict[str, Any]]:
-    """Return a table as a list of mappings in which what is not a finite number is None, as JSON needs."""
+    """Return a table as a list of mappings in which non-finite numbers are None, as JSON needs."""
     import polars as pl
 
     floats = [name for name, kind in frame.schema.items() if kind.is_float()]

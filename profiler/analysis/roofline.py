@@ -1,4 +1,4 @@
-"""Operators on the roofline, and what share of a device's peak was used, where FLOPs are known."""
+"""Operators on the roofline, and the share of a device's peak that was used, where FLOPs are known."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _KNOWN_ENOUGH: Final = 0.9
-"""Share of the time of matrix products and convolutions whose FLOPs have to be known, so that a sum says something."""
+"""Share of the time of matrix products and convolutions whose FLOPs must be known for a sum to be meaningful."""
 _NUMBERS: Final = (*PRECISIONS, None)
 
 
@@ -31,26 +31,24 @@ class Counted:
     """Calls of operators with what is known of their arithmetic, as parallel columns ``[n]``."""
 
     call: NDArray[np.int64]
-    """Places in `operator_calls`."""
+    """Indices into `operator_calls`."""
     flops: NDArray[np.float64]
-    """NaN where they are not known."""
+    """NaN if not known."""
     moved: NDArray[np.float64]
-    """Bytes of memory traffic, NaN where they are not known."""
+    """Bytes of memory traffic, NaN if not known."""
     precision: NDArray[np.int8]
-    """Places in `PRECISIONS`; one beyond them where nothing is stated."""
+    """Indices into `PRECISIONS`; one beyond them if nothing is stated."""
     time_ns: NDArray[np.int64]
-    """On the device, or on the host where nothing was launched."""
+    """On the device, or on the host if nothing was launched."""
 
 
 def counted_calls(trace: Trace | Facts) -> Counted:
-    """Return the calls whose FLOPs may be known, worked out once for a trace."""
+    """Return the calls whose FLOPs may be known, computed once per trace."""
     return facts_of(trace).once(_counted_calls)
 
 
 def _candidates(facts: Facts, slices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return those of some slices whose FLOPs may be known: PyTorch's by name, any where there are none of
-    PyTorch's.
-    """
+    """Return those of some slices whose FLOPs may be known: PyTorch's by name, or any in traces without PyTorch's."""
     names = facts.trace.names
     stated = not any(name.startswith("aten::") for name in names)
     may = [stated or name.removeprefix("aten::") in BY_SHAPE or name.startswith("aten::conv") for name in names]
@@ -83,20 +81,20 @@ def _counted_calls(facts: Facts) -> Counted:
 
 
 _LOOKED_AT: Final = 500
-"""Calls that are asked whether their FLOPs are known."""
+"""Number of calls that are checked for known FLOPs."""
 
 
 def has_flops(facts: Facts) -> bool:
-    """Return whether FLOPs are known of any call, as far as a sample tells."""
+    """Return whether the FLOPs of any call are known, judged by a sample."""
     slices = _candidates(facts, facts.operator_slices)
     sample = slices[:: max(1, len(slices) // _LOOKED_AT)]
     return any(flops_of(*each) for each in zip(facts.names_of(sample), facts.decoded(sample), strict=True))
 
 
 def device_peaks(facts: Facts) -> DevicePeaks | None:
-    """Return the peaks of the devices that the trace is of: those that were stated, else by the devices' name.
+    """Return the peaks of the trace's devices: as stated by the user, else by the devices' name.
 
-    None where they differ, or are not known.
+    None if they differ, or are not known.
     """
     properties = facts.trace.metadata.get("deviceProperties")
     listed = properties if isinstance(properties, list) else []
@@ -105,14 +103,12 @@ def device_peaks(facts: Facts) -> DevicePeaks | None:
 
 
 def _rates(peaks: DevicePeaks | None) -> NDArray[np.float64]:
-    """Return the peaks in FLOP/s by place in `PRECISIONS`, NaN where one is not known, as for what states no type."""
+    """Return the peaks in FLOP/s by index into `PRECISIONS`; NaN if not known, and for calls that state no type."""
     return np.array([(peaks.flops(each) if peaks and each else None) or np.nan for each in _NUMBERS], np.float64)
 
 
 def peaks_in_use(facts: Facts) -> dict[Precision, float]:
-    """Return the device's peak in FLOP/s for each type of number that calls with known FLOPs computed in, where
-    known.
-    """
+    """Return the device's peak in FLOP/s, if known, for each number type in which calls with known FLOPs computed."""
     peaks = device_peaks(facts)
     counted = counted_calls(facts)
     used = set(counted.precision[counted.flops > 0].tolist())
@@ -121,12 +117,12 @@ def peaks_in_use(facts: Facts) -> dict[Precision, float]:
 
 
 def utilization(trace: Trace | Facts) -> float | None:
-    """Model FLOPs utilization (MFU), in percent: what the steps computed, of what the devices could have computed.
+    """Return the model FLOPs utilization (MFU), in percent: computed in the steps, of what the devices could have.
 
-    = sum over calls of FLOPs / peak of their type of number, over the steps' time and the number of devices used (as
-    Chowdhery et al., PaLM, appendix B, with the FLOPs that ran: recomputed ones count). Of nested calls the outermost
-    whose FLOPs are known counts. None where the peaks of the device are not known, or the FLOPs of under 90% of the
-    time of matrix products and convolutions.
+    = sum over calls of FLOPs / peak of their number type, divided by the steps' time and the number of devices used (as
+    in Chowdhery et al., PaLM, appendix B, with the FLOPs that ran: recomputed ones count). Of nested calls, the
+    outermost with known FLOPs counts. None if the peaks of the device are not known, or if FLOPs are known for under
+    90% of the time of matrix products and convolutions.
     """
     facts = facts_of(trace)
     peaks = device_peaks(facts)
@@ -153,7 +149,10 @@ def utilization(trace: Trace | Facts) -> float | None:
 
 
 def _outermost(counted: Counted, parent: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each call the place in ``counted`` of the outermost with known FLOPs of it and those around it; or -1."""
+    """Return, for each call, the index in ``counted`` of the outermost with known FLOPs among it and its parents.
+
+    -1 if there is none.
+    """
     has = np.flatnonzero(counted.flops > 0)
     own = np.full(len(parent), -1, np.int64)
     own[counted.call[has]] = has
@@ -166,7 +165,7 @@ def _outermost(counted: Counted, parent: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def unknown_flops(trace: Trace | Facts) -> "pl.DataFrame":
-    """Return matrix products and convolutions whose FLOPs are not known, longest first.
+    """Return matrix products and convolutions with unknown FLOPs, longest first.
 
     Columns: name (text), device_self_ns (int64), percent of the time of all matrix products and convolutions (float64).
     """
@@ -191,23 +190,22 @@ def unknown_flops(trace: Trace | Facts) -> "pl.DataFrame":
 def roofline(
     trace: Trace | Facts, *, peak_flops: float | None = None, peak_bytes_per_s: float | None = None
 ) -> "pl.DataFrame":
-    """Return throughput and intensity of the operators whose FLOPs are known, most FLOPs first.
+    """Return throughput and intensity of the operators with known FLOPs, most FLOPs first.
 
-    Of nested calls the outermost.
+    Of nested calls, the outermost counts.
 
-    intensity = FLOPs / bytes; time is the operator's total on the device, or on the host where it launched nothing.
-    With peaks, as xprof: efficiency = max(FLOP rate / peak, byte rate / peak), and the operator is bound by whichever
-    is that maximum. Peaks that are not given are those of the device, if it is known, each call's for its type of
-    number.
+    intensity = FLOPs / bytes; time is the operator's total on the device, or on the host if it launched nothing. With
+    peaks, as in xprof: efficiency = max(FLOP rate / peak, byte rate / peak), and the operator is bound by whichever is
+    that maximum. Peaks that are not given are those of the device, if it is known, for the number type of each call.
 
     Args:
         trace: a trace with input shapes, or with stated counts.
-        peak_flops: the device's peak, in FLOP/s, for all types of numbers.
+        peak_flops: the device's peak, in FLOP/s, for all number types.
         peak_bytes_per_s: the peak of its memory.
 
     Columns: name, calls (int64), flops, bytes (float64, bytes null if unknown), time_ns (int64), gflops_per_s,
-    gb_per_s, intensity, efficiency_percent (float64 or null), bound_by ("compute", "memory" or null), precision
-    (text: the types of numbers, empty where none is stated).
+    gb_per_s, intensity, efficiency_percent (float64 or null), bound_by ("compute", "memory" or null), precision (text:
+    the number types, empty if none is stated).
     """
     import polars as pl
 
@@ -273,17 +271,19 @@ ROOFLINE: Final = Analysis(
         Column("calls", "how often it was called"),
         Column("flops", "floating-point operations of all calls", adds_up=True),
         Column("bytes", "bytes that all calls read and write", "bytes"),
-        Column("time_ns", "time of all calls on the device, on the host where there is none", "duration", adds_up=True),
+        Column(
+            "time_ns", "time of all calls on the device, or on the host if there is no device", "duration", adds_up=True
+        ),
         Column("gflops_per_s", "throughput"),
-        Column("gb_per_s", "bytes by time"),
+        Column("gb_per_s", "bytes divided by time"),
         Column("intensity", "FLOPs per byte"),
-        Column("efficiency_percent", "share of what the nearer peak of the device allows"),
+        Column("efficiency_percent", "share of the throughput that the nearer peak of the device allows"),
         Column("bound_by", '"compute" or "memory": the nearer peak', "word"),
-        Column("precision", "types of the numbers"),
+        Column("precision", "data types"),
     ),
     title="Operators",
     description="Operators whose FLOPs are known; of nested ones the outermost. "
     "Efficiency is of the nearer of both peaks.",
     empty=NO_FLOPS,
 )
-"""Operators on the roofline."""
+"""Throughput and intensity of operators."""

@@ -1,6 +1,6 @@
-"""Compiled loops over the rows of a trace: what overlaps a stretch of time, sums of it, and what lies in what.
+"""Compiled loops over the rows of a trace: overlaps with a time interval, their sums, and nesting.
 
-A row is one depth of one lane: a range of slices in which starts and ends never decrease. Rows come as the ranges
+A row is one depth of one lane: a range of slices in which starts and ends never decrease. Rows are given as ranges
 ``first[r]:last[r]``, those of one lane one after the other by depth, and ``top[r]`` is the lane's first.
 """
 
@@ -20,7 +20,7 @@ _SPREAD: Final = 0x1E3779B97F4A7C15
 
 @kernel()
 def _first_at_least(column: NDArray[np.int32], low: int, high: int, value: int) -> int:
-    """Return the first place in ``low:high`` of a sorted column that holds ``value`` or more, or ``high``."""
+    """Return the first index in ``low:high`` of a sorted column with ``value`` or more, or ``high``."""
     while low < high:
         middle = (low + high) // 2
         if column[middle] < value:
@@ -32,9 +32,7 @@ def _first_at_least(column: NDArray[np.int32], low: int, high: int, value: int) 
 
 @kernel()
 def _first_after(start: NDArray[np.int64], low: int, high: int, time: int) -> int:
-    """Return the first of the slices ``low:high`` that begins after ``time``, or ``high``, found in steps that
-    double.
-    """
+    """Return the first of the slices ``low:high`` that begins after ``time``, or ``high``, using doubling steps."""
     step = 1
     while low + step < high and start[low + step] <= time:
         low += step
@@ -53,7 +51,7 @@ def _first_after(start: NDArray[np.int64], low: int, high: int, time: int) -> in
 def rows_of_lanes(
     lane: NDArray[np.int32], depth: NDArray[np.int32], lanes: NDArray[np.int64], depths: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """``first``, ``last`` and ``top`` of all rows of some lanes, which have so many rows."""
+    """Return ``first``, ``last`` and ``top`` of all rows of some lanes, which have ``depths`` rows each."""
     rows = depths.sum()
     first = np.empty(rows, np.int64)
     last = np.empty(rows, np.int64)
@@ -81,7 +79,7 @@ def narrow(
     begin: int,
     end: int,
 ) -> None:
-    """Narrow rows to the slices that begin in ``[begin, end)`` or reach into it from before."""
+    """Narrow rows to the slices that begin in ``[begin, end)`` or extend into it from before."""
     for row in range(first.size):
         at = _first_after(start, first[row], last[row], begin - 1)
         last[row] = _first_after(start, at, last[row], end - 1)
@@ -92,7 +90,7 @@ def narrow(
 
 @kernel()
 def enclosing(parent: NDArray[np.int64], index: int) -> NDArray[np.int64]:
-    """Return the slices around a slice, the innermost first."""
+    """Return the slices around a slice, innermost first."""
     count = 0
     outer = parent[index]
     while outer >= 0:
@@ -108,7 +106,7 @@ def enclosing(parent: NDArray[np.int64], index: int) -> NDArray[np.int64]:
 
 @kernel()
 def _slot(keys: NDArray[np.int64], key: int) -> int:
-    """Return the place of a key in a hash table, or the free one (-1) where it belongs; the size is a power of two."""
+    """Return the index of a key in a hash table, or the free one (-1) where it belongs; the size is a power of two."""
     at = ((key * _SPREAD) >> 32) & (keys.size - 1)
     while keys[at] != key and keys[at] >= 0:
         at = (at + 1) & (keys.size - 1)
@@ -119,7 +117,7 @@ def _slot(keys: NDArray[np.int64], key: int) -> int:
 def _grown(
     keys: NDArray[np.int64], groups: NDArray[np.int64], sums: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the same table with twice the places."""
+    """Return the same table with twice the capacity."""
     more_keys = np.full(2 * keys.size, -1, np.int64)
     more_groups = np.empty(2 * keys.size, np.int64)
     more_sums = np.empty((2 * sums.shape[0], sums.shape[1]), np.int64)
@@ -147,11 +145,11 @@ def sum_up(
     end: int,
     categories: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sum by name and category of slices clipped to ``[begin, end)``, and the time that each row covers.
+    """Sum slices clipped to ``[begin, end)`` by name and category, and the time that each row covers.
 
-    ``first`` and ``last`` are narrowed to that time. Returns the groups' keys, name * ``categories`` + category,
-    int64 ``[k]``; their sums, int64 ``[k, 6]`` (see `COUNT` and the others; ``LONGEST`` is the index of a slice); and
-    the rows' times, int64 ``[rows]``.
+    ``first`` and ``last`` are narrowed to that time. Returns the groups' keys, name * ``categories`` + category, int64
+    ``[k]``; their sums, int64 ``[k, 6]`` (see `COUNT` and the others; ``LONGEST`` is the index of a slice); and the
+    rows' times, int64 ``[rows]``.
     """
     keys = np.full(_SLOTS, -1, np.int64)
     groups = np.empty(_SLOTS, np.int64)

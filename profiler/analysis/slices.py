@@ -1,4 +1,4 @@
-"""All slices of a trace by name, also of traces whose sorts no analysis knows."""
+"""All slices of a trace by name, including traces with kinds of slices that no analysis knows."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def slices_by_name(trace: Trace | Facts) -> "pl.DataFrame":
     """Return all slices by name and category, longest own time first.
 
-    A slice's own time is its duration without that of the slices directly inside it on its lane. Spans of the profiler
-    itself are left out where there are others (`stepscope.profiler.analysis.classify.is_profilers_own`).
+    A slice's own time is its duration without the slices directly inside it on its lane. Spans of the profiler itself
+    are left out unless there are no others (`stepscope.profiler.analysis.classify.is_profilers_own`).
 
     Columns: name, category (text), count, self_ns, total_ns (int64), mean_ns (float64), max_ns (int64), slice (int64:
     index of the longest).
@@ -56,7 +56,7 @@ def slices_by_name(trace: Trace | Facts) -> "pl.DataFrame":
 def slices_by_category(by_name: "pl.DataFrame") -> "pl.DataFrame":
     """Return the rows of `slices_by_name` added up by category, longest own time first.
 
-    A row's name is its category.
+    The name of a row is its category.
     """
     import polars as pl
 
@@ -76,9 +76,7 @@ def slices_by_category(by_name: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def own_ns(facts: Facts) -> NDArray[np.int64]:
-    """Return each slice's duration without that of the slices directly inside it on its lane, int64 ``[n]``
-    nanoseconds.
-    """
+    """Return each slice's duration without the slices directly inside it on its lane, int64 ``[n]`` nanoseconds."""
     own: NDArray[np.int64] = facts.trace.duration_ns.astype(np.int64)
     inside = np.flatnonzero(facts.parents >= 0)
     np.subtract.at(own, facts.parents[inside], facts.trace.duration_ns[inside])
@@ -91,10 +89,10 @@ SLICES: Final = Analysis(
     slices_by_name,
     (
         Column("name", "name of the slices"),
-        Column("category", "their category, as the trace has it", "label"),
-        Column("count", "how many there are", adds_up=True),
-        Column("self_ns", "own time, without that of what lies inside", adds_up=True),
-        Column("total_ns", "sum of their durations; nested ones count in both"),
+        Column("category", "their category in the trace", "label"),
+        Column("count", "number of slices", adds_up=True),
+        Column("self_ns", "own time, excluding what is nested inside", adds_up=True),
+        Column("total_ns", "sum of their durations; nested slices count in both"),
         Column("mean_ns", "mean duration"),
         Column("max_ns", "longest duration"),
         SLICE,

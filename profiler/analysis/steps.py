@@ -24,7 +24,7 @@ CATEGORIES: Final = (
     "cpu_exec",
     "other",
 )
-"""In order of priority: an instant belongs to the first that is active then, and to "other" if none is."""
+"""Categories in order of priority: an instant belongs to the first that is active, or else to "other"."""
 _FEW_KERNELS: Final = 0.8
 
 
@@ -39,10 +39,10 @@ class Windows(NamedTuple):
 def step_windows(facts: Facts) -> Windows:
     """Return the bounds of the steps, host and device together.
 
-    As torch-tb-profiler's ``StepParser``: step i lasts from max(end of step i - 1, its start on the host) to
-    max(its end on the host, the last end of what it launched on a device). Where the first step launched
-    something, it begins no sooner than what came before on the device has ended. Last steps that launched nothing,
-    or under 0.8 of what the step before did, are left out: the profiler may have stopped before their kernels ran.
+    Like torch-tb-profiler's ``StepParser``: step i lasts from max(end of step i - 1, its start on the host) to max(its
+    end on the host, the last end of what it launched on a device). If the first step launched something, it does not
+    begin before earlier work on the device has ended. Last steps that launched nothing, or under 0.8 of what the
+    previous step did, are left out: the profiler may have stopped before their kernels ran.
     """
     return facts.once(_step_windows)
 
@@ -75,7 +75,7 @@ def _step_windows(facts: Facts) -> Windows:
 def launched_within(
     facts: Facts, device: Device, begins: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
-    """Return which device activities were launched by calls within each stretch of time, as places among them."""
+    """Return the device activities launched by calls within each time interval, as indices among them."""
     launched = np.flatnonzero(device.launch >= 0)
     # Each stretch looks at what begins in it alone: there may be thousands of both steps and kernels.
     launched = launched[np.argsort(facts.trace.start_ns[device.launch[launched]], kind="stable")]
@@ -95,9 +95,7 @@ def _kept(counts: list[int]) -> int:
 
 
 def in_steps(facts: Facts) -> NDArray[np.bool_]:
-    """Return which slices belong to complete steps, bool ``[n]``: what begins in one, and on devices what one
-    launched.
-    """
+    """Return which slices belong to complete steps, bool ``[n]``: begun in one, or on devices launched by one."""
     steps = facts.steps[: len(step_windows(facts).start)]
     starts = np.array([step.start_ns for step in steps], np.int64)
     ends = starts + np.array([step.duration_ns for step in steps], np.int64)
@@ -111,7 +109,7 @@ def in_steps(facts: Facts) -> NDArray[np.bool_]:
 
 
 def category_intervals(facts: Facts) -> dict[str, Intervals]:
-    """When each category but "other" is active, merged over lanes, regardless of priority."""
+    """Return when each category but "other" is active, merged over lanes, regardless of priority."""
     trace, end = facts.trace, facts.end_ns
 
     def merged(chosen: NDArray[np.int64]) -> Intervals:
@@ -129,11 +127,11 @@ def category_intervals(facts: Facts) -> dict[str, Intervals]:
 
 
 def step_breakdown(trace: Trace | Facts) -> "pl.DataFrame":
-    """Time of each step by category.
+    """Return the time of each step by category.
 
     Categories, priorities and step bounds are torch-tb-profiler's (``OverallParser``, ``ProfileRole``): an instant
-    belongs to the first of kernel, memcpy, memset, communication, runtime, dataloader, cpu_exec that is active
-    then, else to other. The categories of a step add up to its total.
+    belongs to the first of kernel, memcpy, memset, communication, runtime, dataloader, cpu_exec that is active, or else
+    to other. The categories of a step add up to its total.
 
     Columns: step (int64), start_ns, total_ns, then ``<category>_ns`` for each of `CATEGORIES` (int64).
     """
@@ -187,13 +185,13 @@ STEPS: Final = Analysis(
         START,
         Column("total_ns", "how long the step took", adds_up=True),
         Column("kernel_ns", "time in kernels", adds_up=True, of_devices=True),
-        Column("memcpy_ns", "time in copies, of what is left", adds_up=True, of_devices=True),
-        Column("memset_ns", "time in memsets, of what is left", adds_up=True, of_devices=True),
-        Column("communication_ns", "time in collectives, of what is left", adds_up=True),
-        Column("runtime_ns", "time in calls of the device's runtime, of what is left", adds_up=True),
-        Column("dataloader_ns", "time in which data is loaded, of what is left", adds_up=True),
-        Column("cpu_exec_ns", "time in operators of the host, of what is left", adds_up=True),
-        Column("other_ns", "what no category accounts for", adds_up=True),
+        Column("memcpy_ns", "remaining time in copies", adds_up=True, of_devices=True),
+        Column("memset_ns", "remaining time in memsets", adds_up=True, of_devices=True),
+        Column("communication_ns", "remaining time in collectives", adds_up=True),
+        Column("runtime_ns", "remaining time in calls of the device's runtime", adds_up=True),
+        Column("dataloader_ns", "remaining time in data loading", adds_up=True),
+        Column("cpu_exec_ns", "remaining time in operators on the host", adds_up=True),
+        Column("other_ns", "time that no category accounts for", adds_up=True),
     ),
     title="Steps",
     description="Time of each step by category; if several overlap, time counts for the first.",
@@ -205,7 +203,7 @@ MEAN_STEP: Final = Analysis(
     "the mean step by category",
     mean_step,
     (
-        Column("category", "as the columns of `steps`", "label"),
+        Column("category", "category, named as in the columns of `steps`", "label"),
         Column("mean_ns", "mean time per step", adds_up=True),
         Column("percent", "share of the mean step", adds_up=True),
     ),

@@ -1,4 +1,4 @@
-"""Which activities of a device waited for another stream: as the trace says, or the calls before their launch."""
+"""Which device activities waited for another stream: as recorded, or inferred from calls before their launch."""
 
 import re
 from typing import Final
@@ -14,16 +14,16 @@ _WAIT_FOR_EVENT: Final = re.compile(r"^(cuda|cu|hip)\w*StreamWaitEvent", re.I)
 
 
 def released_by(facts: Facts, every: Device, previous: Column, ready: Column, inferred: bool) -> Column:
-    """Return the activity of another stream that each activity had to wait for, as a place among them, or -1.
+    """Return the activity of another stream that each activity had to wait for, as an index among them, or -1.
 
     Int64 ``[n]``.
 
     Args:
         facts: the trace.
-        every: what ran on devices, in order of device, stream and start.
-        previous: place of each one's predecessor on its stream, or -1.
-        ready: when each could have begun as far as its launch and its own stream go.
-        inferred: also where the trace records only that a stream was told to wait: then an activity has waited if that
+        every: device activities, in order of device, stream and start.
+        previous: index of each one's predecessor on its stream, or -1.
+        ready: when each could have begun, considering its launch and its own stream.
+        inferred: also use traces that record only that a stream was told to wait: then an activity has waited if that
             was the last thing that its thread did before launching it, and for the one that ended last on the device,
             if most of the delay passed before that one's end.
     """
@@ -36,12 +36,12 @@ def released_by(facts: Facts, every: Device, previous: Column, ready: Column, in
 
 
 def named(facts: Facts, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-    """In which names of the trace a pattern is found."""
+    """Return which names of the trace match a pattern."""
     return np.array([pattern.search(name) is not None for name in facts.trace.names] or [False], np.bool_)
 
 
 def _recorded(facts: Facts, every: Device) -> Column:
-    """From the trace's own waits: the last activity of the stream that was waited for leads to the next one behind."""
+    """Return recorded waits: from the last activity of the awaited stream to the next one after the wait."""
     waits = facts.every_device_activity
     waits = waits.where(waits.of("synchronization"))
     streams = [arguments.get("wait_on_stream") for arguments in facts.decoded(waits.slice)]

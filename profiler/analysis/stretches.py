@@ -1,4 +1,4 @@
-"""When lanes were busy: stretches in which one slice or another of them ran without a pause."""
+"""When lanes were busy: stretches in which slices ran without a pause."""
 
 from typing import NamedTuple
 
@@ -19,16 +19,16 @@ class Stretches(NamedTuple):
     start: Column
     end: Column
     first: Column
-    """The slice that begins it, the outermost of several."""
+    """The slice that begins the stretch, the outermost if several."""
     last: Column
-    """The slice that ends it, the outermost of several."""
+    """The slice that ends the stretch, the outermost if several."""
 
     def where(self, chosen: NDArray[np.bool_]) -> "Stretches":
-        """Return those that a mask chooses."""
+        """Return the stretches selected by a mask."""
         return Stretches(*(column[chosen] for column in self))
 
     def busy(self, lane: Column, start: Column, end: Column) -> Column:
-        """Return nanoseconds in which a lane was busy between two times, int64 ``[k]``."""
+        """Return how long a lane was busy between two times, int64 ``[k]`` nanoseconds."""
         return self._busy_before(lane, end) - self._busy_before(lane, start)
 
     def _busy_before(self, lane: Column, time: Column) -> Column:
@@ -44,7 +44,7 @@ class Stretches(NamedTuple):
 
 
 def furthest(lane: Column, end: Column) -> Column:
-    """For each item, in order of lane, the place of the one of its lane so far that ends last; of several the first."""
+    """Return, for each item in order of lane, the index of the last to end in its lane so far; ties go to the first."""
     ends, _, rank = numbered(end)
     # Lanes come in order, so that the greatest pair of lane and rank so far is always one of the own lane.
     pair = lane * len(ends) + rank
@@ -53,7 +53,7 @@ def furthest(lane: Column, end: Column) -> Column:
 
 
 def stretches_of(facts: Facts, slices: Column) -> Stretches:
-    """When the lanes of some slices were busy with these; slices are indices in the trace's order."""
+    """Return when the lanes of some slices were busy with these; slices are indices in the trace's order."""
     trace = facts.trace
     order = slices[np.lexsort((trace.start_ns[slices], trace.lane[slices]))]
     lane, start, end = trace.lane[order].astype(np.int64), trace.start_ns[order], facts.end_ns[order]

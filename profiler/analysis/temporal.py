@@ -1,4 +1,4 @@
-"""How a device spends its time: busy or idle, by kind of work, and communication behind computation."""
+"""How a device spends its time: busy or idle, by kind of work, and communication hidden by computation."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +19,7 @@ WORK: Final = ("computation", "communication", "memory")
 
 
 def work_intervals(device: Device, work: str) -> Intervals:
-    """When a kind of work ran, merged over streams."""
+    """Return when a kind of work ran, merged over streams."""
     match work:
         case "computation":
             chosen = device.of("kernel")
@@ -33,7 +33,7 @@ def work_intervals(device: Device, work: str) -> Intervals:
 
 
 def device_numbers(device: Device) -> list[int]:
-    """Return the devices that something ran on."""
+    """Return the devices on which something ran."""
     return sorted(set(device.device.tolist()))
 
 
@@ -42,13 +42,13 @@ def temporal_breakdown(
 ) -> "pl.DataFrame":
     """Return idle, computing and other time of each device.
 
-    As HolisticTraceAnalysis' ``get_temporal_breakdown``, per device: the span runs from the first activity's start
-    to the last one's end; busy is the union of all activities, computing the union of kernels other than
-    communication; idle = span - busy; non-compute = busy - computing.
+    Like HolisticTraceAnalysis' ``get_temporal_breakdown``, per device: the span runs from the first activity's start to
+    the last one's end; busy is the union of all activities, computing the union of kernels other than communication;
+    idle = span - busy; non-compute = busy - computing.
 
-    Device-side synchronization is no work. HolisticTraceAnalysis counts that on streams as busy, and "Stream Wait
-    Event", which it takes for a kernel, as computing: ``waits_are_work`` does so too. What is on no stream (-1), waits
-    for whole devices and of threads for events, counts for neither.
+    Device-side synchronization is not work. HolisticTraceAnalysis counts synchronization on streams as busy, and
+    "Stream Wait Event", which it takes for a kernel, as computing; with ``waits_are_work``, this function does too.
+    Synchronization on no stream (-1), namely waits for whole devices and threads' waits for events, counts for neither.
 
     Columns: device, span_ns, busy_ns, idle_ns, compute_ns, non_compute_ns (int64), idle_percent, compute_percent,
     non_compute_percent (float64, of the span).
@@ -82,10 +82,10 @@ def temporal_breakdown(
 
 
 def work_breakdown(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Busy time of each device by which kinds of work ran at once.
+    """Return the busy time of each device by which kinds of work ran at the same time.
 
-    As the first table of HolisticTraceAnalysis' ``get_gpu_kernel_breakdown`` with memory kernels: each instant
-    belongs to the set of kinds that run then, such as "computation + communication".
+    Like the first table of HolisticTraceAnalysis' ``get_gpu_kernel_breakdown`` with memory kernels: each instant
+    belongs to the set of kinds that are running, such as "computation + communication".
 
     Columns: device (int64), work (text), duration_ns (int64), percent (float64, of the sum).
     """
@@ -108,7 +108,7 @@ def work_breakdown(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.Da
 
 
 def _exclusive(running: list[Intervals]) -> dict[str, int]:
-    """Time in which exactly the kinds of each combination run, from one pass over all boundaries."""
+    """Return the time in which exactly the kinds of each combination run, from one pass over all boundaries."""
     times = np.concatenate([part for each in running for part in (each.start, each.end)])
     signs = (1, -1)
     change = np.concatenate(
@@ -128,10 +128,10 @@ def _exclusive(running: list[Intervals]) -> dict[str, int]:
 
 
 def communication_overlap(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
-    """Return how much of the communication is hidden behind computation, per device.
+    """Return how much of the communication is hidden by computation, per device.
 
-    ``|communication and computation| / |communication|``, both merged over streams, as HolisticTraceAnalysis'
-    ``get_comm_comp_overlap``. Without communication the share is null.
+    ``|communication and computation| / |communication|``, both merged over streams, as in HolisticTraceAnalysis'
+    ``get_comm_comp_overlap``. Without communication, the share is null.
 
     Columns: device, communication_ns, computation_ns, overlap_ns (int64), overlap_percent (float64 or null).
     """
@@ -158,15 +158,15 @@ def communication_overlap(trace: Trace | Facts, *, scope: Scope = "complete") ->
 
 
 def gpu_utilization(trace: Trace | Facts) -> "pl.DataFrame":
-    """Utilization, SM efficiency and occupancy of each device over the steps.
+    """Return the utilization, SM efficiency and occupancy of each device over the steps.
 
-    As torch-tb-profiler's ``GPUMetricsParser``, over the time from the first step's start to the last one's end
-    (steps as `stepscope.profiler.analysis.steps` bounds them): utilization is the share in which a kernel runs;
-    estimated SM efficiency the mean of min(sum of the running kernels' blocks per SM, 1), zero while none runs;
-    occupancy the mean of the kernels' estimated achieved occupancy, weighted by their time inside the steps.
+    Like torch-tb-profiler's ``GPUMetricsParser``, over the time from the first step's start to the last one's end (with
+    the bounds of `stepscope.profiler.analysis.steps`): utilization is the share of time in which a kernel runs;
+    estimated SM efficiency is the mean of min(sum of the running kernels' blocks per SM, 1), zero while none runs;
+    occupancy is the mean of the kernels' estimated achieved occupancy, weighted by their time inside the steps.
 
-    Columns: device (int64), utilization_percent, sm_efficiency_percent, occupancy_percent (float64, null where the
-    trace does not give what is needed).
+    Columns: device (int64), utilization_percent, sm_efficiency_percent, occupancy_percent (float64, null if the trace
+    does not provide what is needed).
     """
     import polars as pl
 
@@ -233,7 +233,7 @@ UTILIZATION: Final = Analysis(
     description="Over the time from the first step's start to the last one's end.",
     empty=NO_DEVICE,
 )
-"""How well devices are used."""
+"""Utilization, SM efficiency and occupancy."""
 TEMPORAL: Final = Analysis(
     "temporal",
     "busy, idle and computing time of devices",
@@ -253,7 +253,7 @@ TEMPORAL: Final = Analysis(
     description="A device's time from its first activity to its last.",
     empty=NO_DEVICE,
 )
-"""Busy and idle time."""
+"""Busy, idle and computing time of devices."""
 WORK_AT_ONCE: Final = Analysis(
     "work",
     "busy time by which kinds of work ran at once",
@@ -261,14 +261,14 @@ WORK_AT_ONCE: Final = Analysis(
     (
         DEVICE,
         Column("work", "the kinds of work that ran together", "word"),
-        Column("duration_ns", "time in which just these ran"),
+        Column("duration_ns", "time in which exactly these ran"),
         Column("percent", "share of the device's busy time"),
     ),
     title="What ran at once",
     description="Busy time by which kinds of work ran together.",
     empty=NO_DEVICE,
 )
-"""What ran at once."""
+"""Busy time by which kinds of work ran at the same time."""
 OVERLAP: Final = Analysis(
     "overlap",
     "communication overlapped with computation",
@@ -284,4 +284,4 @@ OVERLAP: Final = Analysis(
     description="How much of the communication was hidden.",
     empty=NO_DEVICE,
 )
-"""Hidden communication."""
+"""Communication overlapped with computation."""

@@ -1,7 +1,7 @@
 """TensorFlow's ``tfprof`` views of a step, and the checks of its advisor.
 
 Times are those of the trace (``all_end_rel``), where tfprof uses ``op_end_rel``; kernels that StepStats repeats count
-once. Accelerator time is what ran on a device's streams for a node, as tfprof's devices with ``stream:all``; CPU time
+once. Accelerator time is what ran on a device's streams for a node, like tfprof's devices with ``stream:all``; CPU time
 is that of the executors' nodes. tfprof's "code" view needs Python tracebacks, which StepStats does not have; it is
 `stepscope.profiler.analysis.code`, for traces that have them.
 """
@@ -35,7 +35,7 @@ _TOP: Final = 3
 
 @dataclass
 class _Node:
-    """What is known of a graph node from one trace."""
+    """Facts about a graph node from one trace."""
 
     op: str = ""
     cpu_ns: int = 0
@@ -46,7 +46,7 @@ class _Node:
 
 
 def _nodes(facts: Facts) -> dict[str, _Node]:
-    """Return nodes by name, host operators and what ran on streams for them."""
+    """Return nodes by name: host operators, and what ran on streams for them."""
     nodes: dict[str, _Node] = {}
     trace = facts.trace
     own = _own_times(facts)
@@ -76,8 +76,8 @@ def _nodes(facts: Facts) -> dict[str, _Node]:
 def _own_times(facts: Facts) -> NDArray[np.int64]:
     """Return durations of slices, int64 ``[n]``, without the operators inside them on the same thread.
 
-    TensorFlow's operators do not nest, but scopes that a program names do. Lanes that are no thread stay as they are:
-    what lies inside another slice there ran beside it.
+    TensorFlow's operators do not nest, but scopes that a program names do. Lanes that are not a thread are unchanged:
+    operators inside another slice there ran in parallel with it.
     """
     trace, operators = facts.trace, facts.operator_slices
     own = trace.duration_ns.copy()
@@ -141,7 +141,7 @@ def _scopes(nodes: Mapping[str, _Node]) -> list[dict[str, Any]]:
 
 
 def _needed(name: str, nodes: Mapping[str, _Node]) -> int:
-    """Time of a node and of all nodes that its inputs lead to."""
+    """Return the time of a node and of all nodes reached through its inputs."""
     seen, waiting, total = {name}, [name], 0
     while waiting:
         node = nodes[waiting.pop()]
@@ -172,7 +172,7 @@ def advice(trace: Trace | Facts, graph: GraphDef | None = None) -> "pl.DataFrame
     - operation: nodes of channels-last layout (NHWC) on a device, and batch normalization that is not fused;
     - expensive_operation: the three op types, and the three nodes, with the most time.
 
-    Layouts stand in the graph; without ``graph`` that check finds nothing.
+    Layouts are in the graph; without ``graph``, that check finds nothing.
 
     Columns: checker, subject (text), value (float64: share of the span, or nanoseconds), message (text).
     """
@@ -237,7 +237,7 @@ _VIEWS: Final[Mapping[View, tuple[str, str, str]]] = {
         "A row per name scope and node; the total includes nested scopes.",
     ),
     "graph": (
-        "time by node and what it needs (StepStats)",
+        "time by node and its inputs (StepStats)",
         "Nodes",
         "A row per node; the total includes everything that the node needs.",
     ),
@@ -255,13 +255,13 @@ def _of_view(of: View) -> Analysis:
         lambda facts: tfprof(facts, view=of),
         (
             Column("name", "name of the node, the scope or the op type"),
-            Column("op", "its op type, empty for scopes", "label"),
+            Column("op", "its op type; empty for scopes", "label"),
             Column("occurrences", "how often it ran", adds_up=adds_up),
             Column("bytes", "bytes of its outputs", adds_up=adds_up),
             Column("cpu_ns", "time on the host", adds_up=adds_up),
             Column("accelerator_ns", "time on streams of devices", adds_up=adds_up, of_devices=True),
-            Column("self_ns", "own time, without that of what lies inside", adds_up=adds_up),
-            Column("total_ns", "own time with that of what lies inside, or is needed"),
+            Column("self_ns", "own time, excluding what is nested inside", adds_up=adds_up),
+            Column("total_ns", "own time, including what is nested inside or needed"),
         ),
         title=title,
         description=description,
@@ -277,8 +277,8 @@ ADVICE: Final = Analysis(
     advice,
     (
         Column("checker", "the check", "word"),
-        Column("subject", "what it is of: a device, or an op"),
-        Column("value", "share of the span, or nanoseconds, that the message has in words"),
+        Column("subject", "the subject of the check: a device or an op"),
+        Column("value", "the share of the span, or the nanoseconds, stated in the message"),
         Column("message", "what the check found"),
     ),
     title="Advice",

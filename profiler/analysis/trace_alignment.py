@@ -1,7 +1,7 @@
-"""Several traces in one view: how their times line up, and what differs between two.
+"""Several traces in one view: how their times line up, and how two of them differ.
 
-Times of a trace are its own here; its origin is the time that a view calls 0. An offset is what a view adds to a
-trace's times since its origin so that they line up with the first trace's.
+Times of a trace are its own here; its origin is the time that a view calls 0. An offset is added to a trace's times
+since its origin so that they line up with the first trace's.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ By = Literal["start", "step", "clock", "name", "collectives"]
 Verdict = Literal["only in first", "only in second", "longer", "shorter", "same"]
 
 RELATIVE_CHANGE: Final = 0.1
-"""A mean duration that changes by no more than this part of it is the same."""
+"""A mean duration that changes by no more than this share of it counts as the same."""
 SHARE_OF_WINDOW: Final = 0.001
-"""So is one that changes the time of the calls by no more than this part of the window."""
+"""So does one that changes the time of the calls by no more than this share of the window."""
 _FAR_NS: Final = 3600 * 10**9
 
 
@@ -36,12 +36,12 @@ class Aligned:
     facts: Facts
     origin_ns: int
     label: str
-    """What messages call it."""
+    """The name used in messages."""
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Offsets in nanoseconds, the first of which is 0, and what people should know about them."""
+    """Offsets in nanoseconds, the first of which is 0, and notes for the user."""
 
     offsets: tuple[int, ...]
     notes: tuple[str, ...]
@@ -57,17 +57,17 @@ def align(
 ) -> Alignment:
     """Line up traces, of which there is at least one.
 
-    - "start": their origins;
-    - "step": the start of step ``step``, in a trace without it that of the nearest step, which a note says; without
-      ``step`` the first step that all have, else the first of each;
-    - "clock": the wall clock, by `stepscope.profiler.trace.Trace.epoch_ns`;
-    - "name": the first slice called ``name``;
-    - "collectives": the ends of matched collectives, which all ranks leave at nearly the same moment: the median of
+    - "start": by their origins;
+    - "step": by the start of step ``step``; a trace without it uses the nearest step, which a note reports; without
+      ``step``, by the first step that all have, else the first of each;
+    - "clock": by the wall clock, from `stepscope.profiler.trace.Trace.epoch_ns`;
+    - "name": by the first slice called ``name``;
+    - "collectives": by the ends of matched collectives, which all ranks leave at nearly the same time: the median of
       the differences. ``communication`` has `stepscope.profiler.analysis.communication.communication` of each trace.
       This is for ranks whose clocks differ.
 
     Raises:
-        UserError: a trace does not have what they are to be lined up by.
+        UserError: a trace lacks what the traces are to be lined up by.
     """
     match by:
         case "start":
@@ -85,7 +85,7 @@ def align(
 
 
 def _offsets(traces: Sequence[Aligned], moments: Sequence[int]) -> tuple[int, ...]:
-    """Return what brings a moment of each trace, in its own time, to that of the first."""
+    """Return the offsets that move a point of each trace, in its own time, to that of the first."""
     since = [moment - each.origin_ns for each, moment in zip(traces, moments, strict=True)]
     return tuple(since[0] - moment for moment in since)
 
@@ -173,9 +173,9 @@ def _by_collectives(traces: Sequence[Aligned], communication: Sequence["pl.DataF
 
 
 def totals_by_name(facts: Facts, window: tuple[int, int] | None = None) -> "pl.DataFrame":
-    """Count and time of the slices by name and category, on the host and on devices.
+    """Return count and time of the slices by name and category, on the host and on devices.
 
-    ``window`` (in the trace's own time) takes those that begin in it, each with its whole duration. What profilers note
+    ``window`` (in the trace's own time) selects those that begin in it, each with its whole duration. Profilers' notes
     about themselves and lifetimes of tensors (lanes of kind "other") do not count.
 
     Columns: name, category, side ("host", "device"), count, total_ns (int64).
@@ -208,7 +208,7 @@ def totals_by_name(facts: Facts, window: tuple[int, int] | None = None) -> "pl.D
 def _sums(
     key: NDArray[np.int64], value: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys, how often each comes, and the sum of its values."""
+    """Return the distinct keys, the count of each, and the sum of its values."""
     order = np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     if not len(first):
@@ -218,16 +218,16 @@ def _sums(
 
 
 def differences(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int) -> "pl.DataFrame":
-    """Return what two traces, or parts of them, have of each name and category, the largest change of the total first.
+    """Return the differences of two traces, or parts of them, by name and category, largest change of the total first.
 
     Args:
         first: `totals_by_name` of one.
         second: the same of the other; names are compared exactly.
-        window_ns: how long they are, of two lengths the longer.
+        window_ns: their length; the longer of the two if they differ.
 
-    The verdict is per call, so that traces of different numbers of steps can be compared: "only in first" or "only in
-    second"; "longer" or "shorter" where the mean duration differs by more than `RELATIVE_CHANGE` of that in the first,
-    and that makes more than `SHARE_OF_WINDOW` of the window over as many calls as both have; else "same".
+    The verdict is per call, so that traces with different numbers of steps can be compared: "only in first" or "only in
+    second"; "longer" or "shorter" if the mean duration differs by more than `RELATIVE_CHANGE` of that in the first, and
+    this amounts to more than `SHARE_OF_WINDOW` of the window over as many calls as both have; else "same".
 
     Columns: name, category, side (text), count_first, count_second, total_first_ns, total_second_ns (int64),
     mean_first_ns, mean_second_ns (float64, null for none), change_ns (int64), verdict (text).

@@ -1,4 +1,4 @@
-"""What of very many intervals can be seen in a window, in one pass over them."""
+"""What is visible in a window of very many intervals, in one pass over them."""
 
 from typing import NamedTuple
 
@@ -11,12 +11,12 @@ Column = NDArray[np.int64]
 
 
 class Groups(NamedTuple):
-    """Runs of intervals that are seen as one, as parallel columns of places in the intervals."""
+    """Runs of intervals that are shown as one, as parallel columns of indices into the intervals."""
 
     first: Column
     last: Column
     largest: Column
-    """By what is called its size; of equals the first."""
+    """The interval with the largest ``size``; ties go to the first."""
 
 
 @kernel()
@@ -49,10 +49,10 @@ def _group(
 
 
 def group_narrow(place: Column, start: Column, end: Column, size: Column, begin: int, pixel: int) -> Groups:
-    """Group of neighbors at one place that are narrower than a pixel and begin in the same one.
+    """Group neighbors at one place that are narrower than a pixel and begin in the same one.
 
-    Intervals come in order of place and start, int64 ``[n]``; pixels of ``pixel`` nanoseconds begin at ``begin``. What
-    is as wide as a pixel is a group of its own.
+    Intervals are in order of place and start, int64 ``[n]``; pixels of ``pixel`` nanoseconds begin at ``begin``. An
+    interval at least as wide as a pixel is a group by itself.
     """
     return Groups(*_group(place, start, end, size, begin, pixel))
 
@@ -77,8 +77,9 @@ def _sum_within(
 def sum_within(
     number: Column, start: Column, end: Column, counts: NDArray[np.bool_], window: tuple[int, int], size: int
 ) -> tuple[Column, Column]:
-    """By number (below ``size``) the time of intervals inside a window, and how many; all of them reach into it.
+    """Return, by number (below ``size``), the time of intervals inside a window and their count; all extend into it.
 
-    Only those that ``counts`` chooses add their time; one that ends before it starts adds all of its negative length.
+    Only intervals selected by ``counts`` add their time; one that ends before it starts adds all of its negative
+    length.
     """
     return _sum_within(number, start, end, counts, window[0], window[1], size)

@@ -1,4 +1,4 @@
-"""The pages of the panel as components: what a page says, its charts and its tables."""
+"""The pages of the panel as components: their texts, charts and tables."""
 
 from collections.abc import Mapping
 from typing import Any, assert_never
@@ -57,15 +57,15 @@ def page_lead(
     workers: int = 1,
     ranks: KnownRanks | None = None,
 ) -> list[Any]:
-    """Return what a page shows between its options and its tables.
+    """Return the content of a page between its options and its tables.
 
     Args:
         requested: the page and its settings.
         analyzed: the open trace.
-        tables: of the page.
-        scheme: of the page.
+        tables: the tables of the page.
+        scheme: light or dark.
         workers: the number of traces in the trace's folder.
-        ranks: on the page of ranks, what is known of them.
+        ranks: on the page of ranks, what is known about them.
     """
     if requested.page == "overview":
         return [overview_page(analyzed, scheme, workers)]
@@ -74,7 +74,7 @@ def page_lead(
 
 
 def page_tables(requested: PageRequest, tables: list[Table]) -> list[Any]:
-    """Return the tables of a page, those that have rows, and what is said of the others."""
+    """Return the tables of a page that have rows, and remarks about the others."""
     if requested.page == "overview":
         return []
     filled = [table for table in tables if not table.frame.is_empty()]
@@ -88,7 +88,7 @@ def page_tables(requested: PageRequest, tables: list[Table]) -> list[Any]:
 
 
 def _nothing_in(tables: list[Table], *, alone: bool) -> list[Any]:
-    """Return what is missing and why, each reason once."""
+    """Return what is missing and why, listing each reason once."""
     reasons: dict[str, list[str]] = {}
     for table in tables:
         reasons.setdefault(table.empty, []).append(table.title)
@@ -99,7 +99,7 @@ def _nothing_in(tables: list[Table], *, alone: bool) -> list[Any]:
 
 
 def absent_menu(absent: Mapping[Page, str], trace: str) -> Any:
-    """Return the pages that have nothing to show, behind one button, each with its reason."""
+    """Return the pages without content behind one button, each with its reason."""
     if not absent:
         return None
     label = f"Nothing to show ({len(absent)})"
@@ -117,7 +117,7 @@ def absent_menu(absent: Mapping[Page, str], trace: str) -> Any:
 
 
 def missing_row(requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Table]) -> list[Any]:
-    """Say that the row asked for is not here, and where it may be; nothing where it is, or none is asked for."""
+    """Return a notice that a requested row is not here, and where it may be; nothing if it is or none is requested."""
     if not requested.row or any(table.chosen is not None for table in tables):
         return []
     name = requested.row if len(requested.row) <= 120 else requested.row[:119] + "…"
@@ -128,7 +128,7 @@ def missing_row(requested: PageRequest, analyzed: AnalyzedTrace, tables: list[Ta
 
 
 def lead(requested: PageRequest, analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
-    """Return what stands above the tables of a page of one trace: a sentence, a verdict, or charts."""
+    """Return the content above the tables of a page of one trace: a sentence, a verdict, or charts."""
     match requested.page:
         case "kernels":
             return _kernel_words(analyzed)
@@ -175,7 +175,7 @@ def _memory_chart(analyzed: AnalyzedTrace, device: str, scheme: Scheme) -> list[
 
 
 def shown_device(analyzed: AnalyzedTrace, device: str) -> str:
-    """Return the device whose memory is drawn: the one asked for, else the one that held most."""
+    """Return the device whose memory is drawn: the requested one, else the one that held the most."""
     peaks = analyzed.table("memory").sort("peak_bytes", descending=True, maintain_order=True)["device"].to_list()
     return device if device in peaks else peaks[0] if peaks else ""
 
@@ -197,7 +197,7 @@ def _roofline_chart(analyzed: AnalyzedTrace, requested: PageRequest, scheme: Sch
 
 
 def _roofs(analyzed: AnalyzedTrace, requested: PageRequest) -> tuple[dict[str, float], float]:
-    """Return the peaks of the chart: TFLOP/s by what they are of, and GB/s; what is typed goes before what is known."""
+    """Return the peaks of the chart: TFLOP/s by kind, and GB/s; entered values take precedence over known ones."""
     peaks = device_peaks(analyzed.facts)
     known = {PRECISIONS[precision]: peak / 1e12 for precision, peak in peaks_in_use(analyzed.facts).items()}
     typed = {"": requested.peak_tflops} if requested.peak_tflops else known
@@ -205,7 +205,7 @@ def _roofs(analyzed: AnalyzedTrace, requested: PageRequest) -> tuple[dict[str, f
 
 
 def _peaks_note(analyzed: AnalyzedTrace, requested: PageRequest) -> str:
-    """Whose peaks these are, or that none are known."""
+    """Return a note on whose peaks these are, or that none are known."""
     peaks = device_peaks(analyzed.facts)
     if peaks is None:
         return (
@@ -217,7 +217,7 @@ def _peaks_note(analyzed: AnalyzedTrace, requested: PageRequest) -> str:
 
 
 def _unknown_note(analyzed: AnalyzedTrace) -> str:
-    """Return which matrix products and convolutions are missing, as their FLOPs are not known; empty where none is."""
+    """Return which matrix products and convolutions are missing because their FLOPs are unknown; empty if none."""
     missing = analyzed.kept("unknown FLOPs", "operators without FLOPs", lambda: unknown_flops(analyzed.facts))
     if missing.is_empty():
         return ""
@@ -255,7 +255,7 @@ def _copy_chart(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
 
 
 def _launch_charts(analyzed: AnalyzedTrace, scheme: Scheme) -> list[Any]:
-    queue = analyzed.kept("queue length", "launches that wait on streams", lambda: queue_length(analyzed.facts))
+    queue = analyzed.kept("queue length", "launches waiting on streams", lambda: queue_length(analyzed.facts))
     delays = analyzed.kept("launch delays", "delays from launch to start", lambda: launch_delays(analyzed.facts))
     waiting = device_figures.queue_chart(queue, analyzed.start_ns, scheme)
     late = device_figures.delay_chart(delays, scheme)
@@ -298,7 +298,7 @@ def _verdict(analyzed: AnalyzedTrace) -> html.Section:
 
 
 def options_of(page: Page, view: View, analyzed: AnalyzedTrace, traces: list[dict[str, Any]]) -> list[Any]:
-    """Return the controls that one page has beside those of all."""
+    """Return the controls of one page in addition to the common ones."""
     match page:
         case "operators":
             chips = [dmc.Chip(label, value=key, size="xs") for key, label in KEYS.items()]
@@ -368,7 +368,7 @@ def _peak(setting: Setting[float], view: View, label: str, title: str, known: fl
 
 
 def trace_line(analyzed: AnalyzedTrace) -> list[Any]:
-    """Return what the open trace is, in a line, and the way to it on the Timeline."""
+    """Return a one-line description of the open trace, with a link to it on the Timeline."""
     trace = analyzed.facts.trace
     steps = counted(len(trace.steps), "step") if trace.steps else "no steps marked"
     words = " · ".join([counted(len(trace), "slice"), steps, *losses_words(analyzed)])
