@@ -1,8 +1,11 @@
-"""Watch the tensors of a training: which went bad first, where it was made, and what it looked like.
+"""Watch the tensors of a training run: which went bad first, where it was made, and what it looked like.
 
-from stepscope import debug
-with debug.watch(model, "runs/first", every=10):
-    train()
+For example:
+
+    from stepscope import debug
+
+    with debug.watch(model, "runs/first", every=10):
+        train()
 """
 
 import os
@@ -70,40 +73,41 @@ def watch(
     also_tfdbg: bool = False,
     enabled: bool = True,
 ) -> Watcher:
-    """Watch a model while it is trained, until the context is left or `Watcher.close` is called.
+    """Watch a model during training, until the context is left or `Watcher.close` is called.
 
     Args:
-        model: a `torch.nn.Module`; a `keras.Model`, on PyTorch, JAX or TensorFlow; or a function that does a step, of
-            arrays of JAX or NumPy, which is then called through the watcher.
+        model: a `torch.nn.Module`; a `keras.Model`, on PyTorch, JAX or TensorFlow; or a function that performs one step
+            on JAX or NumPy arrays, which is then called through the watcher.
         where: the run's folder, or the run's writer, which then stays open.
-        every: a step in so many is recorded.
-        tensors: "health" writes figures of each value, "histogram" a histogram too, "full" the value itself too.
-        include: names of modules and parameters, each with all below it, or compiled regular expressions; all if
-            absent.
-        exclude: which of these are left out.
-        rules: what is looked for (`stepscope.debug.rules`), by name or as such.
+        every: record one in this many steps.
+        tensors: "health" writes statistics of each value, "histogram" adds a histogram, "full" adds the value itself.
+        include: names of modules and parameters, each with everything below it, or compiled regular expressions; all by
+            default.
+        exclude: which of these to leave out.
+        rules: the rules to check (`stepscope.debug.rules`), by name or as objects.
         on_alert: "log" writes a line to the logger "stepscope.debug"; "stop" sets `Watcher.should_stop`; "raise" raises
-            `AlertError`; a function is called with the `Alert`. Several in a list.
-        ring: this many of the last steps are kept in memory, whether recorded or not, and written when a rule is
-            broken, an exception leaves the context, or `Watcher.dump` is called. Then every step is measured.
-        optimizer: the one whose steps count; by default the first that holds parameters of the model.
-        gradients: whether gradients of outputs and of parameters are watched.
-        updates: whether what is added to parameters is watched, for which they are copied in recorded steps.
-        optimizer_state: whether the optimizer's state is watched, such as Adam's averages.
-        operations: whether every single operation is watched, not only modules; many times slower, in recorded steps.
-        evaluation: whether the model is also watched where it is in evaluation mode without gradients.
-        compiled: of what `torch.compile` compiled, "outside" watches what goes in and comes out; "eager" runs steps
-            that are recorded without it. With ``operations`` these run without it too.
-        framework: whose arrays a step function takes; JAX's if the program imported it, unless given.
-        first_step: the number of the first step, for a training that was resumed.
-        budget: bytes of figures that the file may get; the longer a training takes, the more rarely steps are written.
-        every_file: whether stacks and sources have files of libraries too, not only those of the program.
-        also_tfdbg: whether a dump as of TensorFlow's debugger is written too, into the run's folder ``tfdbg``, which
-            TensorBoard's Debugger opens. It is not bounded by ``budget``.
-        enabled: False leaves the model alone and writes nothing, for programs in which it is a switch.
+            `AlertError`; a function is called with the `Alert`. Pass a list for several.
+        ring: number of last steps to keep in memory, whether recorded or not; they are written when a rule is broken,
+            an exception leaves the context, or `Watcher.dump` is called. Every step is then measured.
+        optimizer: the optimizer whose steps count; by default the first that holds parameters of the model.
+        gradients: whether to watch gradients of outputs and of parameters.
+        updates: whether to watch what is added to parameters, for which they are copied in recorded steps.
+        optimizer_state: whether to watch the optimizer's state, such as Adam's averages.
+        operations: whether to watch every single operation, not only modules; many times slower, in recorded steps.
+        evaluation: whether to watch the model also in evaluation mode without gradients.
+        compiled: for code compiled by `torch.compile`, "outside" watches its inputs and outputs; "eager" runs recorded
+            steps uncompiled. With ``operations``, these run uncompiled too.
+        framework: whose arrays a step function takes; by default JAX's if the program imported it.
+        first_step: the number of the first step, for resumed training.
+        budget: maximum number of bytes of statistics in the file; the longer the training, the less often steps are
+            written.
+        every_file: whether stacks and sources include files of libraries, not only those of the program.
+        also_tfdbg: whether to also write a dump in the format of TensorFlow's debugger, into the run's folder
+            ``tfdbg``, which TensorBoard's Debugger opens. It is not limited by ``budget``.
+        enabled: False leaves the model alone and writes nothing, for programs that make this a setting.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be.
+        TypeError, ValueError: an argument is invalid.
         OSError: the run's folder cannot be written to.
     """
     settings = Settings(
@@ -158,29 +162,29 @@ def watch(
 def catch(
     function: Callable[..., Any], watcher: Watcher, *, then: Then = "raise", save: bool = True, also: Sequence[Any] = ()
 ) -> Caught:
-    """Return a step function that is run again in full detail when it fails, to say which operation is to blame.
+    """Return a step function that is run again in full detail when it fails, to find the operation to blame.
 
         step = debug.catch(train_step, watcher)
         for batch in batches:
             loss = step(batch)
 
-    A step fails if what it returns is not finite, or the parameters after it, or if it raises something. What it
-    changed is put back then: parameters, buffers, gradients, random numbers, and the optimizers, schedules of learning
-    rates and `GradScaler` of PyTorch that the function knows by a variable or as an attribute of its object. It is run
-    again with every operation observed, which is written into the run, and put back once more. What is read from a
-    data iterator inside of the step cannot be put back: give the batch as an argument.
+    A step fails if its result, or the parameters after it, are not finite, or if it raises an exception. Its changes
+    are then undone: parameters, buffers, gradients, random numbers, and PyTorch's optimizers, learning rate schedulers
+    and `GradScaler` that the function refers to by a variable or as an attribute of its object. It is run again with
+    every operation observed and written into the run, and its changes are undone once more. Reading from a data
+    iterator inside the step cannot be undone: pass the batch as an argument.
 
     Args:
-        function: does one whole step; all that it depends on besides the model and the optimizer are its arguments.
-        watcher: of `watch`.
-        then: "raise" raises `CaughtError`, which has the verdict; "skip" returns None and leaves the step out.
-        save: whether the first bad value and its inputs are written, into the run and as ``.npy`` files in the run's
+        function: performs one whole step; besides the model and the optimizer, it depends only on its arguments.
+        watcher: returned by `watch`.
+        then: "raise" raises `CaughtError`, which has the verdict; "skip" returns None and skips the step.
+        save: whether to write the first bad value and its inputs, into the run and as ``.npy`` files in the run's
             folder ``caught``.
-        also: what else of PyTorch is put back: objects with ``state_dict`` and ``load_state_dict``.
+        also: other PyTorch objects to restore: those with ``state_dict`` and ``load_state_dict``.
 
     Raises:
         ValueError: ``then`` is not one of these, or ``also`` is given for another framework.
-        TypeError: one of ``also`` cannot be put back.
+        TypeError: one of ``also`` cannot be restored.
     """
     if then not in ("raise", "skip"):
         raise ValueError(f'then must be "raise" or "skip", got {then!r}')
@@ -194,7 +198,7 @@ def catch(
 def _watch_function(
     function: Any, where: str | os.PathLike[str] | SummaryWriter, settings: Settings, framework: str | None
 ) -> Watcher:
-    """Return the watcher of a step function."""
+    """Return the watcher for a step function."""
     if not callable(function):
         raise TypeError(
             "model must be a torch.nn.Module, a Keras model or a step function of JAX or NumPy, got"
@@ -224,7 +228,7 @@ def _watch_function(
 
 
 def _is_a(model: Any, module: str, name: str) -> bool:
-    """Return whether a class or one of its bases is of that name, in a module or below it, without importing it."""
+    """Return whether a class or one of its bases has this name, in a module or below it, without importing it."""
     return any(
         kind.__name__ == name and (kind.__module__ == module or kind.__module__.startswith(f"{module}."))
         for kind in type(model).__mro__

@@ -1,4 +1,4 @@
-"""What is watched, by number: tensors, the stacks that made them, and the source of the program, each written once."""
+"""The watched tensors by number, the stacks that made them, and the source of the program, each written once."""
 
 import linecache
 import sys
@@ -16,13 +16,13 @@ from stepscope.summary.debugger.own_frames import is_library
 from stepscope.summary.proto.debug_pb2 import DebugCatalog, DebugFrame, DebugSource, DebugStack, DebugTensor
 
 MOST_TENSORS: Final = 100_000
-"""What comes up beyond is counted and not watched."""
+"""Maximum number of tensors; further ones are counted and not watched."""
 MOST_FRAMES: Final = 64
-"""Of a stack, the innermost ones."""
+"""Maximum number of frames of a stack, counted from the innermost."""
 MOST_SOURCE_BYTES: Final = 1 << 18
-"""Of a file."""
+"""Maximum size of a file."""
 MOST_SOURCES_BYTES: Final = 1 << 22
-"""Of all files together."""
+"""Maximum size of all files together."""
 _OWN_FOLDER: Final = str(Path(__file__).resolve().parent)
 
 Lines = tuple[tuple[str, int, str], ...]
@@ -41,24 +41,24 @@ class Place:
     dtype: str = ""
     shape: tuple[int, ...] | None = None
     inputs: tuple[int, ...] = ()
-    """Places in the list of all."""
+    """Indices into the list of all places."""
     lines: Lines = ()
 
 
 class Catalog:
-    """Numbers what is watched; what is new waits until it is taken to be written.
+    """Numbers the watched tensors; new entries wait until they are taken to be written.
 
     Args:
-        recording: what tells this recording's numbers from those of others in the run.
+        recording: distinguishes this recording's numbers from those of others in the run.
         source: what records, in words.
-        every_file: whether frames of libraries are kept too, not only those of the user's program.
+        every_file: whether to keep frames of libraries too, not only those of the user's program.
     """
 
     def __init__(self, recording: int, source: str, *, every_file: bool = False) -> None:
         self.recording: Final = recording
         self.tensors: Final[list[WatchedTensor]] = []
         self.left_out = 0
-        """Tensors that came up beyond `MOST_TENSORS`."""
+        """Number of tensors beyond `MOST_TENSORS`."""
         self._every_file: Final = every_file
         self._numbers: Final[dict[Hashable, int | None]] = {}
         self._names: Final[dict[tuple[str, str], int]] = {}
@@ -71,11 +71,11 @@ class Catalog:
         self._new = DebugCatalog(recording=recording, source=source)
 
     def number(self, key: Hashable, describe: Callable[[], tuple[WatchedTensor, Lines]]) -> int | None:
-        """Return a tensor's number; None where there are too many.
+        """Return a tensor's number, or None if there are too many.
 
         Args:
-            key: what tells it from others.
-            describe: is called the first time. A name that another one has is given an ending.
+            key: distinguishes it from others.
+            describe: called the first time. If another tensor has the same name, a suffix is added.
         """
         if key in self._numbers:
             return self._numbers[key]
@@ -90,11 +90,11 @@ class Catalog:
         return number
 
     def numbers(self, places: Sequence[Place], device_of: Callable[[int], str]) -> list[int | None]:
-        """Return the numbers of all that a program measures; a program for other shapes has the same tensors.
+        """Return the numbers of all tensors that a program measures; a program for other shapes has the same tensors.
 
         Args:
-            places: what it measures, each behind its inputs.
-            device_of: by its place, where a value is; empty where that is not known.
+            places: what it measures, each after its inputs.
+            device_of: returns the device of a value by the index of its place; empty if not known.
         """
         numbers: list[int | None] = []
         counts: Counter[Hashable] = Counter()
@@ -120,13 +120,13 @@ class Catalog:
         return numbers
 
     def note(self, text: str) -> None:
-        """Say once what cannot be seen, or was left out."""
+        """Record, once, what cannot be seen or was left out."""
         if text not in self._notes:
             self._notes[text] = None
             self._new.notes.append(text)
 
     def take_new(self) -> DebugCatalog | None:
-        """Return what came up since the last time."""
+        """Return what was added since the last call."""
         new = self._new
         if not (new.tensors or new.notes or new.source):
             return None
@@ -197,7 +197,7 @@ class Catalog:
         return self._frames[line]
 
     def _shown_path(self, path: str) -> str:
-        """Return the path as it is written, and see to it that the file's text is written with it."""
+        """Return the path as it is written, and make sure that the file's text is written with it."""
         if path not in self._paths:
             shown = self._paths[path] = _relative(path)
             text = "".join(linecache.getlines(path))
@@ -223,7 +223,7 @@ def described(
     inputs: Sequence[int | None] = (),
     stack: int | None = None,
 ) -> WatchedTensor:
-    """Return a tensor that has no number yet; inputs that are not watched are left out."""
+    """Return a tensor without a number; inputs that are not watched are left out."""
     known = tuple(number for number in inputs if number is not None)
     return WatchedTensor(
         name=name,
@@ -241,7 +241,7 @@ def described(
 
 @cache
 def is_of_program(path: str) -> bool:
-    """Return whether a file is the user's: of no library, and not ours."""
+    """Return whether a file is the user's: neither a library's nor Stepscope's own."""
     if path.startswith("<"):
         # Cells of notebooks are compiled under names like this one.
         return path.startswith("<ipython-input")

@@ -1,4 +1,4 @@
-"""``debug.catch``: a step that fails is run again in full detail, to name the first operation that made a bad value."""
+"""``debug.catch``: run a failed step again in full detail, to name the first operation that made a bad value."""
 
 import io
 import re
@@ -19,14 +19,14 @@ from stepscope.summary.storage import folder_at
 
 Then = Literal["raise", "skip"]
 FOLDER: Final = "caught"
-"""In the run's folder: arrays of steps that were caught."""
+"""Folder in the run's folder for arrays of caught steps."""
 MOST_SAVED_BYTES: Final = 64 << 20
-"""Of one array; larger ones are not saved, which a note in the recording says."""
+"""Maximum size of one array; larger ones are not saved, which a note in the recording reports."""
 MOST_SAVED_STEPS: Final = 20
 
 
 class CaughtError(ArithmeticError):
-    """A step gave something that is not finite; it was run again, and ``verdict`` is what was found."""
+    """A step's result was not finite; it was run again, and ``verdict`` has the findings."""
 
     def __init__(self, step: int, verdict: Verdict | None) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ class CaughtError(ArithmeticError):
 
 @dataclass(frozen=True)
 class BadValue:
-    """The first bad value of a step that was run again, and what its operation was given."""
+    """The first bad value of a step that was run again, and the inputs of its operation."""
 
     phase: str
     name: str
@@ -52,18 +52,18 @@ class BadValue:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a step was when it was run again."""
+    """The results of running a step again."""
 
     observed: Observations
     bad: BadValue | None
 
 
 class Repeatable(Protocol):
-    """A training whose step can be run again; what differs from framework to framework."""
+    """A training run whose steps can be run again; implemented for each framework."""
 
     @property
     def recorder(self) -> Recorder:
-        """Where it is recorded."""
+        """The recorder of this training run."""
         ...
 
     @property
@@ -73,30 +73,30 @@ class Repeatable(Protocol):
 
     @property
     def step_number(self) -> int:
-        """The step that is running."""
+        """Number of the running step."""
         ...
 
     def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Keep what the step will change."""
+        """Save what the step will change."""
 
     def is_finite(self, result: Any) -> bool:
-        """Return whether what a step gave is finite, and what it left behind."""
+        """Return whether a step's result is finite, and the state it left behind."""
         ...
 
     def replay(self, step: int, run: Callable[[], object]) -> Replay:
-        """Run a step again as it was, every operation observed; afterwards everything is as it was before the step."""
+        """Run a step again as it was, with every operation observed; then restore the state from before the step."""
         ...
 
     def give_up(self, step: int) -> None:
-        """End a step that an exception ended."""
+        """End a step that was aborted by an exception."""
 
 
 class Caught:
-    """A step function that finds out what went wrong in it; made by `stepscope.debug.catch`."""
+    """A step function that finds out what went wrong in it; created by `stepscope.debug.catch`."""
 
     def __init__(self, function: Callable[..., Any], training: Repeatable | None, then: Then, *, save: bool) -> None:
         self.caught: list[CaughtError] = []
-        """What was caught so far, where such steps are skipped."""
+        """The errors caught so far, if such steps are skipped."""
         self._function: Final = function
         self._training: Final = training
         self._then: Final = then
@@ -108,7 +108,7 @@ class Caught:
         """Run a step.
 
         Raises:
-            CaughtError: it gave something that is not finite.
+            CaughtError: its result is not finite.
         """
         training = self._training
         if training is None or not training.is_open:
@@ -162,7 +162,7 @@ class Caught:
 
 
 def npy_bytes(array: NDArray[np.generic]) -> bytes:
-    """Return an array as the content of a file ``.npy``."""
+    """Return an array as the content of an ``.npy`` file."""
     content = io.BytesIO()
     np.save(content, array, allow_pickle=False)
     return content.getvalue()

@@ -1,4 +1,4 @@
-"""Arrays that are shown, as files: a film of how they change, or images in the run."""
+"""Shown arrays as files: a film of how they change, or images in the run."""
 
 import logging
 import os
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from PIL import Image
 
 LARGEST_FILM: Final = 1280
-"""Pixels of its width and height: arrays that find no room are left out, which the log says once."""
+"""Maximum width and height in pixels; arrays that do not fit are left out, which is logged once."""
 MOST_WAITING_BYTES: Final = 512 << 20
-"""Of the pictures of a GIF, which wait in memory until it ends."""
+"""Maximum size of the pictures of a GIF, which wait in memory until it ends."""
 _TEXT_HEIGHT: Final = 12
 _LEAST_SIDE: Final = 64
-"""Pixels: smaller pictures are enlarged by whole numbers."""
+"""Minimum size in pixels; smaller pictures are enlarged by whole factors."""
 _BAR_HEIGHT: Final = 24
 _BACKGROUND: Final = (32, 32, 32)
 _NOT_FINITE_COLOR: Final = (255, 0, 160)
@@ -41,12 +41,12 @@ class _Encoder(Protocol):
 
 
 class FrameSink:
-    """Takes what is shown until it is closed; also a context manager that closes it.
+    """Receives shown arrays until it is closed; also a context manager that closes it.
 
     Args:
-        names: which arrays: in a name * and ? stand for any characters; several are separated by commas.
-        every: one of so many steps is taken.
-        live: where frames come from; this process's `show` unless given.
+        names: which arrays: names in which * and ? stand for any characters, separated by commas.
+        every: take one in this many steps.
+        live: the source of frames; this process's `show` by default.
     """
 
     def __init__(self, names: str, every: int, live: LiveTensors = LIVE) -> None:
@@ -59,7 +59,7 @@ class FrameSink:
         live.add_sink(self)
 
     def take(self, frame: Frame) -> None:
-        """Do something with the frame's arrays; what goes wrong ends it with a warning, and never the program."""
+        """Process the frame's arrays; an error ends this sink with a warning, and never the program."""
         shown = [tensor for tensor in frame.tensors if matches(tensor.name, self.names)]
         if self._closed or not shown:
             return
@@ -73,7 +73,7 @@ class FrameSink:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Take no more; may be called again."""
+        """Stop receiving; may be called again."""
         self._closed = True
         self._live.remove_sink(self)
 
@@ -90,16 +90,16 @@ class FrameSink:
 
 
 class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("weights.gif"):
-    """Write what `show` is given into a film: ``.gif``, or ``.mp4`` and ``.webm`` with ``stepscope[video]``.
+    """Write the arrays given to `show` into a film: ``.gif``, or ``.mp4`` and ``.webm`` with ``stepscope[video]``.
 
     Args:
-        path: the file; its ending says what it is.
-        names: which arrays: in a name * and ? stand for any characters; several are separated by commas.
-        every: one of so many steps is a picture of the film.
+        path: the file; its extension determines the format.
+        names: which arrays: names in which * and ? stand for any characters, separated by commas.
+        every: one in this many steps is a picture of the film.
         rate: frames per second.
 
     Raises:
-        UserError: the ending is none of these, or Pillow or PyAV is not installed.
+        UserError: the extension is none of these, or Pillow or PyAV is not installed.
     """
 
     def __init__(
@@ -150,12 +150,12 @@ class film(FrameSink):  # noqa: N801 - used as a function is: with debug.film("w
 
 
 class record_images(FrameSink):  # noqa: N801
-    """Write what `show` is given into a run, as images with the tags ``live/<name>``.
+    """Write the arrays given to `show` into a run, as images with the tags ``live/<name>``.
 
     Args:
-        writer: of the run.
-        names: which arrays: in a name * and ? stand for any characters; several are separated by commas.
-        every: one of so many steps is written.
+        writer: the run's writer.
+        names: which arrays: names in which * and ? stand for any characters, separated by commas.
+        every: write one in this many steps.
     """
 
     def __init__(self, writer: SummaryWriter, *, names: str = "*", every: int = 100, live: LiveTensors = LIVE) -> None:
@@ -169,7 +169,7 @@ class record_images(FrameSink):  # noqa: N801
 
 
 def picture(tensor: ShownTensor) -> NDArray[np.uint8]:
-    """Return an array as a picture of [height, width, 3], enlarged where it is small; grays from its least value."""
+    """Return an array as a picture [height, width, 3], enlarged if it is small; grays start at its minimum."""
     plane = tensor.plane
     if plane.layout == "colors":
         drawn = np.rint(np.nan_to_num(np.clip(plane.values, 0, 1)) * 255).astype(np.uint8)
@@ -190,7 +190,7 @@ def picture(tensor: ShownTensor) -> NDArray[np.uint8]:
 
 
 def sheet(frame: Frame, shown: list[ShownTensor]) -> "Image.Image":
-    """Return the arrays of a frame side by side and below each other, each under its name."""
+    """Return the arrays of a frame arranged in rows, each below its name."""
     from PIL import Image, ImageDraw
 
     pictures = [(tensor.name, picture(tensor)) for tensor in shown]
@@ -214,7 +214,7 @@ def sheet(frame: Frame, shown: list[ShownTensor]) -> "Image.Image":
 
 
 class _Gif:
-    """Pictures are compressed when the film ends; they wait as palettes of 64 colors."""
+    """Compresses pictures when the film ends; until then they are kept with palettes of 64 colors."""
 
     def __init__(self, path: Path, rate: float) -> None:
         self._path = path
@@ -238,7 +238,7 @@ class _Gif:
 
 
 class _Video:
-    """Encodes as pictures come, by PyAV."""
+    """Encodes pictures as they arrive, with PyAV."""
 
     def __init__(self, path: Path, rate: float) -> None:
         with needs_extra(f"A film in {path.suffix}", "stepscope[video]"):

@@ -1,4 +1,4 @@
-"""Watching a step function: of JAX, or of NumPy. It is called through the watcher, and each call is a step."""
+"""Watch a step function of JAX or NumPy. It is called through the watcher, and each call is a step."""
 
 import inspect
 from abc import abstractmethod
@@ -13,11 +13,13 @@ from stepscope.summary.debugger.model import Observations
 
 
 class FunctionWatcher(Watcher):
-    """Watches a function that does one step of a training, and gives what it gives.
+    """Watches a function that performs one training step, and returns its result.
 
-    with debug.watch(train_step, "runs/first") as step:
-        for batch in batches:
-            params, loss = step(params, batch)
+    For example:
+
+        with debug.watch(train_step, "runs/first") as step:
+            for batch in batches:
+                params, loss = step(params, batch)
     """
 
     def __init__(
@@ -27,7 +29,7 @@ class FunctionWatcher(Watcher):
         self._function: Final = function
         self._replaying: int | None = None
         self.replayed = Replay(Observations.none(), None)
-        """What was observed of the step that was run again last."""
+        """The result of the last step that was run again."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run a step.
@@ -52,7 +54,7 @@ class FunctionWatcher(Watcher):
         return result
 
     def step(self, **scalars: Any) -> None:
-        """Write scalars of the step that was run last."""
+        """Write scalars of the last step that was run."""
         if self._is_open and scalars:
             self._step -= 1
             try:
@@ -61,7 +63,7 @@ class FunctionWatcher(Watcher):
                 self._step += 1
 
     def replay(self, step: int, run: Callable[[], object]) -> Replay:
-        """Run a step again as it was, every operation observed."""
+        """Run a step again as it was, with every operation observed."""
         self._replaying, self.replayed = step, Replay(Observations.none(), None)
         try:
             with suppress(Exception):
@@ -74,18 +76,18 @@ class FunctionWatcher(Watcher):
     def _observed(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, list[int], Measured, BadValue | None]:
-        """Run the function, and return what it gave, the numbers of what was measured, and what was measured."""
+        """Run the function; return its result, the measured tensors' numbers, the measurements, and a bad value."""
 
     @abstractmethod
     def is_finite(self, result: Any) -> bool:
-        """Return whether what a step gave is finite."""
+        """Return whether a step's result is finite."""
 
     def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], None]:
-        """Return what puts arguments back as they are: nothing, where functions do not write into them."""
+        """Return a function that restores the arguments; it does nothing if functions do not write into them."""
         return _nothing
 
     def _let_go(self) -> None:
-        """Nothing is on the function."""
+        """Do nothing, as there is nothing to remove from the function."""
 
 
 class FunctionTraining:
@@ -105,24 +107,24 @@ class FunctionTraining:
 
     @property
     def step_number(self) -> int:
-        """The step that is next."""
+        """Number of the next step."""
         return self._watcher.step_number
 
     def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Keep the arguments, where a step may write into them."""
+        """Save the arguments, if a step may write into them."""
         self._put_back = self._watcher.remember(args, kwargs)
 
     def is_finite(self, result: Any) -> bool:
-        """Return whether what a step gave is finite."""
+        """Return whether a step's result is finite."""
         return self._watcher.is_finite(result)
 
     def give_up(self, step: int) -> None:
-        """End a step that an exception ended."""
+        """End a step that was aborted by an exception."""
         with suppress(AlertError):
             self._watcher.skip()
 
     def replay(self, step: int, run: Callable[[], object]) -> Replay:
-        """Run a step again as it was, and put everything back."""
+        """Run a step again as it was, and restore everything."""
         self._put_back()
         try:
             return self._watcher.replay(step, run)
@@ -135,7 +137,7 @@ def _nothing() -> None:
 
 
 def parameter_names(function: Callable[..., Any]) -> list[str]:
-    """Return the names of a function's positional parameters, as far as they are known."""
+    """Return the names of a function's positional parameters, as far as known."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,5 +1,7 @@
-"""The health of a value as the recorder measures it: what is defined in `stepscope.summary.debugger.measures`, of any
-array, and of the sums that devices compute. A complex number counts as two.
+"""The health of a value, as the recorder measures it.
+
+The definitions of `stepscope.summary.debugger.measures` are applied to any array, and to the sums that devices compute.
+A complex number counts as two.
 """
 
 from typing import Any, Final
@@ -25,22 +27,22 @@ SUMS: Final = (
     "absolutes",
     "deviations",
 )
-"""What a device computes in one pass: seven counts, then of the value with 0 in place of what is not finite the minimum
-and maximum (of the finite elements alone), the sums of elements, squares and absolute values, and the sum of the
-squared deviations from its mean."""
+"""What a device computes in one pass: seven counts; then, with non-finite elements replaced by 0, the minimum and
+maximum (of the finite elements alone), the sums of elements, squares and absolute values, and the sum of the squared
+deviations from the mean."""
 COUNTS: Final = 7
-"""How many of `SUMS` are counts."""
+"""Number of `SUMS` that are counts."""
 
 
 def health(value: Any, dtype: str = "") -> NDArray[np.float64]:
-    """Return the figures of a value, in the order of `stepscope.summary.debugger.model.FIGURES`.
+    """Return the statistics of a value, in the order of `stepscope.summary.debugger.model.FIGURES`.
 
     Args:
         value: an array of numbers or booleans of any shape.
-        dtype: the type whose limits count, where the array holds numbers of a narrower type, such as bfloat16.
+        dtype: the type whose limits count, if the array holds numbers of a narrower type, such as bfloat16.
 
     Raises:
-        TypeError: its elements are no numbers.
+        TypeError: its elements are not numbers.
     """
     array = np.asarray(value)
     name = dtype or str(array.dtype)
@@ -54,11 +56,11 @@ def health(value: Any, dtype: str = "") -> NDArray[np.float64]:
 def figures_of_sums(
     sums: NDArray[np.float64], sizes: NDArray[np.float64], floating: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return the figures of many values from what a device summed up.
+    """Return the statistics of many values from the sums that a device computed.
 
     Args:
         sums: [n, len(SUMS)].
-        sizes: [n], elements of each.
+        sizes: [n], number of elements of each.
         floating: [n], whether its type has limits.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The health of arrays of JAX, as part of the program that is compiled: one pass, and one copy for all arrays."""
+"""The health of JAX arrays, as part of the compiled program: one pass, and one copy for all arrays."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,12 +13,12 @@ from stepscope.debug.health import COUNTS, SUMS, figures_of_sums
 from stepscope.summary.debugger.measures import LIMITS
 
 MEASURES: Final = 7
-"""Minimum, maximum, the largest magnitude, and of the values divided by it the sum, the sum of squares, that of
-absolute values and that of squared deviations: so that no square overflows."""
+"""Minimum, maximum, and the largest magnitude; then, of the values divided by it so that no square overflows, the sum,
+and the sums of squares, of absolute values and of squared deviations."""
 
 
 def counts_and_measures(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return what is measured of an array: int32 [COUNTS] and float32 [MEASURES], or float64 of float64."""
+    """Return the measurements of an array: int32 [COUNTS] and float32 [MEASURES], or float64 for float64."""
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
         x = jnp.stack([x.real, x.imag])
     if not x.size:
@@ -50,7 +50,7 @@ def counts_and_measures(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def _by_bits(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return what is zero, what subnormal, and what negative, by bits: compilers may flush to zero."""
+    """Return which elements are zero, subnormal, and negative, by their bits: compilers may flush to zero."""
     info = jnp.finfo(x.dtype)
     unsigned = {8: jnp.uint8, 16: jnp.uint16, 32: jnp.uint32, 64: jnp.uint64}[info.bits]
     bits = lax.bitcast_convert_type(x, unsigned)
@@ -62,12 +62,12 @@ def _by_bits(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 class JaxHealth:
-    """The health of a step's arrays, perhaps on its way; see `stepscope.debug.recorder.Measured`.
+    """The health of a step's arrays, which may still be computed; see `stepscope.debug.recorder.Measured`.
 
     Args:
         counts: int32 [n, COUNTS].
-        measures: of floating numbers [n, MEASURES].
-        sizes: elements of each.
+        measures: floating-point [n, MEASURES].
+        sizes: number of elements of each.
         dtypes: the types' names.
     """
 
@@ -82,11 +82,11 @@ class JaxHealth:
 
     @property
     def is_here(self) -> bool:
-        """Whether the device has worked it out."""
+        """Whether the device has finished computing."""
         return bool(self._counts.is_ready() and self._measures.is_ready())
 
     def figures(self) -> NDArray[np.float64]:
-        """Return the figures of all, [n, len(FIGURES)]; waits for the device."""
+        """Return the statistics of all arrays, [n, len(FIGURES)]; waits for the device."""
         counts: Any
         counts, measures = jax.device_get((self._counts, self._measures))
         table = measures.astype(np.float64)

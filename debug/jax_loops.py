@@ -1,7 +1,7 @@
-"""Inside of the loops and branches of a jaxpr: every iteration measures what its operations give.
+"""Observe the loops and branches of a jaxpr: every iteration measures the results of its operations.
 
-A loop runs as it did, and carries besides its own values a table of what was measured in each iteration. Of a long one
-the first iterations are in it, and of the later ones the first in which something is not finite, else the last.
+A loop runs unchanged, and in addition to its own values carries a table of the measurements of each iteration. For a
+long loop, the table has the first iterations, and of the later ones the first with a non-finite value, else the last.
 """
 
 from collections.abc import Callable, Container, Sequence, Set
@@ -20,18 +20,18 @@ from stepscope.debug.jax_health import MEASURES, counts_and_measures
 LOOPS: Final = ("scan", "while", "cond")
 MOST_ITERATIONS: Final = 64
 MOST_ROWS: Final = 4_096
-"""Values of all iterations of a loop; of one inside of another a share of it."""
+"""Maximum number of values in all iterations of a loop; a loop inside another gets a share of it."""
 _NESTED_SHARE: Final = 8
 NOT_RUN: Final = -1
-"""Stands for the counts of what was not run: a branch, or an iteration that did not come."""
+"""Stands for the counts of what did not run: a branch, or an iteration."""
 
 
 @dataclass
 class Measurements:
-    """What is measured of one run of a jaxpr, in order."""
+    """The measurements of one run of a jaxpr, in order."""
 
     keep: Container[int] = ()
-    """Places of values that are given themselves."""
+    """Indices of places whose values are returned themselves."""
     most_rows: int = MOST_ROWS
     places: list[Place] = field(default_factory=list)
     counts: list[Any] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Measurements:
     kept: dict[int, Any] = field(default_factory=dict)
 
     def add(self, places: Sequence[Place], counts: Any, measures: Any) -> int:
-        """Take some more; returns the place of the first."""
+        """Add more places; return the index of the first."""
         first = len(self.places)
         self.places.extend(places)
         self.counts.append(counts)
@@ -57,49 +57,49 @@ class Measurements:
 
 
 class Inside(NamedTuple):
-    """What a run of a loop's or a branch's jaxpr gave."""
+    """The result of running the jaxpr of a loop or a branch."""
 
     values: list[Any]
     numbers: list[int | None]
-    """The places of these; below 0 is an argument: -1 the first, -2 the second."""
+    """The places of these values; numbers below 0 are arguments: -1 the first, -2 the second."""
     found: Measurements
 
 
 class Run(Protocol):
-    """Runs a closed jaxpr and measures; the inputs of its places are numbered as `Inside.numbers`."""
+    """Runs a closed jaxpr and measures; the inputs of its places are numbered like `Inside.numbers`."""
 
     def __call__(self, closed: Any, values: Sequence[Any], keep: Set[int], most_rows: int) -> Inside: ...
 
 
 Outputs = list[tuple[Any, tuple[int, ...]]]
-"""The values that a loop gives, and the places that each was made of."""
+"""The values that a loop returns, and the places that each was made from."""
 
 
 class Loop(NamedTuple):
-    """A loop or branches that are run."""
+    """A loop, or branches, to run."""
 
     name: str
-    """Its operation's, with the path."""
+    """Name of its operation, with the path."""
     lines: Lines
     taken: list[tuple[Any, int | None]]
     params: dict[str, Any]
     outer: Measurements
-    """Of the jaxpr that it is in."""
+    """Measurements of the enclosing jaxpr."""
     run: Run
     note: Callable[[str], None]
 
     @property
     def most_rows(self) -> int:
-        """How many rows there may be of one inside of it."""
+        """Maximum number of rows of a loop inside this one."""
         return max(self.outer.most_rows // _NESTED_SHARE, 1)
 
 
 def run_loop(kind: str, loop: Loop) -> Outputs | None:
-    """Run a loop or branches; None where nothing inside is measured, and nothing was run.
+    """Run a loop or branches; None if nothing inside is measured, and nothing was run.
 
     Args:
         kind: one of `LOOPS`.
-        loop: what is run.
+        loop: the loop or branches to run.
     """
     return {"scan": _scan, "while": _while, "cond": _cond}[kind](loop)
 
@@ -134,7 +134,7 @@ def _scan(loop: Loop) -> Outputs | None:
 
 
 def _taken_by_scan(params: dict[str, Any]) -> tuple[int, int]:
-    """Return how many constants and how many carried values a scan takes, before what it goes through."""
+    """Return how many constants and how many carried values a scan takes, before the values it iterates over."""
     # Since JAX 0.11 as groups.
     if "ft_in" in params:
         constants, carried, _ = params["ft_in"].unpack()
@@ -225,17 +225,17 @@ class _Table:
     """A row for each value in each iteration that is kept."""
 
     slots: int
-    """Iterations that have rows."""
+    """Number of iterations that have rows."""
     values: int
-    """In each."""
+    """Number of values in each."""
     is_cut: bool
-    """Whether the last slot is of any later iteration."""
+    """Whether the last slot may be any later iteration."""
     wanted: Set[tuple[int, int]]
-    """Slot and value, of which the value itself is kept."""
+    """Slot and value of each value that is kept itself."""
 
     @classmethod
     def of(cls, loop: Loop, body: Inside, length: int | None) -> "_Table | None":
-        """Return one; None where nothing is measured."""
+        """Return a table, or None if nothing is measured."""
         values = len(body.found.places)
         if not values:
             return None
@@ -257,16 +257,16 @@ class _Table:
         return cls(slots, values, is_cut, {divmod(at, values) for at in wanted})
 
     def with_kept(self, loop: Loop, closed: Any, body: Inside) -> Inside:
-        """Return what the body has, with the shapes of the values that are kept."""
+        """Return the body with the shapes of the values that are kept."""
         return _shape_of(loop, closed, self.kept_inside) if self.wanted else body
 
     @property
     def kept_inside(self) -> Set[int]:
-        """Values that are kept of some iteration."""
+        """Values that are kept of any iteration."""
         return {value for _, value in self.wanted}
 
     def empty(self, body: Inside) -> Any:
-        """Return rows of iterations that did not come."""
+        """Return the rows of iterations that did not run."""
         measures = body.found.table()[1]
         return (
             jnp.full((self.slots, self.values, COUNTS), NOT_RUN, jnp.int32),
@@ -302,16 +302,16 @@ class _Table:
         constants: int,
         carried: int,
     ) -> list[list[int | None]]:
-        """Hand all rows to the jaxpr around; returns the places of what the body gave, of each slot.
+        """Pass all rows to the enclosing jaxpr; return the places of the body's results, for each slot.
 
         Args:
-            loop: what ran.
+            loop: the loop that ran.
             rows: its rows.
-            body: what its body has.
-            labels: what the iterations are called.
-            taken: the places of the body's arguments, those that are carried as they were at first.
-            constants: how many arguments are the same in all iterations.
-            carried: how many after these are what the iteration before gave.
+            body: the shape of its body.
+            labels: the labels of the iterations.
+            taken: the places of the body's arguments; for carried ones, their initial values.
+            constants: number of arguments that are the same in all iterations.
+            carried: number of arguments after these that are results of the previous iteration.
         """
         counts, measures, later, kept = rows
         first = len(loop.outer.places)
@@ -339,7 +339,7 @@ class _Table:
 
 
 def _shape_of(loop: Loop, closed: Any, keep: Set[int] = frozenset()) -> Inside:
-    """Return what a jaxpr gives and measures, without running it; all values have shapes and types alone."""
+    """Return what a jaxpr returns and measures, without running it; all values have only shapes and types."""
     kinds = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
     found: list[Inside] = []
 
@@ -365,7 +365,7 @@ def _kind(body: Inside, value: int) -> tuple[Any, Any]:
 
 
 def _labeled(place: Place, name: str, label: str, outer: Callable[[int | None], int | None]) -> Place:
-    """Return a place inside of a loop as one of the jaxpr around it, by an iteration or a branch."""
+    """Return a place inside a loop as a place of the enclosing jaxpr, labeled by an iteration or a branch."""
 
     def shown(path: str) -> str:
         return f"{name}[{label}]{path.removeprefix(name)}" if path.startswith(name) else f"{path}[{label}]"
@@ -375,7 +375,7 @@ def _labeled(place: Place, name: str, label: str, outer: Callable[[int | None], 
 
 
 def _measure_number(loop: Loop, name: str, value: Any) -> None:
-    """Measure which iteration it was, or how many there were; nothing where there was none."""
+    """Measure the number of an iteration, or of iterations; nothing if there was none."""
     counts, measures = counts_and_measures(value.astype(jnp.float32))
     counts = jnp.where(value < 0, NOT_RUN, counts)
     place = Place(name, "forward", op_type="jax.iteration", dtype="float32", shape=(), lines=loop.lines)
@@ -383,7 +383,7 @@ def _measure_number(loop: Loop, name: str, value: Any) -> None:
 
 
 def _wanted(keep: Container[int], first: int, count: int) -> Set[int]:
-    """Return which of some places have their values kept; where all are asked for, none inside of loops are."""
+    """Return which of some places have their values kept; if all are requested, none inside loops are."""
     return set() if isinstance(keep, range) else {at for at in range(count) if first + at in keep}
 
 

@@ -1,7 +1,7 @@
-"""A step function of JAX with measurements put in: of every value that one of its operations makes.
+"""A JAX step function with measurements inserted for every value that one of its operations makes.
 
-The function is traced to a jaxpr, which is interpreted operation by operation inside of `jax.jit`, so that the values
-are measured where they are made, in the same compiled program.
+The function is traced to a jaxpr, which is interpreted operation by operation inside `jax.jit`, so that the values are
+measured where they are made, in the same compiled program.
 """
 
 import re
@@ -29,9 +29,9 @@ _INLINED: Final = (
     "checkpoint",
     "remat2",
 )
-"""Operations that only call others, which are looked at instead."""
+"""Operations that only call others; these are examined instead."""
 _CALLED: Final = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-"""Their parameters that hold what they call."""
+"""The parameters of these operations that hold what they call."""
 _VIEWS: Final = (
     "reshape",
     "transpose",
@@ -42,7 +42,7 @@ _VIEWS: Final = (
     "copy_p",
     "stop_gradient",
 )
-"""Operations that give nothing new."""
+"""Operations that produce no new values."""
 _TRANSFORMATION: Final = re.compile(r"\b(?:jvp|transpose|vmap|jit|pjit|remat|checkpoint|rematted_computation)\(|\)")
 _MOST_FRAMES: Final = 64
 
@@ -52,20 +52,21 @@ class Program:
     """A step function with measurements."""
 
     run: Callable[[Sequence[Any]], tuple[list[Any], Any, Any, dict[int, Any]]]
-    """Takes the arrays among the arguments, and gives the results' leaves, counts, measures, and values by place."""
+    """Takes the arrays among the arguments; returns the results' leaves, counts, measures, and values by place."""
     places: tuple[Place, ...]
-    """What is measured, in order."""
+    """The measured places, in order."""
     result: Any
-    """The results' tree."""
+    """The tree of the results."""
     notes: tuple[str, ...]
-    """What is not seen."""
+    """Notes on what is not observed."""
 
 
 def arrays_and_rest(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], tuple[Any, ...], list[int]]:
-    """Split arguments into arrays and what else there is, which has to be hashable.
+    """Split arguments into arrays and the rest, which must be hashable.
 
     Returns:
-        The arrays; what tells the arguments from those of another program; the arrays' places among all leaves.
+        The arrays; a key that distinguishes the arguments from those of another program; the arrays' indices among all
+            leaves.
     """
     leaves, tree = tree_flatten((args, kwargs))
     places = [place for place, leaf in enumerate(leaves) if _is_array(leaf)]
@@ -97,14 +98,14 @@ def traced(
     """Return a program that does what a function does for such arguments, and measures.
 
     Args:
-        function: of arrays; may be jitted.
-        args: such as it is called with.
+        function: a function of arrays; may be jitted.
+        args: arguments like those it is called with.
         kwargs: likewise.
-        names: of the positional arguments.
-        chosen: says by its name whether a value is measured.
-        role: by an argument's path, what it is called, and its phase if it is state that a step gives again.
-        keep: places of values that are given themselves.
-        every_file: whether lines of libraries are kept.
+        names: names of the positional arguments.
+        chosen: returns, for a name, whether the value is measured.
+        role: returns, for an argument's path, its name, and its phase if it is state that a step returns again.
+        keep: indices of places whose values are returned themselves.
+        every_file: whether to keep lines of libraries.
     """
     leaves, tree = tree_flatten((args, kwargs))
     _, _, places = arrays_and_rest(args, kwargs)
@@ -137,7 +138,7 @@ def _usual_role(name: str) -> tuple[str, str]:
 
 
 def _argument_name(path: Any, names: Sequence[str]) -> str:
-    """Return what an argument's leaf is called, such as "params/dense/kernel"."""
+    """Return the name of an argument's leaf, such as "params/dense/kernel"."""
     kind, *inside = path
     if getattr(kind, "idx", 0) == 0 and inside:
         place = inside[0].idx
@@ -150,7 +151,7 @@ def _argument_name(path: Any, names: Sequence[str]) -> str:
 def _state_of(closed: Any, shown: Sequence[str], results: int) -> dict[int, int]:
     """Return which result takes the place of which argument in the next step.
 
-    That is where the first results are as many as the leaves of an argument, of the same shapes and types.
+    This is the case if the first results match the leaves of an argument in number, shapes and types.
     """
     kinds = [(variable.aval.shape, variable.aval.dtype) for variable in closed.jaxpr.invars]
     given = [(variable.aval.shape, variable.aval.dtype) for variable in closed.jaxpr.outvars]
@@ -168,7 +169,7 @@ def _state_of(closed: Any, shown: Sequence[str], results: int) -> dict[int, int]
 
 
 class _Interpreter:
-    """Runs a jaxpr, and keeps what is measured."""
+    """Runs a jaxpr, and collects measurements."""
 
     def __init__(self, chosen: Callable[[str], bool], keep: Container[int], *, every_file: bool) -> None:
         self._chosen: Final = chosen
@@ -176,7 +177,7 @@ class _Interpreter:
         self._every_file: Final = every_file
         self.notes: dict[str, None] = {}
         self.found = Measurements()
-        """Of the jaxpr that is run."""
+        """The measurements of the jaxpr that is running."""
 
     def program(
         self, closed: Any, arrays: Sequence[Any], roles: Sequence[tuple[str, str]], kept: dict[int, int]
@@ -206,7 +207,7 @@ class _Interpreter:
         lines: Lines,
         is_backward: bool,
     ) -> Inside:
-        """Run what a loop or a branch runs, and measure apart from what is around it."""
+        """Run the body of a loop or a branch, and measure it separately from the enclosing jaxpr."""
         around, self.found = self.found, Measurements(keep, most_rows)
         try:
             arguments = [-1 - place for place in range(len(values))]
@@ -287,7 +288,7 @@ class _Interpreter:
     def _loop(
         self, equation: Any, taken: list[tuple[Any, int | None]], name: str, lines: Lines, *, is_backward: bool
     ) -> Outputs | None:
-        """Run a loop or branches with what is inside of them measured; None where they have to run as they are."""
+        """Run a loop or branches with their contents measured; None if they have to run as they are."""
         if equation.effects:
             self.notes[f"{name} changes what is outside of it: it is seen as one operation, by what comes out."] = None
             return None
@@ -341,7 +342,7 @@ class _Interpreter:
 
 
 def _bound(primitive: Any, values: Sequence[Any], params: Any) -> Any:
-    """Return what an operation gives; JAX before 0.10 hands functions among its parameters on by place."""
+    """Return the results of an operation; JAX before 0.10 passes functions among its parameters by position."""
     parameters = primitive.get_bind_params(params)
     if isinstance(parameters, tuple):
         functions, parameters = parameters

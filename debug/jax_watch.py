@@ -1,4 +1,4 @@
-"""Watching a step function of JAX: every operation of it, inside of the compiled program."""
+"""Watch a JAX step function: every operation of it, inside the compiled program."""
 
 import math
 import threading
@@ -20,7 +20,7 @@ from stepscope.debug.verdict import MaskTracker
 from stepscope.debug.watcher import Settings
 
 _MOST_PROGRAMS: Final = 16
-"""Kept for arguments of different shapes."""
+"""Maximum number of programs that are kept for arguments of different shapes."""
 _EVERY_PLACE: Final = range(1 << 31)
 
 
@@ -30,10 +30,10 @@ def _all_finite(arrays: list[Any]) -> Any:
 
 
 class JaxWatcher(FunctionWatcher):
-    """Watches a step function of arrays of JAX.
+    """Watches a step function of JAX arrays.
 
-    Steps that are recorded run a copy of the function with measurements, which is compiled for each kind of arguments;
-    others run the function as it is.
+    Recorded steps run a copy of the function with measurements, which is compiled for each kind of arguments; others
+    run the function as it is.
     """
 
     def __init__(
@@ -46,14 +46,14 @@ class JaxWatcher(FunctionWatcher):
         plain: Callable[..., Any] | None = None,
         role: Callable[[str], tuple[str, str]] | None = None,
     ) -> None:
-        """Begin.
+        """Create a watcher.
 
         Args:
-            function: what a step does.
-            recorder: where to.
-            settings: how it is watched.
-            owns_writer: whether the writer is closed at the end.
-            plain: runs in steps that are not recorded; the function itself unless given.
+            function: performs a step.
+            recorder: where to record.
+            settings: how the function is watched.
+            owns_writer: whether to close the writer at the end.
+            plain: runs in steps that are not recorded; the function itself by default.
             role: see `stepscope.debug.jax_program.traced`.
         """
         super().__init__(plain or function, recorder, settings, owns_writer=owns_writer)
@@ -68,7 +68,7 @@ class JaxWatcher(FunctionWatcher):
         )
 
     def is_finite(self, result: Any) -> bool:
-        """Return whether all arrays in what a step gave are finite; waits for the device."""
+        """Return whether all arrays in a step's result are finite; waits for the device."""
         leaves = [leaf for leaf in tree_leaves(result) if hasattr(leaf, "dtype") or isinstance(leaf, float)]
         numbers = [leaf for leaf in leaves if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
         return not numbers or bool(_all_finite(numbers))
@@ -110,7 +110,7 @@ class JaxWatcher(FunctionWatcher):
         numbers: list[int],
         measured: JaxHealth,
     ) -> BadValue | None:
-        """Return the first bad value itself: the program is run once more, and gives it."""
+        """Return the first bad value itself, by running the program once more."""
         masks, tensors = MaskTracker(), self.recorder.catalog.tensors
         for place, number, figures in zip(kept, numbers, measured.figures(), strict=True):
             tensor = tensors[number]
@@ -140,16 +140,16 @@ class JaxWatcher(FunctionWatcher):
 
 
 def device_name(array: jax.Array) -> str:
-    """Return where an array is, such as "gpu:0"; of an array on several devices "8 x gpu"."""
+    """Return the device of an array, such as "gpu:0", or "8 x gpu" for an array on several devices."""
     devices = sorted(array.devices(), key=lambda device: device.id)
     return f"{devices[0].platform}:{devices[0].id}" if len(devices) == 1 else f"{len(devices)} x {devices[0].platform}"
 
 
 def _size(place: Place) -> int:
-    """Return how many numbers a value has; a complex one is two."""
+    """Return how many numbers a value has; a complex number counts as two."""
     return (2 if place.dtype.startswith("complex") else 1) * math.prod(place.shape or ())
 
 
 def _plain(value: Any) -> Any:
-    """Return an array of NumPy, of a type that it has itself."""
+    """Return a NumPy array, of a type that NumPy itself has."""
     return np.asarray(value.astype(jnp.float32) if value.dtype.kind == "V" else value)

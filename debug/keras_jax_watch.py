@@ -1,4 +1,4 @@
-"""Watching a model of Keras on JAX: its training step is a pure function, in which measurements are put."""
+"""Watch a Keras model on JAX: its training step is a pure function, into which measurements are inserted."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,7 +12,7 @@ from stepscope.debug.watcher import Settings
 
 
 class KerasJaxWatcher(JaxWatcher):
-    """Watches a `keras.Model`: a step is a call of its ``train_step``, as ``fit`` and ``train_on_batch`` do it."""
+    """Watches a `keras.Model`: a step is a call of its ``train_step``, as in ``fit`` and ``train_on_batch``."""
 
     def __init__(self, model: Any, recorder: Recorder, settings: Settings, *, owns_writer: bool) -> None:
         step = model.train_step
@@ -34,13 +34,13 @@ class KerasJaxWatcher(JaxWatcher):
 
 
 class Roles:
-    """What the arrays of Keras's state are called."""
+    """The names of the arrays of Keras's state."""
 
     def __init__(self, model: Any) -> None:
         self._model: Final = model
 
     def __call__(self, name: str) -> tuple[str, str]:
-        """Return what an argument is called, and its phase."""
+        """Return the name of an argument, and its phase."""
         head, _, rest = name.partition("/")
         if head != "state":
             return name, "forward"
@@ -58,7 +58,7 @@ class Roles:
 
 
 def keras_jax_watcher(model: Any, recorder: Recorder, settings: Settings, *, owns_writer: bool) -> KerasJaxWatcher:
-    """Return a watcher of a compiled model of Keras on JAX.
+    """Return a watcher of a compiled Keras model on JAX.
 
     Raises:
         ValueError: the model is not compiled, or not built.

@@ -1,11 +1,11 @@
-"""What models of Keras call their layers and variables, and attributes put on one object alone."""
+"""Names of layers and variables of Keras models, and attributes set on one object alone."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 def patched(target: Any, name: str, value: Any) -> Callable[[], None]:
-    """Put an attribute on an object alone, past what its class does with attributes; returns what takes it off."""
+    """Set an attribute on an object alone, bypassing its class; return a function that removes it."""
     attributes = vars(target)
     had, before = name in attributes, attributes.get(name)
     attributes[name] = value
@@ -22,7 +22,7 @@ def patched(target: Any, name: str, value: Any) -> Callable[[], None]:
 
 
 def layers_of(model: Any) -> list[tuple[str, Any]]:
-    """Return all layers of a model with their paths, outermost first; the model itself has an empty one."""
+    """Return all layers of a model with their paths, outermost first; the path of the model itself is empty."""
     found: list[tuple[str, Any]] = []
     seen: set[int] = set()
     waiting: list[tuple[str, Any]] = [("", model)]
@@ -38,6 +38,6 @@ def layers_of(model: Any) -> list[tuple[str, Any]]:
 
 
 def variable_names(model: Any) -> dict[int, str]:
-    """Return the paths of a model's variables, with dots, by their identities."""
+    """Return the dotted paths of a model's variables, by their identities."""
     own = f"{model.name}/"
     return {id(variable): variable.path.removeprefix(own).replace("/", ".") for variable in model.variables}

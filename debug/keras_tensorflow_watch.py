@@ -1,4 +1,4 @@
-"""Watching a model of Keras on TensorFlow: recorded steps run through a graph of the training step that measures."""
+"""Watch a Keras model on TensorFlow: recorded steps run through a graph of the training step that measures."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -17,13 +17,13 @@ from stepscope.debug.verdict import MaskTracker
 from stepscope.debug.watcher import Settings
 
 _MOST_PROGRAMS: Final = 16
-"""Kept for batches of different shapes."""
+"""Maximum number of programs that are kept for batches of different shapes."""
 
 
 class KerasTensorFlowWatcher(FunctionWatcher):
-    """Watches a `keras.Model`: a step is a call of its ``train_step``, as ``fit`` and ``train_on_batch`` do it.
+    """Watches a `keras.Model`: a step is a call of its ``train_step``, as in ``fit`` and ``train_on_batch``.
 
-    Keras would put the watcher itself into a graph, which then would see no values: the step is compiled here instead,
+    Keras would put the watcher itself into a graph, where it would see no values; instead, the step is compiled here,
     once as it is, and once with measurements.
     """
 
@@ -58,7 +58,7 @@ class KerasTensorFlowWatcher(FunctionWatcher):
         )
 
     def _making(self, make: Callable[..., None]) -> Callable[..., None]:
-        """Return what has Keras call the training step as it is, and compile what evaluates and predicts as before."""
+        """Return a function that makes Keras call the training step as it is, but compile evaluation and prediction."""
 
         @wraps(make)
         def make_eager(force: bool = False) -> None:
@@ -71,13 +71,16 @@ class KerasTensorFlowWatcher(FunctionWatcher):
         return make_eager
 
     def is_finite(self, result: Any) -> bool:
-        """Return whether what a step gave is finite, and the parameters after it."""
+        """Return whether a step's result is finite, and the parameters after it."""
         values = [*tf.nest.flatten(result), *(variable.value for variable in self._model.trainable_variables)]
         numbers = [tf.convert_to_tensor(value) for value in values]
         return bool(_all_finite([n for n in numbers if n.dtype.is_floating]))
 
     def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], None]:
-        """Keep the model's state, and return what puts it back: parameters, the optimizer, metrics, random seeds."""
+        """Save the model's state, and return a function that restores it.
+
+        The state is the parameters, the optimizer, metrics and random seeds.
+        """
         model = self._model
         variables = [*model.variables, *model.metrics_variables, *model.optimizer.variables]
         copies = [(v, tf.identity(v.value)) for v in {id(variable): variable for variable in variables}.values()]
@@ -123,7 +126,7 @@ class KerasTensorFlowWatcher(FunctionWatcher):
     def _bad_value(
         self, args: tuple[Any, ...], kept: list[int], numbers: list[int], measured: TensorFlowHealth
     ) -> BadValue | None:
-        """Return the first bad value itself: the step is run once more, and gives it."""
+        """Return the first bad value itself, by running the step once more."""
         masks, tensors = MaskTracker(), self.recorder.catalog.tensors
         for place, number, figures in zip(kept, numbers, measured.figures(), strict=True):
             tensor = tensors[number]
@@ -157,10 +160,10 @@ def _as_tensor(value: Any) -> Any:
 def keras_tensorflow_watcher(
     model: Any, recorder: Recorder, settings: Settings, *, owns_writer: bool, options: dict[str, Any]
 ) -> KerasTensorFlowWatcher:
-    """Return a watcher of a compiled model of Keras on TensorFlow.
+    """Return a watcher of a compiled Keras model on TensorFlow.
 
     Raises:
-        ValueError: the model is not compiled, or not built, or does several steps at once, or on several devices.
+        ValueError: the model is not compiled or not built, or runs several steps at once or on several devices.
     """
     if getattr(model, "optimizer", None) is None or not model.built:
         raise ValueError("a model of Keras on TensorFlow must be built and compiled before it is watched")

@@ -1,4 +1,4 @@
-"""Watching a model of Keras on PyTorch: its layers are modules of PyTorch, which are called in Keras's own way."""
+"""Watch a Keras model on PyTorch: its layers are PyTorch modules, which are called in Keras's own way."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,7 +14,7 @@ from stepscope.debug.watcher import Settings
 
 
 class KerasTorchWatcher(TorchWatcher):
-    """Watches a `keras.Model`: a step is a call of its ``train_step``, as ``fit`` and ``train_on_batch`` do it."""
+    """Watches a `keras.Model`: a step is a call of its ``train_step``, as in ``fit`` and ``train_on_batch``."""
 
     def __init__(
         self, model: Any, recorder: Recorder, settings: Settings, options: TorchOptions, *, owns_writer: bool
@@ -28,7 +28,7 @@ class KerasTorchWatcher(TorchWatcher):
         model.train_function = None
 
     def changing(self) -> list[torch.Tensor]:
-        """Return all that a step changes."""
+        """Return all tensors that a step changes."""
         model: Any = self.model
         optimizer = getattr(model, "optimizer", None)
         variables = [
@@ -79,7 +79,7 @@ class KerasTorchWatcher(TorchWatcher):
 
 
 class _Handle:
-    """What `TorchWatcher` removes."""
+    """A handle that `TorchWatcher` removes."""
 
     def __init__(self, remove: Callable[[], None]) -> None:
         self.remove = remove

@@ -1,4 +1,4 @@
-"""Watching a model of Keras 3: on PyTorch by its layers, else by its compiled training step."""
+"""Watch a Keras 3 model: on PyTorch by its layers, else by its compiled training step."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from stepscope.debug.watcher import Settings, Watcher
 def watch_keras(
     model: Any, settings: Settings, recorder: Recorder, *, owns_writer: bool, options: dict[str, Any]
 ) -> Watcher:
-    """Return a watcher of a model of Keras.
+    """Return a watcher of a Keras model.
 
     Raises:
-        TypeError: its backend is one whose values cannot be seen.
+        TypeError: the values of its backend cannot be observed.
     """
     match keras.backend.backend():
         case "torch":

@@ -1,7 +1,7 @@
-"""Arrays of a running program, shown while they change: costs nothing while nobody looks.
+"""Arrays of a running program, shown while they change; costs nothing while they are not being viewed.
 
-A viewer asks again and again, through the program's `stepscope.profiler.server`, for the frame after the one that it
-has. As long as it does, `show` keeps small pictures of what it is given, at most as often as the viewer asks for.
+A viewer polls, through the program's `stepscope.profiler.server`, for the frame after the one that it has. While it
+does, `show` keeps small pictures of the arrays it is given, at most as often as the viewer requests.
 """
 
 import base64
@@ -22,18 +22,18 @@ from stepscope.debug.pictures import MOST_PIXELS, Plane, laid_out, pixels
 from stepscope.profiler.capture_routes import RefusalError
 
 PATH: Final = "/live"
-"""Of the route on the program's server."""
+"""Path of the route on the program's server."""
 FORGOTTEN_AFTER_S: Final = 5.0
-"""A viewer that has not asked for so long has left."""
+"""A viewer without requests for this long is considered gone."""
 MOST_FRAME_BYTES: Final = 4 << 20
-"""Of the pixels of a frame."""
+"""Maximum size of the pixels of a frame."""
 MOST_HISTORY_BYTES: Final = 64 << 20
 MOST_TENSORS: Final = 2_000
-"""Of a frame."""
+"""Maximum number of arrays of a frame."""
 MOST_NAME: Final = 200
-"""Characters."""
+"""Maximum length of a name, in characters."""
 _MOST_NAMES: Final = 100_000
-"""Of a step."""
+"""Maximum number of names of a step."""
 _PATIENCE_S: Final = 1.0
 """How long a frame waits for more arrays of its step while a viewer waits for it."""
 
@@ -41,31 +41,30 @@ Scaling = Literal["tensor", "section", "fixed"]
 
 
 class LiveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a viewer asks for: the body of ``POST /live`` as JSON."""
+    """The request of a viewer: the body of ``POST /live`` as JSON."""
 
     names: Annotated[str, Meta(max_length=500)] = "*"
-    """Which arrays: a name, in which * and ? stand for any characters; several are separated by commas."""
+    """Which arrays: names in which * and ? stand for any characters, separated by commas."""
     rate: Annotated[float, Meta(ge=0, le=30)] = 5.0
-    """Frames per second, at most; 0 for none."""
+    """Maximum number of frames per second; 0 for none."""
     scaling: Scaling = "tensor"
-    """What the lowest and the highest color stand for: the extremes of each array, of its section, or `lowest` and
-    `highest`."""
+    """The range of the color scale: the extremes of each array, of its section, or `lowest` and `highest`."""
     lowest: float = -1.0
     highest: float = 1.0
     show: Literal["value", "variance"] = "value"
-    """The values, or how much each has changed in the last `window` frames."""
+    """Whether to show the values, or how much each has changed in the last `window` frames."""
     window: Annotated[int, Meta(ge=2, le=64)] = 8
     most_bytes: Annotated[int, Meta(ge=1 << 10, le=MOST_FRAME_BYTES)] = 1 << 20
-    """Pixels of a frame; arrays that find no room are counted."""
+    """Maximum size of the pixels of a frame; arrays that do not fit are counted."""
     after: int = -1
-    """The number of the frame that the viewer has."""
+    """Number of the frame that the viewer has."""
     wait_ms: Annotated[int, Meta(ge=0, le=5_000)] = 1_000
-    """How long the answer waits for another."""
+    """How long the response waits for another frame."""
 
 
 @dataclass(frozen=True)
 class ShownTensor:
-    """An array at one moment."""
+    """An array at one point in time."""
 
     name: str
     section: str
@@ -74,44 +73,44 @@ class ShownTensor:
 
 @dataclass(frozen=True)
 class Frame:
-    """What was shown of one step."""
+    """The arrays shown in one step."""
 
     number: int
-    """From 0, in each process."""
+    """Counts from 0, in each process."""
     step: int | None
     wall_time: float
     tensors: tuple[ShownTensor, ...]
     left_out: int
-    """Arrays for which there was no room."""
+    """Number of arrays for which there was no room."""
 
 
 class Sink(Protocol):
-    """Takes frames, in the program's own thread; see `stepscope.debug.film`."""
+    """Receives frames, in the program's own thread; see `stepscope.debug.film`."""
 
     @property
     def names(self) -> str:
-        """Which arrays, as in `LiveRequest`."""
+        """Which arrays to take, as in `LiveRequest`."""
         ...
 
     @property
     def every(self) -> int:
-        """One of so many steps is taken."""
+        """Take one in this many steps."""
         ...
 
     def take(self, frame: Frame) -> None:
-        """Do something with a frame, of which only some arrays may be among `names`."""
+        """Process a frame, of which only some arrays may be among `names`."""
 
 
 class LiveTensors:
-    """What a process shows; the program's threads offer, those of its server answer.
+    """The arrays that a process shows: the program's threads offer them, and its server's threads answer requests.
 
     Args:
-        clock: seconds that never go back.
+        clock: monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.active = False
-        """Whether anybody looks. Whoever offers reads it first, without a lock."""
+        """Whether arrays are being viewed. Whoever offers arrays reads it first, without a lock."""
         self._clock: Final = clock
         self._changed: Final = threading.Condition()
         self._request = LiveRequest()
@@ -132,12 +131,12 @@ class LiveTensors:
     # --- the program's side ----------------------------------------------------------------------------------------
 
     def offer(self, name: str, values: Any, section: str | None = None) -> None:
-        """Keep a picture of an array if somebody looks at it, and a frame is due.
+        """Keep a picture of an array if it is being viewed and a frame is due.
 
-        A name that comes again ends the step, where `end_step` does not.
+        A repeated name ends the step, unless `end_step` does.
 
         Raises:
-            TypeError: somebody looks, and the array's elements are no real numbers.
+            TypeError: the array is being viewed, and its elements are not real numbers.
         """
         if not self.active:
             return
@@ -161,24 +160,24 @@ class LiveTensors:
             self._pending[name] = ShownTensor(name, place[:MOST_NAME], plane)
 
     def end_step(self, step: int | None = None) -> None:
-        """Say that all arrays of a step were offered."""
+        """Mark that all arrays of a step were offered."""
         if self.active:
             with self._changed:
                 self._end_step(step)
 
     def add_sink(self, sink: Sink) -> None:
-        """Give frames to a sink, from now on."""
+        """Send frames to a sink from now on."""
         with self._changed:
             self._sinks = (*self._sinks, sink)
             self.active = True
 
     def remove_sink(self, sink: Sink) -> None:
-        """Give it no more."""
+        """Stop sending frames to a sink."""
         with self._changed:
             self._sinks = tuple(each for each in self._sinks if each is not sink)
 
     def _begin(self) -> bool:
-        """Return whether a frame is due, and begin it."""
+        """Begin a frame if one is due, and return whether it is."""
         now = self._clock()
         looked_at = now < self._until and self._request.rate > 0
         if not looked_at and not self._sinks:
@@ -223,7 +222,7 @@ class LiveTensors:
     # --- the viewer's side -----------------------------------------------------------------------------------------
 
     def answer(self, body: bytes) -> Mapping[str, Any]:
-        """Return the next frame that a viewer does not have, as what is JSON, or what there is to wait for.
+        """Return the next frame that a viewer does not have, JSON-compatible; without tensors if there is none yet.
 
         Raises:
             RefusalError: the request cannot be read.
@@ -249,24 +248,24 @@ class LiveTensors:
         return frame_message(latest, frames, request)
 
     def _latest(self, request: LiveRequest) -> Frame | None:
-        """Return the newest frame, unless it is the one that the viewer has, or it is to be left alone."""
+        """Return the newest frame, unless the viewer has it or requests none."""
         if not self._frames or request.rate == 0 or self._frames[-1].number == request.after:
             return None
         return self._frames[-1]
 
 
 def matches(name: str, patterns: str) -> bool:
-    """Return whether a name is among those that `LiveRequest.names` describes."""
+    """Return whether a name matches patterns like those of `LiveRequest.names`."""
     return any(fnmatchcase(name, pattern.strip()) for pattern in patterns.split(",") if pattern.strip())
 
 
 def frame_message(frame: Frame, frames: tuple[Frame, ...], request: LiveRequest) -> dict[str, Any]:
-    """Return a frame as what is JSON: pixels in base64, sections with the most change first.
+    """Return a frame as JSON-compatible values: pixels in base64, sections with the most change first.
 
     Args:
-        frame: what is shown.
+        frame: the frame to show.
         frames: the last ones, oldest first, by which change is judged.
-        request: how it is shown.
+        request: how to show it.
     """
     values: dict[str, NDArray[np.float32]] = {}
     change: dict[str, float] = {}

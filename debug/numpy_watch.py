@@ -1,4 +1,4 @@
-"""Watching a step function of NumPy: its arrays are views that tell of every function of NumPy called on them."""
+"""Watch a NumPy step function: its arrays are views that report every NumPy function called on them."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ from stepscope.summary.debugger.model import FIGURES, WatchedTensor
 
 
 class NumpyWatcher(FunctionWatcher):
-    """Watches a step function of arrays of NumPy.
+    """Watches a step function of NumPy arrays.
 
-    In steps that are recorded the function is given views of its arguments; what it gives is plain arrays again. What
-    others compute of an array, in C or by its methods, is seen when it comes back into a function of NumPy.
+    In recorded steps, the function gets views of its arguments; its results are plain arrays again. Values that other
+    code computes from an array, in C or by its methods, are observed when they are passed to a NumPy function again.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class NumpyWatcher(FunctionWatcher):
         self._names: Final = parameter_names(function)
 
     def is_finite(self, result: Any) -> bool:
-        """Return whether all numbers in what a step gave are finite."""
+        """Return whether all numbers in a step's result are finite."""
         return all(bool(np.isfinite(array).all()) for array in _leaves(result))
 
     def _observed(
@@ -48,7 +48,7 @@ class NumpyWatcher(FunctionWatcher):
         return _mapped(result, lambda array: array.view(np.ndarray)), step.numbers, step, step.bad
 
     def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], None]:
-        """Return what puts arguments back as they are, as functions of NumPy like to write into them."""
+        """Return a function that restores the arguments, as NumPy functions often write into them."""
         copies = [(array, array.copy()) for array in _leaves((args, kwargs)) if isinstance(array, np.ndarray)]
         contents = [(container, container.copy()) for container in _containers((args, kwargs))]
 
@@ -68,7 +68,7 @@ class NumpyWatcher(FunctionWatcher):
     def observe(
         self, step: "_Step", name: str, array: Any, op_type: str, inputs: tuple[int, ...], *, with_lines: bool
     ) -> int | None:
-        """Measure an array; returns the number of its tensor."""
+        """Measure an array; return the number of its tensor."""
         if array.dtype.kind not in "fc" or name not in self._chosen:
             return None
         catalog = self.recorder.catalog
@@ -87,19 +87,19 @@ class NumpyWatcher(FunctionWatcher):
         return number
 
     def keep_value(self, number: int, array: NDArray[np.generic]) -> None:
-        """Write a histogram of a value, or the value, as the settings say."""
+        """Write a histogram of a value, or the value, depending on the settings."""
         if self._settings.tensors != "health" and self._is_recorded(self._step):
             tensor = self.recorder.catalog.tensors[number]
             self._write_value(tensor.phase, tensor.name, array.copy())
 
     @property
     def is_replaying(self) -> bool:
-        """Whether a step is run again."""
+        """Whether a step is being run again."""
         return self._replaying is not None
 
 
 class _Step:
-    """What is measured in a step; see `stepscope.debug.recorder.Measured`."""
+    """The measurements of a step; see `stepscope.debug.recorder.Measured`."""
 
     is_here: Final = True
 
@@ -108,7 +108,7 @@ class _Step:
         self.bad: BadValue | None = None
         self.counts: dict[Any, int] = {}
         self.taken: tuple[NDArray[np.generic], ...] = ()
-        """What the operation that is measured was given."""
+        """The arguments of the operation that is being measured."""
         self._watcher: Final = watcher
         self._rows: list[NDArray[np.float64]] = []
         self._masks: Final = MaskTracker()
@@ -117,11 +117,11 @@ class _Step:
         return len(self.numbers)
 
     def figures(self) -> NDArray[np.float64]:
-        """Return the figures of all, [n, len(FIGURES)]."""
+        """Return the statistics of all values, [n, len(FIGURES)]."""
         return np.array(self._rows).reshape(-1, len(FIGURES))
 
     def watched(self, name: str, value: Any) -> Any:
-        """Return an argument whose arrays tell of what is done with them; lists and dicts stay the ones they are."""
+        """Return an argument whose arrays report what is done with them; lists and dicts stay the same objects."""
         if type(value) is dict:
             for key, item in value.items():
                 value[key] = self.watched(f"{name}/{key}", item)
@@ -134,7 +134,7 @@ class _Step:
         return value
 
     def wrap(self, array: NDArray[np.generic], number: int | None) -> "Watched":
-        """Return a view of an array that tells of what is done with it."""
+        """Return a view of an array that reports what is done with it."""
         view = array.view(Watched)
         view.step, view.number = self, number
         return view
@@ -151,7 +151,7 @@ class _Step:
                 self.bad = BadValue(tensor.phase, tensor.name, array.copy(), tuple(a.copy() for a in self.taken))
 
     def run(self, name: str, function: Callable[[], Any], taken: list[Any]) -> Any:
-        """Run a function of NumPy on plain arrays, and measure what it gives."""
+        """Run a NumPy function on plain arrays, and measure its results."""
         arrays = [array for array in taken if isinstance(array, np.ndarray) and array.dtype.kind in "fc"]
         inputs: list[int] = []
         for place, array in enumerate(arrays):
@@ -174,13 +174,13 @@ class _Step:
 
 
 class Watched(np.ndarray):
-    """An array that tells of the functions of NumPy that are called on it."""
+    """An array that reports the NumPy functions called on it."""
 
     step: _Step | None
     number: int | None
 
     def __array_finalize__(self, source: Any) -> None:
-        """Know of an array that was made of another one that it is watched too."""
+        """Mark an array that was made from a watched one as watched too."""
         self.step = getattr(source, "step", None)
         # What is a look at the same memory is the same value; new memory is not known yet.
         self.number = None
@@ -190,7 +190,7 @@ class Watched(np.ndarray):
                 self.number = source.number
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **kwargs: Any) -> Any:
-        """Run a ufunc, such as np.log, and measure what it gives."""
+        """Run a ufunc, such as np.log, and measure its results."""
         out = kwargs.pop("out", ())
         step = next((a.step for a in (*inputs, *out) if isinstance(a, Watched) and a.step is not None), None)
         plain = [_plain(value) for value in inputs]
@@ -208,7 +208,7 @@ class Watched(np.ndarray):
         return out[0] if len(out) == 1 and isinstance(out[0], Watched) else result
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Run any other function, such as np.linalg.solve, and measure what it gives."""
+        """Run any other function, such as np.linalg.solve, and measure its results."""
         taken = [leaf for leaf in _leaves((args, kwargs)) if isinstance(leaf, np.ndarray)]
         step = next((a.step for a in taken if isinstance(a, Watched) and a.step is not None), None)
         plain_args, plain_kwargs = _mapped(args, _plain), _mapped(kwargs, _plain)
@@ -218,7 +218,7 @@ class Watched(np.ndarray):
         return step.run(name, lambda: function(*plain_args, **plain_kwargs), taken)
 
     def dot(self, other: Any, out: Any = None) -> Any:
-        """Return the product, as `numpy.dot` does."""
+        """Return the product, like `numpy.dot`."""
         return np.dot(self, other) if out is None else np.dot(self, other, out)
 
 
@@ -227,7 +227,7 @@ def _plain(value: Any) -> Any:
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return the same nest of containers with other arrays."""
+    """Return the same nested containers with other arrays."""
     if isinstance(value, np.ndarray):
         return change(value)
     if isinstance(value, np.generic) and value.dtype.kind in "fc" and change is not _plain:
@@ -243,7 +243,7 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _containers(value: Any) -> list[Any]:
-    """Return the dicts and lists in a nest of containers, each before what is in it."""
+    """Return the dicts and lists in nested containers, each before its contents."""
     found: list[Any] = []
     waiting = [value]
     while waiting:
@@ -258,7 +258,7 @@ def _containers(value: Any) -> list[Any]:
 
 
 def _make_plain(value: Any) -> None:
-    """Put plain arrays in place of those that tell of what is done with them, in dicts and lists."""
+    """Replace arrays that report what is done with them by plain ones, in dicts and lists."""
     for container in _containers(value):
         places = list(container) if isinstance(container, dict) else range(len(container))
         for place in places:

@@ -1,4 +1,4 @@
-"""A watcher that is off: programs are written once, and watched when somebody wants to know."""
+"""A watcher that is off: write the program once, and turn watching on when needed."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -9,10 +9,10 @@ from stepscope.summary.debugger.model import Alert
 
 
 class OffWatcher(Watcher):
-    """Does nothing; a step function that is called through it is called as it is.
+    """Does nothing; a step function that is called through it is called unchanged.
 
     Args:
-        model: what would be watched.
+        model: the model that would be watched.
     """
 
     def __init__(self, model: Any) -> None:
@@ -35,7 +35,7 @@ class OffWatcher(Watcher):
         """Count nothing."""
 
     def dump(self) -> int:
-        """Write nothing; returns 0."""
+        """Write nothing; return 0."""
         return 0
 
     def step(self, **scalars: Any) -> None:

@@ -11,38 +11,39 @@ from numpy.typing import NDArray
 from stepscope.summary.arguments import as_array
 
 Layout = Literal["bars", "plane", "tiles", "colors"]
-"""How an array is laid out: numbers in a row; a matrix; a grid of matrices, such as the kernels of a convolution, with
-lines of one pixel between them; or a color picture."""
+"""How an array is laid out: numbers in a row; a matrix; a grid of matrices, such as the kernels of a convolution,
+separated by lines of one pixel; or a color picture."""
 
 MOST_PIXELS: Final = 128 * 256
-"""Of one picture: what is larger is thinned out."""
+"""Maximum number of pixels of a picture; larger arrays are thinned out."""
 MOST_BARS: Final = 1024
 NOT_FINITE: Final = 0
-"""The pixel of what is not finite."""
+"""The pixel value of non-finite elements."""
 GAP: Final = 1
-"""The pixel of the lines between tiles."""
+"""The pixel value of the lines between tiles."""
 LOWEST: Final = 2
 HIGHEST: Final = 255
-"""Pixels of the lowest and highest value of the scale."""
+"""Pixel values of the lowest and highest value of the scale."""
 _LARGEST_KERNEL: Final = 11
-"""Rows or columns of a kernel of a convolution, at most, where the order of an array's dimensions is told by it."""
+"""Maximum number of rows or columns of a convolution kernel, by which the order of an array's dimensions is
+recognized."""
 _IN_GAPS: Final = float("-inf")
-"""Stands for the lines between tiles among the values of a plane."""
+"""Stands for the lines between tiles in the values of a plane."""
 
 
 @dataclass(frozen=True)
 class Plane:
-    """An array laid out in rows and columns, before a scale makes pixels of it."""
+    """An array laid out in rows and columns, before a scale turns it into pixels."""
 
     layout: Layout
     values: NDArray[np.float32]
-    """[height, width], or [height, width, 3] of colors from 0 to 1. NaN where the value is not finite, -Inf for the
-    lines between tiles."""
+    """[height, width], or [height, width, 3] for colors from 0 to 1. NaN for non-finite values, -Inf for the lines
+    between tiles."""
     shape: tuple[int, ...]
-    """Of the array."""
+    """Shape of the array."""
     dtype: str
     shown: int
-    """How many of the array's elements are shown."""
+    """Number of the array's elements that are shown."""
 
     @property
     def finite(self) -> NDArray[np.float32]:
@@ -52,21 +53,21 @@ class Plane:
 
     @property
     def not_finite(self) -> int:
-        """How many of the shown elements are NaN or infinite."""
+        """Number of shown elements that are NaN or infinite."""
         return int(np.isnan(self.values).sum())
 
 
 def laid_out(values: Any, most_pixels: int = MOST_PIXELS) -> Plane:
-    """Lay an array out as rows and columns of float32; of a large one only what is shown is looked at.
+    """Lay an array out as rows and columns of float32; only the shown part of a large one is read.
 
     Args:
         values: an array or a tensor of real numbers, of any shape and framework. One of [height, width, 3] with bytes,
-            or numbers from 0 to 1, is a color picture. Of others with more than two dimensions the last two are tiles;
-            kernels of convolutions may be [out, in, height, width] or [height, width, in, out].
-        most_pixels: of the result.
+            or numbers from 0 to 1, is a color picture. For others with more than two dimensions, the last two are
+            tiles; kernels of convolutions may be [out, in, height, width] or [height, width, in, out].
+        most_pixels: maximum number of pixels of the result.
 
     Raises:
-        TypeError: its elements are no real numbers.
+        TypeError: its elements are not real numbers.
     """
     if not hasattr(values, "shape"):
         values = as_array(values, "an array to be shown")
@@ -98,8 +99,8 @@ def laid_out(values: Any, most_pixels: int = MOST_PIXELS) -> Plane:
 def pixels(values: NDArray[np.float32], lowest: float, highest: float) -> NDArray[np.uint8]:
     """Return the values of a plane as pixels from `LOWEST` to `HIGHEST` on a scale.
 
-    What is beyond the scale has the color of its end; where the scale has no extent, all have that of its middle. What
-    is not finite is `NOT_FINITE`, lines between tiles are `GAP`.
+    Values beyond the scale get the color of its end; if the range of the scale is empty, all get the color of its
+    middle. Non-finite values are `NOT_FINITE`, lines between tiles are `GAP`.
     """
     known = np.isfinite(values)
     span = highest - lowest
@@ -112,7 +113,7 @@ def pixels(values: NDArray[np.float32], lowest: float, highest: float) -> NDArra
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[np.float32]:
-    """Return numbers as float32, with NaN for those that are not finite there."""
+    """Return numbers as float32, with NaN for those that are not finite in it."""
     with np.errstate(over="ignore"):
         numbers = array.astype(np.float32)
     found: NDArray[np.float32] = np.where(np.isfinite(numbers), numbers, np.float32(np.nan))
@@ -120,7 +121,7 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _order(shape: Sequence[int]) -> list[int]:
-    """Return the dimensions in the order in which they are laid out: tiles first, then rows and columns of one."""
+    """Return the dimensions in layout order: tiles first, then the rows and columns of a tile."""
     axes = list(range(len(shape)))
     if len(shape) == 4 and max(shape[:2]) <= _LARGEST_KERNEL < max(shape[2:]):
         return [3, 2, 0, 1]
@@ -128,7 +129,7 @@ def _order(shape: Sequence[int]) -> list[int]:
 
 
 def _thinning(shape: Sequence[int], most: int) -> list[int]:
-    """Return of each dimension which elements are shown: every first, every second, ..."""
+    """Return the step with which elements of each dimension are shown: every one, every second one, ..."""
     extents = [extent for extent in shape if extent > 1]
     if len(extents) < 2:
         steps = [-(-extent // min(most, MOST_BARS)) for extent in extents]
@@ -148,7 +149,7 @@ def _thinning(shape: Sequence[int], most: int) -> list[int]:
 
 
 def _steps(height: int, width: int, most: int) -> tuple[int, int]:
-    """Return the steps along rows and columns that leave at most ``most`` elements, equal ones where both are long."""
+    """Return the steps along rows and columns that leave at most ``most`` elements, equal ones if both are long."""
     side = max(1, math.isqrt(most))
     if width <= side:
         return -(-height // max(1, most // width)), 1
@@ -161,7 +162,7 @@ def _steps(height: int, width: int, most: int) -> tuple[int, int]:
 
 
 def _grid(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Lay tiles out in a grid: of four dimensions the first two are its rows and columns, else it is twice as wide."""
+    """Lay tiles out in a grid: of four dimensions, the first two are its rows and columns; else it is twice as wide."""
     height, width = numbers.shape[-2:]
     planes = numbers.reshape(-1, height, width)
     if numbers.ndim == 4:

@@ -1,4 +1,4 @@
-"""What a watcher of any framework records into: numbers and figures go in, values of an event file come out."""
+"""The recorder behind the watchers of all frameworks: takes numbers and statistics, writes values of an event file."""
 
 import logging
 import math
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
     from stepscope.summary.debugger.tfdbg_writer import TfdbgWriter
 
 DEFAULT_BUDGET: Final = 512 << 20
-"""Bytes of health that a recording may take in its event file."""
+"""Maximum size of the health data of a recording in its event file."""
 MOST_ALERTS: Final = 10_000
 RING_BYTES: Final = 64 << 20
 TFDBG_FOLDER: Final = "tfdbg"
-"""In the run's folder: a dump as of TensorFlow's debugger."""
+"""Folder in the run's folder for a dump in the format of TensorFlow's debugger."""
 _BAD_SHARE: Final = 8
-"""Bad steps have an eighth of the budget for themselves."""
+"""Bad steps have an extra budget of this fraction: one eighth."""
 _CATALOG_STEP: Final = 0
-"""Catalogs all have this step, so that no restart supersedes one."""
+"""The step of all catalogs, so that no restart supersedes one."""
 
 _logger: Final = logging.getLogger("stepscope.debug")
 
 Reaction = Literal["log", "stop", "raise"] | Callable[[Alert], object] | None
-"""What an alert leads to: a line in the log, `Watcher.should_stop`, an `AlertError`, a call of a function."""
+"""The reaction to an alert: a line in the log, `Watcher.should_stop`, an `AlertError`, or a call of a function."""
 
 
 class AlertError(RuntimeError):
-    """A rule was broken, and the recorder was asked to raise; ``alert`` is what was found."""
+    """A rule was broken, and the recorder was set to raise; ``alert`` has the finding."""
 
     def __init__(self, alert: Alert) -> None:
         super().__init__(f"step {alert.step}: {alert.message}")
@@ -58,17 +58,17 @@ class AlertError(RuntimeError):
 
 
 class Measured(Protocol):
-    """Values that were measured, whose figures may still be on a device."""
+    """Measured values whose statistics may still be on a device."""
 
     @property
     def is_here(self) -> bool:
-        """Whether the figures can be had without waiting."""
+        """Whether the statistics are available without waiting."""
         ...
 
     def __len__(self) -> int: ...
 
     def figures(self) -> NDArray[np.float64]:
-        """Return [n, len(FIGURES)]; without a size what did not run."""
+        """Return the statistics, [n, len(FIGURES)]; the size is NaN for values that did not run."""
         ...
 
 
@@ -81,7 +81,7 @@ class _Kept(NamedTuple):
     measured: Measured
 
     def observations(self) -> Observations:
-        """Return what was observed, without what turned out not to have run; waits for the device."""
+        """Return the observations, without values that turned out not to have run; waits for the device."""
         figures = self.measured.figures()
         there = ~np.isnan(figures[:, COLUMN["size"]])
         count = int(there.sum())
@@ -95,22 +95,22 @@ class _Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """How much was written of what may be, and so how often a step may be written."""
+    """How much of the allowed data was written, and thus how often a step may be written."""
 
     limit: int
     written: int = 0
     last: int = 0
-    """Bytes of the last step."""
+    """Size of the last step in bytes."""
 
     def interval(self, every: int, steps: int) -> int:
-        """Return how many steps lie between two that are written: ``every``, or a power of two as many times.
+        """Return the number of steps between two that are written: ``every``, times a power of two.
 
-        At that pace, half of what is left lasts until the training is twice as long as it is. So what is left
-        falls with the root of the number of steps, and never ends.
+        At this pace, half of the remaining budget lasts until the training is twice as long as it is now. The remainder
+        therefore falls with the square root of the number of steps, and is never used up.
 
         Args:
-            every: the least.
-            steps: how many there were so far.
+            every: the minimum.
+            steps: the number of steps so far.
         """
         left = self.limit - self.written
         if left <= 0:
@@ -123,15 +123,15 @@ class Recorder:
     """Writes health, catalogs and alerts of one watcher.
 
     Args:
-        writer: where to.
+        writer: the writer to use.
         source: what records, in words.
-        every: steps between two that are recorded, as planned.
-        rules: what is worth an alert.
-        reactions: what an alert leads to.
-        ring: how many of the last steps are kept in memory.
-        budget: bytes of steps in the file; see `Budget`.
+        every: planned number of steps between two that are recorded.
+        rules: the rules that raise alerts.
+        reactions: the reactions to an alert.
+        ring: number of last steps that are kept in memory.
+        budget: maximum number of bytes of steps in the file; see `Budget`.
         every_file: see `Catalog`.
-        also_tfdbg: whether a dump as of TensorFlow's debugger is written too.
+        also_tfdbg: whether to also write a dump in the format of TensorFlow's debugger.
         clock: seconds since the epoch.
     """
 
@@ -152,7 +152,7 @@ class Recorder:
         self.writer: Final = writer
         self.catalog: Final = Catalog(secrets.randbits(64), source, every_file=every_file)
         self.alerts: Final[deque[Alert]] = deque(maxlen=MOST_ALERTS)
-        """What the rules found."""
+        """The alerts raised so far."""
         self.should_stop = False
         self.every: Final = every
         self._clock: Final = clock
@@ -191,7 +191,7 @@ class Recorder:
 
     @property
     def bytes_written(self) -> int:
-        """How much health is in the file, or on its way there."""
+        """Number of bytes of health data in the file, or on its way there."""
         return self._budget.written + self._bad_budget.written
 
     def number(self, key: Hashable, describe: Callable[[], tuple[WatchedTensor, Lines]]) -> int | None:
@@ -199,15 +199,15 @@ class Recorder:
         return self.catalog.number(key, describe)
 
     def record(self, step: int, numbers: Sequence[int], measured: Measured) -> list[Alert]:
-        """Judge what was observed in a step, and write it if its turn has come or something is wrong.
+        """Judge the observations of a step, and write it if it is due or something is wrong.
 
         Args:
             step: the training step.
             numbers: the tensors, in the order in which they were measured.
-            measured: their figures.
+            measured: their statistics.
 
         Raises:
-            AlertError: something is wrong, and the recorder is to raise; all is written before.
+            AlertError: something is wrong, and the recorder is set to raise; everything is written first.
         """
         found = _Kept(step, self._clock(), list(numbers), measured).observations()
         self._first_step = min(self._first_step, step)
@@ -221,19 +221,19 @@ class Recorder:
         return alerts
 
     def record_again(self, step: int, numbers: Sequence[int], measured: Measured) -> Observations:
-        """Write what was observed in a step that was run again in full detail, and return it; it is not judged."""
+        """Write and return the observations of a step that was run again in full detail; they are not judged."""
         found = _Kept(step, self._clock(), list(numbers), measured).observations()
         self._bad_budget = self._write(CAUGHT_TAG, found, self._bad_budget)
         return found
 
     def keep(self, step: int, numbers: Sequence[int], measured: Measured) -> None:
-        """Keep a step that is not recorded in the ring.
+        """Keep an unrecorded step in the ring.
 
-        It is judged at once if that needs no waiting for a device, else with all others before the first of them leaves
-        the ring, with the next step that is recorded, or at the end.
+        It is judged immediately if this does not require waiting for a device; otherwise with all others before the
+        first of them leaves the ring, with the next recorded step, or at the end.
 
         Raises:
-            AlertError: something is wrong, and the recorder is to raise.
+            AlertError: something is wrong, and the recorder is set to raise.
         """
         if self._is_full and self._ring[0].step > self._last_judged:
             self._alarm(self._judge_ring())
@@ -247,19 +247,19 @@ class Recorder:
 
     @property
     def _is_full(self) -> bool:
-        """Whether a step has to leave the ring before another one is kept."""
+        """Whether a step must leave the ring before another one is kept."""
         return bool(self._ring) and (len(self._ring) == self._ring.maxlen or self._ring_bytes > RING_BYTES)
 
     def judge_kept(self) -> None:
-        """Judge what is kept and was not judged yet; waits for the devices.
+        """Judge the kept steps that were not judged yet; waits for the devices.
 
         Raises:
-            AlertError: something is wrong, and the recorder is to raise.
+            AlertError: something is wrong, and the recorder is set to raise.
         """
         self._alarm(self._judge_ring())
 
     def dump(self) -> int:
-        """Write the steps in the ring that are not written yet; returns how many."""
+        """Write the steps in the ring that are not written yet; return their number."""
         kept, count = list(self._ring), len(self._ring)
         self._ring.clear()
         self._ring_bytes = 0
@@ -271,7 +271,7 @@ class Recorder:
         """Write scalars of a step, and judge them.
 
         Raises:
-            AlertError: something is wrong, and the recorder is to raise.
+            AlertError: something is wrong, and the recorder is set to raise.
         """
         for tag, value in scalars.items():
             self.writer.add_scalar(tag, value, step)
@@ -305,10 +305,10 @@ class Recorder:
             self.report(alerts)
 
     def report(self, alerts: Sequence[Alert]) -> None:
-        """Write alerts, and do what they lead to.
+        """Write alerts, and react to them.
 
         Raises:
-            AlertError: where the recorder is to raise.
+            AlertError: the recorder is set to raise.
         """
         for alert in alerts:
             self.alerts.append(alert)
@@ -327,12 +327,12 @@ class Recorder:
             _react(self, reaction, alerts)
 
     def flush(self) -> None:
-        """Have everything in the file."""
+        """Flush everything to the file."""
         self._write_catalog()
         self.writer.flush()
 
     def close(self) -> None:
-        """Have everything in the files, and close those that are not the writer's."""
+        """Flush everything to the files, and close those that are not the writer's."""
         self.flush()
         if self._dump_files is not None:
             self._dump_files.close()
@@ -349,7 +349,7 @@ class Recorder:
         return step - self._last_written >= self._budget.interval(self.every, step - self._first_step)
 
     def _write(self, tag: str, found: Observations, budget: Budget) -> Budget:
-        """Write a step if the budget allows it, and return what is left of that."""
+        """Write a step if the budget allows it, and return the remaining budget."""
         if not len(found) or budget.written >= budget.limit:
             return budget
         self._write_catalog()

@@ -1,11 +1,10 @@
-"""Rules: what in the tensors and scalars of a training is worth an alert, with thresholds and where these are from.
+"""Rules: what in the tensors and scalars of a training run raises an alert, with thresholds and their sources.
 
     from stepscope.debug import rules
     alerts = rules.judge(data, scalars)
 
-A rule is a pure function. While a training is recorded, a `Judgment` is given one step after another; `judge` gives it
-all of a recording or of a dump. One stretch in which a rule is broken is one alert, at the observation that makes it
-certain.
+A rule is a pure function. During recording, a `Judgment` is given one step after another; `judge` gives it a whole
+recording or dump. Each stretch in which a rule is broken is one alert, at the observation that makes it certain.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,17 +20,17 @@ from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.debugger.model import COLUMN, FIGURES, Alert, DebugData, Observations, WatchedTensor
 
 MOST_ALERTS: Final = 1_000
-"""Of `judge`."""
+"""Maximum number of alerts of `judge`."""
 MOST_OF_A_RULE: Final = 10
-"""Alerts of one rule in one step; how many more tensors there are is one more alert."""
+"""Maximum number of alerts of one rule in one step; the number of further tensors is one more alert."""
 _STRETCH: Final = 1 << 14
-"""Observations that are read at once."""
+"""Number of observations that are read at once."""
 _BASELINE_WEIGHT: Final = 0.1
 _BASELINE_LEAST: Final = 3
 
 
 class Curve(Protocol):
-    """A scalar's points, as `stepscope.summary.series.Series` and `Columns` have them."""
+    """A scalar's points, as in `stepscope.summary.series.Series` and `Columns`."""
 
     @property
     def steps(self) -> NDArray[np.int64]: ...
@@ -47,14 +46,14 @@ Rule = TensorRule | ScalarRule
 
 
 ALL: Final[tuple[Rule, ...]] = (*TENSOR_RULES, *SCALAR_RULES)
-"""All rules; `named` chooses among them."""
+"""All rules; `named` selects among them."""
 
 
 def named(names: Iterable[str]) -> tuple[Rule, ...]:
     """Return rules by their names.
 
     Raises:
-        ValueError: there is no such rule; says which there are.
+        ValueError: there is no such rule; the message lists those that exist.
     """
     rules = {rule.name: rule for rule in ALL}
     chosen = tuple(names)
@@ -64,7 +63,7 @@ def named(names: Iterable[str]) -> tuple[Rule, ...]:
 
 
 class Judgment:
-    """What rules have seen of a training so far, and what they find in what comes next."""
+    """What rules have seen of a training run so far, and what they find next."""
 
     def __init__(self, rules: Iterable[Rule] = ALL) -> None:
         self._rules: Final = tuple(rule for rule in rules if isinstance(rule, TensorRule))
@@ -79,10 +78,10 @@ class Judgment:
         self._parameter_steps = np.zeros(0, np.int64)
 
     def advance(self, tensors: Sequence[WatchedTensor], observations: Observations, first: int = 0) -> list[Alert]:
-        """Return what the next observations break, in their order.
+        """Return alerts for the next observations, in their order.
 
         Args:
-            tensors: all that there are by now; those that were there before stay as they are.
+            tensors: all tensors that exist by now; earlier ones must not change.
             observations: the next ones.
             first: the number of the first of them.
         """
@@ -204,7 +203,7 @@ def _rows(found: Round, rows: NDArray[np.int64], trait: Mask) -> Round:
 
 
 def _rounds(tensors: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """Cut a stretch so that no piece has a tensor twice."""
+    """Split a stretch so that no piece has a tensor twice."""
     count = len(tensors)
     if not count:
         return
@@ -223,15 +222,15 @@ def _rounds(tensors: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
 def judge(
     data: DebugData, scalars: Mapping[str, Curve] | None = None, rules: Iterable[Rule] = ALL
 ) -> tuple[Alert, ...]:
-    """Return what rules find in a recording or a dump, and in the scalars of the same run.
+    """Return the alerts for a recording or a dump, and for the scalars of the same run.
 
     Args:
-        data: read whole, a stretch at a time.
+        data: read completely, one stretch at a time.
         scalars: by tag, such as ``{series.tag: series for series in run.of_kind("scalars")}``.
-        rules: which.
+        rules: the rules to apply.
 
     Returns:
-        At most `MOST_ALERTS`, in the order of their steps, and within a step as the observations came.
+        At most `MOST_ALERTS`, by step, and within a step in the order of the observations.
     """
     chosen = tuple(rules)
     judgment = Judgment(chosen)
@@ -249,7 +248,7 @@ def judge(
 
 
 def stretches(data: DebugData) -> Iterator[tuple[int, Observations]]:
-    """Give all observations, a piece at a time, with the number of each piece's first."""
+    """Yield all observations, one piece at a time, with the number of each piece's first."""
     for begin in range(0, data.observation_count, _STRETCH):
         check_cancelled()
         yield begin, data.observations(begin, min(begin + _STRETCH, data.observation_count))

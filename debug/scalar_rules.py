@@ -1,4 +1,4 @@
-"""Rules about scalars: losses that do not fall, spikes, overfitting, classes of very different size."""
+"""Rules about scalars: losses that do not fall, spikes, overfitting, imbalanced classes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ Points = tuple[NDArray[np.int64], NDArray[np.float64]]
 Curves = Mapping[str, Points]
 
 LABELS_FOLDER: Final = "labels"
-"""Tags ``labels/<class>`` are how many examples of each class were seen."""
+"""Tags ``labels/<class>`` are the number of examples seen of each class."""
 REACH: Final = 200
-"""Points before the last that decide whether it breaks a rule."""
+"""Number of points before the last that decide whether it breaks a rule."""
 
 _WINDOW: Final = 10
 _SPIKE_WINDOW: Final = 20
@@ -44,12 +44,12 @@ class ScalarRule:
 
 
 def is_loss(tag: str) -> bool:
-    """Return whether a tag is that of a training loss, by its name."""
+    """Return whether a tag belongs to a training loss, judged by its name."""
     return "loss" in tag.lower() and not is_validation(tag)
 
 
 def is_validation(tag: str) -> bool:
-    """Return whether a tag is about data that is not trained on, by its name."""
+    """Return whether a tag belongs to data that is not trained on, judged by its name."""
     return any(part in _VALIDATION for part in _parts(tag))
 
 
@@ -58,7 +58,7 @@ def _parts(tag: str) -> list[str]:
 
 
 def _onsets(broken: NDArray[np.bool_], patience: int = 1) -> list[int]:
-    """Return where as many points in a row as ``patience`` break a rule, once for each stretch."""
+    """Return where ``patience`` points in a row break a rule, once for each stretch."""
     counts = np.zeros(len(broken), np.int64)
     places = np.arange(len(broken))
     last_good = np.maximum.accumulate(np.where(broken, -1, places))
@@ -140,7 +140,7 @@ def overfit(curves: Curves) -> list[Alert]:
 
 
 def _pairs(curves: Curves) -> Iterator[tuple[str, Points, Points]]:
-    """Give the tag of each validation loss, with its training loss and itself: tags that differ by that word alone."""
+    """Yield each validation loss's tag, its training loss, and itself: tags that differ only by that word."""
     training = {tuple(p for p in _parts(tag) if p not in ("train", "training")): tag for tag in curves if is_loss(tag)}
     for tag, points in curves.items():
         if "loss" in tag.lower() and is_validation(tag):
@@ -194,4 +194,4 @@ SCALAR_RULES: Final = (
         class_imbalance,
     ),
 )
-"""All of them."""
+"""All scalar rules."""

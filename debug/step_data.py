@@ -1,4 +1,4 @@
-"""One step as `DebugData`, as it is known while a program runs: what rules and verdicts are asked about at once."""
+"""One step as `DebugData`, while a program runs: what rules and verdicts examine immediately."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from stepscope.summary.debugger.model import Alert, Frame, Observations, SourceF
 
 @dataclass(frozen=True)
 class StepData:
-    """What was observed in a step, with what the catalog knows."""
+    """The observations of a step, with what the catalog knows."""
 
     catalog: Catalog
     observed: Observations
@@ -29,11 +29,11 @@ class StepData:
 
     @property
     def observation_count(self) -> int:
-        """How many observations there are."""
+        """Number of observations."""
         return len(self.observed)
 
     def observations(self, begin: int, end: int) -> Observations:
-        """Return a stretch of them, in order."""
+        """Return a range of the observations, in order."""
         piece = slice(max(begin, 0), max(end, 0))
         observed = self.observed
         return Observations(
@@ -55,10 +55,10 @@ class StepData:
 
     @property
     def alerts(self) -> Sequence[Alert]:
-        """None."""
+        """No alerts."""
         return ()
 
     @property
     def problems(self) -> Sequence[str]:
-        """None."""
+        """No problems."""
         return ()

@@ -1,4 +1,4 @@
-"""What the names of watched tensors and of their operations tell."""
+"""Information from the names of watched tensors and of their operations."""
 
 from typing import Final
 
@@ -6,12 +6,12 @@ from stepscope.summary.debugger.model import WatchedTensor
 
 
 def is_operation(tensor: WatchedTensor) -> bool:
-    """Return whether it is the output of a single operation, such as "aten.log", rather than of a module."""
+    """Return whether a tensor is the output of a single operation, such as "aten.log", rather than of a module."""
     return "." in tensor.op_type
 
 
 def base_name(tensor: WatchedTensor) -> str:
-    """Return what an operation or a module is called without the library's name, such as "log" or "relu"."""
+    """Return the name of an operation or a module without the library's name, such as "log" or "relu"."""
     return tensor.op_type.lower().partition(".")[2].rstrip("_") or tensor.op_type.lower()
 
 
@@ -31,12 +31,12 @@ _MASKING: Final = (
 
 
 def makes_masks(tensor: WatchedTensor) -> bool:
-    """Return whether -Inf in its values is as a rule meant so: attention masks are made by such operations."""
+    """Return whether -Inf in its values is usually intended: such operations make attention masks."""
     return is_operation(tensor) and base_name(tensor) in _MASKING
 
 
 def called(tensor: WatchedTensor) -> str:
-    """Return what a tensor is called in a sentence."""
+    """Return the name of a tensor in a sentence."""
     match tensor.phase:
         case "parameter":
             return f"the parameter {tensor.name}"

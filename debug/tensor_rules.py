@@ -16,23 +16,23 @@ _SAGEMAKER: Final = "Amazon SageMaker Debugger's default"
 
 @dataclass(frozen=True)
 class Round:
-    """Observations of different tensors, a row each, with what was known of these tensors before."""
+    """Observations of different tensors, one row each, with what was known of these tensors before."""
 
     figures: NDArray[np.float64]
     """[n, len(FIGURES)]"""
     before: NDArray[np.float64]
-    """The figures of the same tensors the last time; NaN where there was none."""
+    """The previous statistics of the same tensors; NaN if there were none."""
     baseline: NDArray[np.float64]
-    """[n]: the running mean of the absolute mean until then; NaN until it is of three observations."""
+    """[n]: the running mean of the absolute mean until then; NaN until it covers three observations."""
     parameter_l2: NDArray[np.float64]
-    """[n]: of an update, the L2 norm of the parameter that it was added to; else NaN."""
+    """[n]: for an update, the L2 norm of the parameter that it was added to; else NaN."""
     marked: Mask
-    """[n]: whether it is known to be not finite, though not how; see `Observations.marked`."""
+    """[n]: whether it is known to be non-finite, though not in which way; see `Observations.marked`."""
     trait: Mask
     """[n]: `TensorRule.trait` of each."""
 
     def figure(self, figure: Figure) -> NDArray[np.float64]:
-        """Return one figure of each."""
+        """Return one statistic of each."""
         column: NDArray[np.float64] = self.figures[:, COLUMN[figure]]
         return column
 
@@ -160,7 +160,7 @@ TENSOR_RULES: Final = (
     TensorRule(
         "dead",
         "At least 95% of a ReLU's outputs are zero, three times in a row.",
-        "Stepscope's own, as the share of single units is not recorded",
+        "Stepscope's own, because the share of single units is not recorded",
         _relu_like,
         lambda found: found.figure("zeros") >= 0.95 * np.maximum(found.figure("size"), 1),
         lambda tensor, figures: f"is {figures['zeros'] / figures['size']:.1%} zeros, where under 95% is expected",
@@ -190,7 +190,7 @@ TENSOR_RULES: Final = (
     ),
     TensorRule(
         "unchanged",
-        "No figure of a parameter changed (relative 1e-5, absolute 1e-8), three times in a row.",
+        "No statistic of a parameter changed (relative 1e-5, absolute 1e-8), three times in a row.",
         f"{_SAGEMAKER} for unchanged_tensor",
         lambda tensor: tensor.phase == "parameter",
         _unchanged,

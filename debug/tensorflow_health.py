@@ -1,4 +1,4 @@
-"""The health of tensors of TensorFlow, as part of the graph that is run: one row of sums of each."""
+"""The health of TensorFlow tensors, as part of the graph that runs: one row of sums per tensor."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -30,10 +30,10 @@ def size_and_sums(tensor: Any) -> Any:
 
 @cache
 def _measuring(dtype: Any) -> Any:
-    """Return a function of vectors of a type, which graphs call by one operation.
+    """Return a function of vectors of a type, which graphs call as one operation.
 
-    Were it part of them, TensorFlow would optimize some 90 operations more for each value: minutes where every
-    operation is measured.
+    If it were part of the graphs, TensorFlow would optimize some 90 additional operations for each value, which takes
+    minutes if every operation is measured.
     """
     measuring = tf.function(_measured, autograph=False, experimental_attributes={"_noinline": True})
     return measuring.get_concrete_function(tf.TensorSpec([None], dtype))
@@ -68,7 +68,7 @@ def _measured(flat: Any) -> Any:
 
 
 def _by_bits(flat: Any) -> tuple[Any, Any, Any]:
-    """Return what is zero, what subnormal, and what negative, by bits: kernels flush subnormal numbers to zero."""
+    """Return which elements are zero, subnormal, and negative, by their bits: kernels flush subnormals to zero."""
     integer = _INTEGERS[flat.dtype.size]
     bits = tf.bitcast(flat, integer)
     width, fraction_bits = 8 * flat.dtype.size, _FRACTION_BITS[flat.dtype.name]
@@ -88,7 +88,7 @@ class TensorFlowHealth:
     """The health of a step's tensors; see `stepscope.debug.recorder.Measured`.
 
     Args:
-        rows: float64 [n, 1 + len(SUMS)], of `size_and_sums`.
+        rows: float64 [n, 1 + len(SUMS)], from `size_and_sums`.
         dtypes: the types' names.
     """
 
@@ -101,11 +101,11 @@ class TensorFlowHealth:
 
     @property
     def is_here(self) -> bool:
-        """Whether no device has to be waited for."""
+        """Whether all results are available without waiting for a device."""
         return "GPU" not in str(self._rows.device)
 
     def figures(self) -> NDArray[np.float64]:
-        """Return the figures of all, [n, len(FIGURES)]; waits for the device."""
+        """Return the statistics of all tensors, [n, len(FIGURES)]; waits for the device."""
         table = np.asarray(self._rows, np.float64).reshape(-1, 1 + len(SUMS))
         sums = table[:, 1:].copy()
         bounds = sums[:, COUNTS : COUNTS + 2]

@@ -1,7 +1,7 @@
-"""A training step of Keras as a graph of TensorFlow that measures: what layers give, and every operation where asked.
+"""A Keras training step as a TensorFlow graph that measures layer outputs, and every operation if requested.
 
-The step is traced once for each kind of batch. What came by while it was traced is measured in the same graph, and
-given as one more result, so that nothing has to be called from the graph.
+The step is traced once for each kind of batch. The values seen during tracing are measured in the same graph and
+returned as one more result, so that the graph does not have to call anything.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ from stepscope.debug.tensorflow_health import is_measurable, size_and_sums
 _HANDED_ON: Final = frozenset(
     ("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "Transpose")
 )
-"""Operations that give nothing new."""
+"""Operations that produce no new values."""
 _LEFT_OUT: Final = frozenset(
     ("Const", "Placeholder", "ReadVariableOp", "Shape", "ShapeN", "Size", "Rank", "VarIsInitializedOp")
 )
@@ -33,25 +33,25 @@ _MOST_FRAMES: Final = 64
 
 @dataclass
 class Observed:
-    """What came by while a step was traced."""
+    """The values seen while tracing a step."""
 
     places: list[Place] = field(default_factory=list)
     tensors: list[Any] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
-    """By the identity of a tensor: its place."""
+    """Place of each tensor, by the tensor's identity."""
     read: dict[tuple[str, int], int] = field(default_factory=dict)
-    """By the handle of a variable: the place of the parameter."""
+    """Place of each parameter, by the handle of its variable."""
     parameters: dict[int, int] = field(default_factory=dict)
-    """By the identity of a variable: its place."""
+    """Place of each variable, by the variable's identity."""
     modules: list[tuple[int, str]] = field(default_factory=list)
-    """How many operations there were when a layer began or ended, and which one was running from then on."""
+    """The number of operations when a layer began or ended, and the layer that was running from then on."""
     running: list[str] = field(default_factory=list)
     updating: range = range(0)
     """The numbers of the optimizer's operations."""
     notes: dict[str, None] = field(default_factory=dict)
 
     def device_of(self, place: int) -> str:
-        """Return where a value is; empty where TensorFlow chose among several devices, as no graph tells that."""
+        """Return the device of a value; empty if TensorFlow chose among several devices, as no graph states that."""
         name = self.tensors[place].device or _only_device()
         return str(name).rpartition("device:")[2].lower()
 
@@ -60,13 +60,13 @@ class StepTracer:
     """Traces training steps of a model.
 
     Args:
-        model: of Keras, on TensorFlow; built.
+        model: a built Keras model, on TensorFlow.
         step: its ``train_step``.
-        chosen: says by its name whether a value is measured.
-        gradients: whether gradients of parameters are.
-        updates: whether what is added to them is.
-        optimizer_state: whether arrays that the optimizer keeps are.
-        every_file: whether lines of libraries are kept.
+        chosen: returns, for a name, whether the value is measured.
+        gradients: whether to measure gradients of parameters.
+        updates: whether to measure what is added to parameters.
+        optimizer_state: whether to measure arrays that the optimizer keeps.
+        every_file: whether to keep lines of libraries.
     """
 
     def __init__(
@@ -93,12 +93,12 @@ class StepTracer:
     ) -> tuple[Callable[..., Any], Observed]:
         """Return the step as a function of such arguments, and what it measures.
 
-        The function gives the step's result, the rows of `size_and_sums`, and the kept values by place.
+        The function returns the step's result, the rows of `size_and_sums`, and the kept values by place.
 
         Args:
-            args: such as it is called with.
-            keep: says by its place whether a value is given itself.
-            operations: whether every operation is measured.
+            args: arguments like those it is called with.
+            keep: returns, for the index of a place, whether the value itself is returned.
+            operations: whether to measure every operation.
         """
         found = Observed()
 
@@ -245,7 +245,7 @@ class StepTracer:
     # --- single operations -----------------------------------------------------------------------------------------
 
     def _observe_operations(self, observed: Observed, graph: Any, own: range) -> None:
-        """Measure what every operation of the step gave, and put all in the order in which it is made."""
+        """Measure the results of every operation of the step, and sort everything by the order in which it is made."""
         operations = graph.get_operations()
         numbers = {operation.name: number for number, operation in enumerate(operations)}
         starts, paths = [at for at, _ in observed.modules], [path for _, path in observed.modules]
@@ -294,7 +294,7 @@ class StepTracer:
 
     @staticmethod
     def _put_in_order(observed: Observed, numbers: dict[str, int]) -> None:
-        """Sort by the operation that makes a value; what a layer or a parameter is called comes behind that."""
+        """Sort by the operation that makes a value; values named after a layer or a parameter come after it."""
         made = [numbers.get(tensor.op.name, -1) for tensor in observed.tensors]
         named = ["/" not in place.name for place in observed.places]
         order = sorted(range(len(made)), key=lambda place: (made[place], named[place], place))
@@ -330,7 +330,7 @@ def _count(graph: Any) -> int:
 
 
 def _scopes(operations: Sequence[Any], own: range) -> dict[str, list[int]]:
-    """Return the numbers of what is not of a gradient, by the name scope in which it was made."""
+    """Return the numbers of operations that do not belong to a gradient, by the name scope in which they were made."""
     scopes: dict[str, list[int]] = {}
     for number in own:
         operation = operations[number]
@@ -340,9 +340,9 @@ def _scopes(operations: Sequence[Any], own: range) -> dict[str, list[int]]:
 
 
 def _forward_of(name: str, numbers: dict[str, int], scopes: dict[str, list[int]]) -> list[int]:
-    """Return the numbers of the operations one of which an operation is a gradient of.
+    """Return the numbers of the candidate operations of which an operation is a gradient.
 
-    Gradients are made in a scope that is called after the operation, or after the scope in which that was made.
+    Gradients are made in a scope named after the operation, or after the scope in which that was made.
     """
     scope = name.removeprefix(_BACKWARD).rpartition("/")[0]
     while scope:
@@ -355,7 +355,7 @@ def _forward_of(name: str, numbers: dict[str, int], scopes: dict[str, list[int]]
 
 
 def _common(all_lines: Sequence[Lines]) -> Lines:
-    """Return the frames with which all begin."""
+    """Return the frames with which all stacks begin."""
     first, *others = all_lines
     count = 0
     while count < len(first) and all(lines[: count + 1] == first[: count + 1] for lines in others):
@@ -364,5 +364,5 @@ def _common(all_lines: Sequence[Lines]) -> Lines:
 
 
 def _tensors_in(value: Any, graph: Any) -> list[Any]:
-    """Return the tensors of a graph in what a layer was given or gave."""
+    """Return the tensors of a graph in a layer's inputs or outputs."""
     return [leaf for leaf in tf.nest.flatten(value) if tf.is_tensor(leaf) and getattr(leaf, "graph", None) is graph]

@@ -1,4 +1,4 @@
-"""Running a step of PyTorch again: what it changed is put back, and every operation is observed."""
+"""Run a PyTorch step again: its changes are undone, and every operation is observed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -20,13 +20,13 @@ from stepscope.summary.debugger.model import Observations
 
 
 class TorchTraining:
-    """A watched training whose last step can be run again; see `stepscope.debug.catching.Repeatable`."""
+    """A watched training run whose last step can be run again; see `stepscope.debug.catching.Repeatable`."""
 
     def __init__(self, watcher: TorchWatcher, held: Sequence[Any] = ()) -> None:
-        """Begin.
+        """Create it for a watcher.
 
         Args:
-            watcher: of the model.
+            watcher: the model's watcher.
             held: what a step may change besides the model and its optimizer; see `TrainingState`.
         """
         self.recorder: Final = watcher.recorder
@@ -40,25 +40,25 @@ class TorchTraining:
 
     @property
     def step_number(self) -> int:
-        """The step that is running."""
+        """Number of the running step."""
         return self._watcher.step_number
 
     def remember(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Keep what the step will change."""
+        """Save what the step will change."""
         self._state.take()
 
     def is_finite(self, result: Any) -> bool:
-        """Return whether what a step gave is finite, and the parameters after it."""
+        """Return whether a step's result is finite, and the parameters after it."""
         values = [*tensors_in(result), *self._watcher.model.parameters()]
         return all_finite([value.detach() for value in values]) and all(np.isfinite(n) for n in _floats_in(result))
 
     def give_up(self, step: int) -> None:
-        """End a step that an exception ended."""
+        """End a step that was aborted by an exception."""
         with suppress(AlertError):
             self._watcher.end()
 
     def replay(self, step: int, run: Callable[[], object]) -> Replay:
-        """Run a step again as it was, every operation observed, and put everything back."""
+        """Run a step again as it was, with every operation observed, and restore everything."""
         watcher, finder = self._watcher, _BadFinder(self._watcher)
         self._state.put_back()
         watcher.on_operation, watcher.on_writing = finder.after, finder.before
@@ -73,7 +73,7 @@ class TorchTraining:
 
 
 class _BadFinder:
-    """Keeps the first bad value that an operation makes, and what the operation was given."""
+    """Keeps the first bad value that an operation makes, and the operation's inputs."""
 
     def __init__(self, watcher: TorchWatcher) -> None:
         self.bad: BadValue | None = None
@@ -82,11 +82,11 @@ class _BadFinder:
         self._overwritten: dict[int, torch.Tensor] = {}
 
     def before(self, written: tuple[torch.Tensor, ...]) -> None:
-        """Keep what the next operation writes to."""
+        """Save what the next operation writes to."""
         self._overwritten = {} if self.bad is not None else {id(tensor): tensor.detach().clone() for tensor in written}
 
     def after(self, operation: Operation, numbers: list[int | None]) -> None:
-        """Look at what an operation gave."""
+        """Check the results of an operation."""
         if self.bad is not None or all_finite(list(operation.given)):
             return
         for value, number in zip(operation.given, numbers, strict=True):

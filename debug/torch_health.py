@@ -1,4 +1,4 @@
-"""The health of tensors of PyTorch, summed up on their device in one pass over each piece."""
+"""The health of PyTorch tensors, computed on their device in one pass over each chunk."""
 
 import math
 import weakref
@@ -12,16 +12,17 @@ from stepscope.debug.health import COUNTS, SUMS, figures_of_sums
 from stepscope.summary.debugger.measures import LIMITS
 
 _CPU_PIECE: Final = 1 << 18
-"""Elements at a time: what is computed of them stays in the processor's cache."""
+"""Number of elements processed at once: what is computed of them stays in the processor's cache."""
 _DEVICE_PIECE: Final = 1 << 24
-"""Elements at a time: what a large tensor needs besides stays below 256 MiB."""
+"""Number of elements processed at once: the additional memory for a large tensor stays below 256 MiB."""
 _CANCELLED: Final = 1e-6
-"""Below this share of the squares, deviations are not worked out from these: too few of their digits would be left."""
+"""Below this share of the squares, deviations are not computed from the squares: too few of their digits would be
+left."""
 _INFINITY: Final = math.inf
 
 
 class HealthBatch:
-    """Values of one step whose health is being measured: on their devices, and copied from there at once."""
+    """Values of one step whose health is being measured: on their devices, and copied from there all at once."""
 
     def __init__(self) -> None:
         self._sums: list[tuple[float, ...] | None] = []
@@ -29,18 +30,18 @@ class HealthBatch:
         self._floating: list[bool] = []
         self._waiting: dict[torch.device, list[tuple[int, torch.Tensor]]] = {}
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, int]] = {}
-        """By identity: a tensor, its version, and its place."""
+        """A tensor, its version, and its place, by the tensor's identity."""
 
     def __len__(self) -> int:
         return len(self._sums)
 
     @property
     def is_here(self) -> bool:
-        """Whether no device has to be waited for."""
+        """Whether all results are available without waiting for a device."""
         return not self._waiting
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Measure one more value, as it is now; on the CPU at once, else as part of the device's queue."""
+        """Measure one more value, as it is now: on the CPU immediately, else as part of the device's queue."""
         if self._repeats(tensor):
             return
         numbers, dtype = _plain(tensor)
@@ -55,7 +56,7 @@ class HealthBatch:
             self._sums.append(None)
 
     def _repeats(self, tensor: torch.Tensor) -> bool:
-        """Return whether the same value was measured before, as of a module that gives what its last part gave.
+        """Return whether the same value was measured before, as when a module returns its last part's result.
 
         Then it is not measured again.
         """
@@ -75,7 +76,7 @@ class HealthBatch:
         return True
 
     def figures(self) -> NDArray[np.float64]:
-        """Return the figures of all, [n, len(FIGURES)]; waits for each device once."""
+        """Return the statistics of all values, [n, len(FIGURES)]; waits for each device once."""
         sums = np.zeros((len(self._sums), len(SUMS)))
         here = [place for place, row in enumerate(self._sums) if row is not None]
         if here:
@@ -86,7 +87,7 @@ class HealthBatch:
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """Return a type's name without the library's."""
+    """Return a type's name without the library's name."""
     return str(dtype).removeprefix("torch.")
 
 
@@ -110,7 +111,7 @@ def _pieces(numbers: torch.Tensor, most: int) -> tuple[torch.Tensor, ...]:
 
 
 def _computable(piece: torch.Tensor) -> torch.Tensor:
-    """Return the same numbers in a type that every operation here takes."""
+    """Return the same numbers in a type that all operations used here accept."""
     if piece.dtype in (torch.float32, torch.float64):
         return piece
     if piece.is_floating_point():
@@ -121,7 +122,7 @@ def _computable(piece: torch.Tensor) -> torch.Tensor:
 def sums_on_cpu(numbers: torch.Tensor, dtype: str) -> tuple[float, ...]:
     """Return `SUMS` of a tensor on the CPU with at least one element.
 
-    What the least and the greatest element rule out is not looked for.
+    Counts that the minimum and maximum rule out are not computed.
     """
     parts = [_piece_on_cpu(_computable(piece), dtype) for piece in _pieces(numbers, _CPU_PIECE)]
     if len(parts) == 1:
@@ -192,7 +193,7 @@ def sums_on_device(numbers: torch.Tensor, dtype: str) -> torch.Tensor:
     """Return `SUMS` of a tensor with at least one element, without waiting for its device.
 
     Returns:
-        int64 on the device: the counts, then the bits of the others, of float64 or where there is none of float32.
+        int64 on the device: the counts, then the bits of the others, of float64 or, if the device has none, of float32.
     """
     pieces = [_computable(piece) for piece in _pieces(numbers, _DEVICE_PIECE)]
     parts = [_piece_on_device(piece, dtype) for piece in pieces]
@@ -231,7 +232,7 @@ def _piece_on_device(x: torch.Tensor, dtype: str) -> tuple[torch.Tensor, torch.T
 
 
 def _copied(rows: list[torch.Tensor]) -> NDArray[np.float64]:
-    """Copy the sums of one device from there, all at once."""
+    """Copy the sums of one device to the host, all at once."""
     table = torch.stack(rows).cpu().numpy()
     wide = table.shape[1] == len(SUMS)
     measures = np.ascontiguousarray(table[:, COUNTS:]).view(np.float64 if wide else np.float32)
@@ -242,7 +243,7 @@ def _copied(rows: list[torch.Tensor]) -> NDArray[np.float64]:
 
 
 def _joined(parts: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of a value from those of its pieces; deviations by Chan, Golub and LeVeque (1979)."""
+    """Return the sums of a value from those of its chunks; deviations by Chan, Golub and LeVeque (1979)."""
     joined: NDArray[np.float64] = parts.sum(0)
     with np.errstate(all="ignore"):
         joined[COUNTS] = np.fmin.reduce(parts[:, COUNTS])

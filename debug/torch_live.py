@@ -1,4 +1,4 @@
-"""What a model of PyTorch shows to whoever looks at the live tensors of a training."""
+"""Live tensors of a PyTorch model, shown to viewers during training."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -10,11 +10,11 @@ from stepscope.debug.torch_modules import named_modules
 
 
 class LiveView:
-    """Offers activations, gradients and parameters while somebody looks; else nothing of it is on the model.
+    """Offers activations, gradients and parameters while they are being viewed; else the model has no hooks for it.
 
     Args:
-        model: whose modules give the activations.
-        parameters: by parameter, its name.
+        model: its modules provide the activations.
+        parameters: the name of each parameter.
     """
 
     def __init__(self, model: torch.nn.Module, parameters: Mapping[torch.nn.Parameter, str]) -> None:
@@ -22,15 +22,15 @@ class LiveView:
         self._parameters: Final = parameters
         self._handles: list[Any] = []
         self._offered: set[str] = set()
-        """In the running step: of a module that is called again, the first output is shown."""
+        """Modules offered in the running step: if a module is called again, its first output is shown."""
 
     @property
     def is_on(self) -> bool:
-        """Whether somebody looked when the running step began."""
+        """Whether arrays were being viewed when the running step began."""
         return bool(self._handles)
 
     def begin(self) -> None:
-        """Begin a step: come onto the model if somebody looks, and off it if nobody does."""
+        """Begin a step: add hooks to the model if arrays are being viewed, and remove them if not."""
         self._offered.clear()
         if not LIVE.active:
             self.close()
@@ -47,7 +47,7 @@ class LiveView:
         LIVE.end_step(step)
 
     def close(self) -> None:
-        """Come off the model."""
+        """Remove the hooks from the model."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -65,7 +65,7 @@ class LiveView:
 
 
 def _offer(section: str, name: str, value: torch.Tensor) -> None:
-    """Offer what has real numbers and is there as a whole."""
+    """Offer a tensor if it has real numbers and is stored as a whole."""
     if value.is_complex() or value.is_meta or value.layout != torch.strided:
         return
     if hasattr(value, "to_local"):  # a DTensor: this process's part

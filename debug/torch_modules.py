@@ -1,21 +1,21 @@
-"""What the modules of a model of PyTorch are called, and which of them `torch.compile` hides."""
+"""Names of the modules of a PyTorch model, and which of them `torch.compile` hides."""
 
 from typing import Final
 
 import torch
 
 _WRAPPER: Final = "_orig_mod."
-"""What torch.compile puts before the names of what it wraps."""
+"""Prefix that torch.compile adds to the names of what it wraps."""
 _MOST_NAMED: Final = 5
 
 
 def without_wrapper(name: str) -> str:
-    """Return a name as it is without torch.compile."""
+    """Return a name without torch.compile's prefix."""
     return name.replace(_WRAPPER, "")
 
 
 def named_modules(model: torch.nn.Module) -> list[tuple[str, str, torch.nn.Module]]:
-    """Return paths, names and modules; what torch.compile wraps around one stands for it, as that is what is called."""
+    """Return paths, names and modules; torch.compile's wrapper replaces its module, as the wrapper is called."""
     found: dict[str, tuple[str, str, torch.nn.Module]] = {}
     for path, module in model.named_modules():
         path = _path(path)
@@ -24,18 +24,18 @@ def named_modules(model: torch.nn.Module) -> list[tuple[str, str, torch.nn.Modul
 
 
 def unwrapped(module: torch.nn.Module) -> torch.nn.Module:
-    """Return a module without what torch.compile wraps around it."""
+    """Return a module without torch.compile's wrapper."""
     while _wraps(module):
         module = module._orig_mod
     return module
 
 
 def note_of_compiled(model: torch.nn.Module, *, seen: bool) -> str:
-    """Return a sentence about what of a model is compiled; empty where nothing is.
+    """Return a sentence about the compiled parts of a model; empty if there are none.
 
     Args:
-        model: which.
-        seen: whether steps that are recorded run without that.
+        model: the model.
+        seen: whether recorded steps run uncompiled.
     """
     modules = list(model.named_modules())
     wrapped = [_path(path) or type(module._orig_mod).__name__ for path, module in modules if _wraps(module)]

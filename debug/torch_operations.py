@@ -1,4 +1,4 @@
-"""Every single operation of PyTorch in a step: what it took, what it gave, the line of the program that called it."""
+"""Every PyTorch operation in a step: its inputs, its outputs, and the line of the program that called it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from stepscope.debug.catalog import Lines
 
 _UNINITIALIZED: Final = ("empty", "new_empty", "resize", "_resize")
-"""Operations by the beginnings of their names whose values mean nothing until something is written into them."""
+"""Prefixes of operations whose values are meaningless until something is written into them."""
 _OVERWRITING: Final = frozenset(
     ("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "log_normal_",
      "cauchy_", "geometric_", "_foreach_zero_", "_foreach_copy_", "set_")
 )  # fmt: skip
-"""Operations that write to a tensor without a look at what is in it."""
+"""Operations that write to a tensor without reading it."""
 _MOST_TENSORS: Final = 4_096
-"""Of one operation."""
+"""Maximum number of tensors of one operation."""
 
 
 @dataclass(frozen=True)
@@ -26,58 +26,58 @@ class Operation:
     """An operation that was run."""
 
     name: str
-    """Such as "aten.log"."""
+    """Name, such as "aten.log"."""
     is_backward: bool
     module: str
-    """The module in which it was called; in the backward pass, in which the operation was that it belongs to."""
+    """The module in which it was called; in the backward pass, the module of the operation that it belongs to."""
     lines: Lines
     """The program's lines that led to it, or to the operation that it belongs to."""
     taken: tuple[torch.Tensor, ...]
-    """The tensors that it was given, of floating or complex numbers."""
+    """Its input tensors, of floating-point or complex numbers."""
     given: tuple[torch.Tensor, ...]
-    """What it made or wrote to, of such numbers."""
+    """The tensors that it made or wrote to, of such numbers."""
     is_view: bool
-    """Whether it gives nothing new, but another look at what it was given."""
+    """Whether it returns only a view of its inputs."""
 
 
 class Observer(Protocol):
-    """Who is told of operations."""
+    """Receives operations."""
 
     is_measuring: bool
     """Whether operations are the observer's own."""
 
     @property
     def module(self) -> str:
-        """The module that is running."""
+        """The running module."""
         ...
 
     def lines(self) -> Lines:
-        """Return the lines of the program that are running."""
+        """Return the running lines of the program."""
         ...
 
     def before(self, written: tuple[torch.Tensor, ...], name: str, module: str, is_backward: bool) -> None:
-        """Be told what the next operation reads and then writes to, and what is said of it in `Operation`."""
+        """Receive what the next operation reads and then writes to, and its attributes as in `Operation`."""
 
     def after(self, operation: Operation) -> None:
-        """Be told what was run."""
+        """Receive an operation that was run."""
 
 
 class Operations(TorchDispatchMode):  # type: ignore[misc]
-    """Tells an observer of every operation while it is entered, autograd's and the optimizer's included.
+    """Reports every operation to an observer while it is entered, including those of autograd and the optimizer.
 
-    What runs inside of a compiled graph is no operation of PyTorch any more, and is not seen.
+    Operations inside a compiled graph are no longer PyTorch operations and are not seen.
     """
 
     def __init__(self, observer: Observer) -> None:
         super().__init__()
         self._observer: Final = observer
         self._origins: dict[int, tuple[str, Lines]] = {}
-        """Of each node of the autograd graph by its number: where the operation was called that it is for."""
+        """Where the operation of each node of the autograd graph was called, by the node's number."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Run an operation and tell of it."""
+        """Run an operation and report it."""
         kwargs = kwargs or {}
         observer = self._observer
         if observer.is_measuring:
@@ -113,14 +113,14 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Any]:
-    """Give the arguments that an operation writes to."""
+    """Yield the arguments that an operation writes to."""
     for place, argument in enumerate(func._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
             yield args[place] if place < len(args) else kwargs.get(argument.name)
 
 
 def _numbers(value: Any) -> list[torch.Tensor]:
-    """Return the tensors of floating or complex numbers in arguments or outputs, in order."""
+    """Return the tensors of floating-point or complex numbers in arguments or outputs, in order."""
     found: list[torch.Tensor] = []
     waiting = [value]
     while waiting and len(found) < _MOST_TENSORS:
@@ -138,7 +138,7 @@ def _numbers(value: Any) -> list[torch.Tensor]:
 
 
 class Made:
-    """Which watched tensor made a value, as long as its memory exists and was not written to by others."""
+    """The watched tensor that made each value, while the value's memory exists and others have not written to it."""
 
     def __init__(self) -> None:
         self._found: Final[dict[tuple[Any, ...], tuple[StorageWeakRef, int]]] = {}
@@ -149,7 +149,7 @@ class Made:
             self._found[key] = (StorageWeakRef(tensor.untyped_storage()), number)
 
     def get(self, tensor: torch.Tensor) -> int | None:
-        """Return the number of the tensor that it is a value of."""
+        """Return the number of the watched tensor that a value belongs to."""
         key = _place(tensor)
         found = self._found.get(key) if key is not None else None
         return found[1] if found is not None and not found[0].expired() else None

@@ -1,4 +1,4 @@
-"""What a step of PyTorch changes, kept and put back."""
+"""The state that a PyTorch step changes, saved and restored."""
 
 import copy
 import inspect
@@ -17,11 +17,11 @@ from stepscope.debug.torch_watch import TorchWatcher
 
 
 class TrainingState:
-    """Parameters, buffers, gradients, optimizers, schedules of learning rates, scalers of gradients, random numbers.
+    """Parameters, buffers, gradients, optimizers, learning rate schedulers, gradient scalers, random numbers.
 
     Args:
-        watcher: of the model; its optimizer is one of those that are put back.
-        held: further optimizers, schedules and scalers, and whatever else has ``state_dict`` and ``load_state_dict``.
+        watcher: the model's watcher; its optimizer is also restored.
+        held: further optimizers, schedulers and scalers, and anything else with ``state_dict`` and ``load_state_dict``.
     """
 
     def __init__(self, watcher: TorchWatcher, held: Sequence[Any] = ()) -> None:
@@ -30,7 +30,7 @@ class TrainingState:
         self._put_back: list[Callable[[], None]] = []
 
     def take(self) -> None:
-        """Keep all as it is now."""
+        """Save the current state."""
         model, own = self._watcher.model, self._watcher.optimizer
         self._put_back = [_tensors(self._watcher.changing()), _gradients(list(model.parameters()))]
         # Schedules and scalers come behind optimizers, whose learning rates they know.
@@ -45,13 +45,13 @@ class TrainingState:
         self._put_back.append(_random_numbers())
 
     def put_back(self) -> None:
-        """Make all as it was; may be called again."""
+        """Restore the state; may be called again."""
         for put_back in self._put_back:
             put_back()
 
 
 def referenced(function: Callable[..., Any]) -> Iterator[Any]:
-    """Yield the optimizers, schedules and scalers that a step function knows: by its variables, or its object's."""
+    """Yield the optimizers, schedulers and scalers that a step function refers to, by its variables or its object's."""
     while isinstance(function, partial):
         function = function.func
     function = inspect.unwrap(function)
@@ -102,7 +102,7 @@ def _optimizer(optimizer: torch.optim.Optimizer) -> Callable[[], None]:
 
 
 def _group(group: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a group of parameters, which stay the same ones."""
+    """Return a copy of a parameter group; the parameters themselves are not copied."""
     others = _copied({name: value for name, value in group.items() if name != "params"})
     return {**others, "params": [*group["params"]]}
 

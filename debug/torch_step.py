@@ -1,4 +1,4 @@
-"""What of a model of PyTorch is watched, and what was observed in one step."""
+"""What is watched of a PyTorch model, and the observations of one step."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ from stepscope.summary.debugger.model import Observations
 
 Compiled = Literal["outside", "eager"]
 _MOST_LEAVES: Final = 64
-"""Tensors of one output that are looked at."""
+"""Maximum number of tensors that are examined in one output."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TorchOptions:
-    """What of a model of PyTorch is watched; see `stepscope.debug.watch`."""
+    """What is watched of a PyTorch model; see `stepscope.debug.watch`."""
 
     optimizer: torch.optim.Optimizer | None = None
     gradients: bool = True
@@ -30,17 +30,17 @@ class TorchOptions:
     compiled: Compiled = "outside"
 
     def __post_init__(self) -> None:
-        """Check them.
+        """Check the options.
 
         Raises:
-            ValueError: one is not what it must be.
+            ValueError: one is invalid.
         """
         if self.compiled not in ("outside", "eager"):
             raise ValueError(f'compiled must be "outside" or "eager", got {self.compiled!r}')
 
 
 class Step:
-    """What was observed in the running step."""
+    """The observations of the running step."""
 
     def __init__(self, *, detailed: bool) -> None:
         self.detailed: Final = detailed
@@ -48,27 +48,27 @@ class Step:
         self.numbers: list[int] = []
         self.batch = HealthBatch()
         self.counts: Counter[Hashable] = Counter()
-        """How often each place came by."""
+        """How often each place was seen."""
         self.made = Made()
         self.consumers: dict[int, list[int]] = {}
-        """By tensor: the outputs of what took it."""
+        """By tensor: the outputs of its consumers."""
         self.gradients: dict[int, int] = {}
-        """By tensor: its gradient, where that came by."""
+        """By tensor: its gradient, if seen."""
         self.modules: list[str] = []
-        """Those that are running, outermost first."""
+        """The running modules, outermost first."""
         self.has_parameters = False
         """Whether parameters were observed."""
 
 
 @dataclass
 class Detail:
-    """What was observed of a step that was run again."""
+    """The observations of a step that was run again."""
 
     observations: Observations | None = None
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """Give the tensors in what a module was given or gave, parameters not among them."""
+    """Yield the tensors in a module's inputs or outputs, without parameters."""
     waiting, count = [value], 0
     while waiting and count < _MOST_LEAVES:
         found = waiting.pop()
@@ -85,7 +85,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 
 def is_measurable(value: torch.Tensor) -> bool:
-    """Return whether a tensor has values now: none of a tracer, nor while a graph of CUDA is captured."""
+    """Return whether a tensor has values now: neither in a tracer, nor while a CUDA graph is captured."""
     with suppress(RuntimeError):
         if value.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(value):
             return False

@@ -1,8 +1,8 @@
-"""Watching a model of PyTorch: outputs of modules, their gradients, parameters, updates, the optimizer's state.
+"""Watch a PyTorch model: outputs of modules, their gradients, parameters, updates, the optimizer's state.
 
-Hooks are on the model only in steps that are recorded: in others nothing of it is slower. The end of a step is known
-from the optimizer (`torch.optim` tells of every step of any optimizer, of which those that hold the model's parameters
-count), or from the call of `step`.
+The model has hooks only in recorded steps: in others, it is not slowed down. The end of a step is detected from the
+optimizer (`torch.optim` reports every step of any optimizer; those that hold the model's parameters count), or from a
+call of `step`.
 """
 
 import sys
@@ -41,9 +41,9 @@ class TorchWatcher(Watcher):
         self.model: Final = model
         self.is_measuring = False
         self.on_operation: Callable[[Operation, list[int | None]], None] | None = None
-        """Is told of operations after they were measured, and the numbers of what they gave."""
+        """Called with each operation after it was measured, and the numbers of its results."""
         self.on_writing: Callable[[tuple[torch.Tensor, ...]], None] | None = None
-        """Is told what the next operation writes to."""
+        """Called with the tensors that the next operation writes to."""
         self._options: Final = options
         self._parameters: Final = {
             parameter: name for name, parameter in self._named_parameters() if name in self._chosen
@@ -55,9 +55,9 @@ class TorchWatcher(Watcher):
         self._counts_steps = False
         """Whether the program calls `step` itself."""
         self._is_caught = False
-        """Whether the running step is run again."""
+        """Whether the running step is being run again."""
         self._in_update = ""
-        """The optimizer that is running."""
+        """Name of the running optimizer."""
         self._running: Step | None = None
         self._before: dict[torch.nn.Parameter, torch.Tensor] = {}
         self._handles: list[Any] = []
@@ -73,14 +73,14 @@ class TorchWatcher(Watcher):
 
     @property
     def optimizer(self) -> torch.optim.Optimizer | None:
-        """The optimizer whose steps count; None as long as none stepped."""
+        """The optimizer whose steps count; None until one has stepped."""
         return None if self._optimizer is None else self._optimizer()
 
     def step(self, **scalars: Any) -> None:
         """End the running step, and begin the next.
 
-        Needed where no optimizer of `torch.optim` steps, or not once a step: with a `GradScaler`, which leaves steps
-        out, or with several optimizers. From its first call on optimizers no longer count.
+        Needed if no optimizer of `torch.optim` steps, or not once per step: with a `GradScaler`, which skips steps, or
+        with several optimizers. After the first call, optimizers no longer count.
         """
         if not self._is_open:
             return
@@ -96,7 +96,7 @@ class TorchWatcher(Watcher):
 
     @contextmanager
     def in_detail(self, number: int) -> Iterator["Detail"]:
-        """Watch every operation of what is run inside, as a step that was recorded before; it is written, not counted.
+        """Watch every operation that runs inside, as a step that was recorded before; it is written, not counted.
 
         Afterwards nothing is watched until `begin`.
         """
@@ -116,10 +116,10 @@ class TorchWatcher(Watcher):
                 detail.observations = self.recorder.record_again(number, step.numbers, step.batch)
 
     def begin(self, number: int | None = None) -> None:
-        """Begin a step: put hooks on the model if it is recorded or kept in the ring.
+        """Begin a step: add hooks to the model if it is recorded or kept in the ring.
 
         Args:
-            number: the step's; the next one unless given.
+            number: number of the step; the next one by default.
         """
         if number is not None:
             self._step = number
@@ -151,7 +151,7 @@ class TorchWatcher(Watcher):
                 step.made[parameter] = number
 
     def _let_step_go(self) -> None:
-        """Observe no more of the running step."""
+        """Stop observing the running step."""
         self._running = None
         self._before = {}
         mode, self._mode = self._mode, None
@@ -165,7 +165,7 @@ class TorchWatcher(Watcher):
         """End the running step, and begin the next.
 
         Raises:
-            AlertError: a rule is broken, and the recorder is to raise.
+            AlertError: a rule is broken, and the recorder is set to raise.
         """
         running, step = self._running, self._step
         if running is not None:
@@ -190,7 +190,7 @@ class TorchWatcher(Watcher):
         return [(without_wrapper(name), parameter) for name, parameter in self.model.named_parameters()]
 
     def changing(self) -> list[torch.Tensor]:
-        """Return the tensors that a step changes, besides gradients and the optimizer's."""
+        """Return the tensors that a step changes, other than gradients and the optimizer's."""
         return [tensor.detach() for tensor in (*self.model.parameters(), *self.model.buffers())]
 
     def _hook(self) -> None:
@@ -297,17 +297,17 @@ class TorchWatcher(Watcher):
 
     @property
     def module(self) -> str:
-        """The module that is running."""
+        """The running module."""
         if self._in_update:
             return self._in_update
         return self._running.modules[-1] if self._running is not None and self._running.modules else ""
 
     def lines(self) -> Lines:
-        """Return the lines of the program that are running."""
+        """Return the running lines of the program."""
         return self.recorder.catalog.stack(sys._getframe(2))
 
     def before(self, written: tuple[torch.Tensor, ...], name: str, module: str, is_backward: bool) -> None:
-        """Measure what an operation reads before it writes there, unless it is known."""
+        """Measure what an operation reads before writing to it, unless it is known."""
         running = self._running
         if running is not None:
             self._observe_inputs(running, written, name, module, self._phase(is_backward))
@@ -321,7 +321,7 @@ class TorchWatcher(Watcher):
     def _observe_inputs(
         self, running: Step, taken: Iterable[torch.Tensor], operation: str, module: str, phase: str
     ) -> list[int]:
-        """Return the numbers of what an operation takes; what is not known yet is measured."""
+        """Return the numbers of an operation's inputs; unknown ones are measured."""
         name = f"{module}/{operation}" if module else operation
         numbers: list[int] = []
         for slot, value in enumerate(taken):
@@ -336,7 +336,7 @@ class TorchWatcher(Watcher):
         return numbers
 
     def after(self, operation: Operation) -> None:
-        """Measure what an operation gave, and what came from outside into it."""
+        """Measure the results of an operation, and its inputs from outside."""
         running = self._running
         if running is None or not operation.given:
             return
@@ -381,7 +381,7 @@ class TorchWatcher(Watcher):
         stack: int | None = None,
         lines: Lines | None = None,
     ) -> int | None:
-        """Measure a value; returns the number of its tensor."""
+        """Measure a value; return the number of its tensor."""
         running = self._running
         if running is None or name not in self._chosen or not is_measurable(value):
             return None
@@ -438,7 +438,7 @@ class TorchWatcher(Watcher):
             self._observe_gradients(type(optimizer).__name__)
 
     def _observe_gradients(self, optimizer: str) -> None:
-        """Observe gradients of parameters before an optimizer of some name uses them."""
+        """Observe gradients of parameters before the named optimizer uses them."""
         running = self._running
         if running is None:
             return

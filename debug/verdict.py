@@ -1,4 +1,4 @@
-"""What went bad first, and whether it made the trouble or was handed it."""
+"""What went bad first, and whether that operation caused the problem or received it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from stepscope.summary.debugger.own_frames import own_frame
 from stepscope.summary.names import in_order
 
 Part = Literal["producer", "propagator", "unknown"]
-"""A producer made a bad value of finite inputs, a propagator was given bad ones; unknown where not all of the inputs
-were watched."""
+"""A producer made a bad value from finite inputs, a propagator received bad ones; unknown if not all of the inputs were
+watched."""
 
 _PASSES_MASKS_ON: Final = (
     "add", "sub", "mul", "div", "view", "_unsafe_view", "expand", "slice", "select", "clone", "copy", "_to_copy",
@@ -32,48 +32,48 @@ _PASSES_MASKS_ON: Final = (
     "addv2", "realdiv", "selectv2", "broadcastto", "concatv2", "pack", "stridedslice", "tile", "gatherv2",
 )  # fmt: skip
 _LONGEST_CODE: Final = 200
-"""Of a line that a sentence quotes."""
+"""Maximum length of a line that a sentence quotes."""
 _MOST_OF_A_STEP: Final = 1 << 20
-"""Observations of the step of the first bad one that are looked at."""
+"""Maximum number of observations that are examined of the step of the first bad one."""
 _BEFORE: Final = 1 << 16
-"""Observations before it that are looked at where steps are not known, as in dumps of TensorFlow."""
+"""Number of preceding observations that are examined if steps are not known, as in dumps of TensorFlow."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """What an operation was given."""
+    """An input of an operation."""
 
     tensor: int
     observation: int
-    """The last one of it before the operation ran."""
+    """Its last observation before the operation ran."""
     bad: bool
     figures: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The first value that is not finite."""
+    """The first non-finite value."""
 
     observation: int
     tensor: int
     step: int
     part: Part
     figures: dict[str, float]
-    """Of `stepscope.summary.debugger.model.FIGURES`."""
+    """The statistics in `stepscope.summary.debugger.model.FIGURES`."""
     inputs: tuple[Input, ...]
-    """Those that were watched."""
+    """The inputs that were watched."""
     frame: Frame | None
-    """The innermost line of the program's own code; of all code that is known where none is its own."""
+    """The innermost line of the program's own code, or of all known code if none is its own."""
     sentence: str
-    """All of it in words."""
+    """The whole verdict in words."""
 
 
 def first_bad(data: DebugData) -> Verdict | None:
-    """Return what went bad first; None where everything that was observed is finite.
+    """Return what went bad first, or None if everything that was observed is finite.
 
-    Values are looked at in the order in which they were made. -Inf that a mask is made of is no trouble, until
-    something other than -Inf is made of it. Where a step was run again in more detail, the operation that it names
-    counts rather than the module around it.
+    Values are examined in the order in which they were made. -Inf that makes up a mask is not a problem until something
+    other than -Inf is made from it. If a step was run again in more detail, the operation that it names counts rather
+    than the module around it.
     """
     for begin, found in stretches(data):
         suspects = np.flatnonzero(found.bad)
@@ -103,7 +103,7 @@ def _in_steps(data: DebugData, begin: int, found: Observations, suspects: NDArra
 
 
 def _step_around(data: DebugData, number: int, step: int) -> tuple[int, Observations]:
-    """Return the observations around one that are of its step, and the number of the first."""
+    """Return the observations of the same step around one, and the number of the first."""
     begin = max(0, number - _MOST_OF_A_STEP // 2)
     end = min(data.observation_count, number + _MOST_OF_A_STEP // 2)
     # Most steps are short: what is near is looked at first.
@@ -127,7 +127,7 @@ def _step_around(data: DebugData, number: int, step: int) -> tuple[int, Observat
 
 
 def _candidates(tensors: Sequence[WatchedTensor], step: Observations) -> list[int]:
-    """Return the first bad row of each time that the step was run, masks left out."""
+    """Return the first bad row of each run of the step, without masks."""
     found: list[int] = []
     passes = np.flatnonzero(np.diff(step.wall_times, prepend=np.nan) != 0)
     starts = passes.tolist() if knows_steps(tensors, step) else [0]
@@ -142,18 +142,18 @@ def _candidates(tensors: Sequence[WatchedTensor], step: Observations) -> list[in
 
 
 def knows_steps(tensors: Sequence[WatchedTensor], found: Observations) -> bool:
-    """Return whether one step and one time stand for a whole pass; in TensorFlow's dumps each value has its own."""
+    """Return whether one step and one time stand for a whole pass; in TensorFlow's dumps, each value has its own."""
     return all(tensors[number].phase not in ("eager", "graph") for number in found.tensors[:1].tolist())
 
 
 class MaskTracker:
-    """Tells masks made of -Inf from trouble, in one pass of a step."""
+    """Distinguishes masks made of -Inf from problems, in one pass of a step."""
 
     def __init__(self) -> None:
         self._masks: Final[set[int]] = set()
 
     def is_mask(self, number: int, tensor: WatchedTensor, figures: NDArray[np.float64]) -> bool:
-        """Return whether a bad value is a mask; it is given all bad values, in order."""
+        """Return whether a bad value is a mask; call it with all bad values, in order."""
         # Where it is not known how many of which kind there are, all may be.
         others = figures[COLUMN["nan"]] + figures[COLUMN["positive_infinity"]]
         if others != 0:

@@ -1,4 +1,4 @@
-"""What watching any framework's training has in common: steps, scalars, the ring, what happens at the end."""
+"""What the watchers of all frameworks have in common: steps, scalars, the ring, and closing."""
 
 import os
 import re
@@ -22,19 +22,19 @@ from stepscope.summary.kinds.debug import histogram_tag, value_tag
 from stepscope.summary.writer import SummaryWriter
 
 Detail = Literal["health", "histogram", "full"]
-"""What is written of each value: its figures; a histogram too; or the value itself too."""
+"""What is written of each value: its statistics; also a histogram; or also the value itself."""
 Names = Iterable[str | re.Pattern[str]] | str | re.Pattern[str] | None
-"""Names of modules, parameters or tensors, each with all below it, or compiled regular expressions that are searched
-for in names."""
+"""Names of modules, parameters or tensors, each with everything below it, or compiled regular expressions that are
+searched for in names."""
 
 MOST_VALUE_BYTES: Final = 128 << 20
-"""Of a value that is written whole: readers of event files take records of twice that."""
+"""Maximum size of a value that is written whole: readers of event files accept records of twice that size."""
 _MOST_CLASSES: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How a training is watched; the arguments of `stepscope.debug.watch`."""
+    """How a training run is watched; the arguments of `stepscope.debug.watch`."""
 
     every: int = 10
     tensors: Detail = "health"
@@ -49,10 +49,10 @@ class Settings:
     also_tfdbg: bool = False
 
     def __post_init__(self) -> None:
-        """Check them.
+        """Check the settings.
 
         Raises:
-            ValueError, TypeError: one is not what it must be.
+            ValueError, TypeError: one is invalid.
         """
         for name, least in (("every", 1), ("ring", 0), ("first_step", 0), ("budget", 0)):
             number = getattr(self, name)
@@ -68,7 +68,7 @@ class Settings:
 
     @property
     def reactions(self) -> tuple[Reaction, ...]:
-        """What an alert leads to."""
+        """The reactions to an alert."""
         given = self.on_alert
         if given is None or isinstance(given, str) or callable(given):
             return (given,)
@@ -78,7 +78,7 @@ class Settings:
     def recorder(
         self, where: "str | os.PathLike[str] | SummaryWriter", source: str
     ) -> "Iterator[tuple[Recorder, bool]]":
-        """Give a recorder, and whether its writer is ours to close; both are closed if the model is refused inside."""
+        """Yield a recorder, and whether to close its writer; both are closed if the model is rejected inside."""
         rules = [rule if not isinstance(rule, str) else named([rule])[0] for rule in self.rules]
         is_ours = isinstance(where, str | os.PathLike)
         writer = SummaryWriter(os.fspath(where)) if isinstance(where, str | os.PathLike) else where
@@ -137,9 +137,9 @@ def _is_at_or_below(name: str, other: str) -> bool:
 
 
 class Watcher(ABC):
-    """Watches a training; made by `stepscope.debug.watch`, and a context manager.
+    """Watches a training run; created by `stepscope.debug.watch`, and a context manager.
 
-    Leaving the context writes what is waiting. If it is left by an exception, the ring is written too.
+    Leaving the context writes pending data. If it is left by an exception, the ring is written too.
     """
 
     def __init__(self, recorder: Recorder, settings: Settings, *, owns_writer: bool) -> None:
@@ -151,33 +151,34 @@ class Watcher(ABC):
         self._is_open = True
         self._labels: dict[str, int] = {}
         self.repeatable: Callable[[Callable[..., Any], Sequence[Any]], Repeatable] | None = None
-        """Gives what runs the last step of a function again, where that can be done; takes what else it changes too."""
+        """Makes the object that runs the last step of a function again, if possible; also takes what else it
+        changes."""
 
     @property
     def step_number(self) -> int:
-        """The step that is running."""
+        """Number of the running step."""
         return self._step
 
     @property
     def is_open(self) -> bool:
-        """Whether it watches still."""
+        """Whether it is still watching."""
         return self._is_open
 
     @property
     def should_stop(self) -> bool:
-        """Whether a rule was broken that is to stop the training (``on_alert="stop"``): the loop looks at it."""
+        """Whether a rule that stops the training (``on_alert="stop"``) was broken; the training loop checks this."""
         return self.recorder.should_stop
 
     @property
     def alerts(self) -> tuple[Alert, ...]:
-        """What the rules found so far."""
+        """The alerts raised so far."""
         return tuple(self.recorder.alerts)
 
     def log(self, scalars: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Write scalars of the running step, by tag, for the curves and for the rules about losses.
 
         Raises:
-            TypeError, ValueError: one is not a number, or a name is no tag.
+            TypeError, ValueError: a value is not a number, or a name is not a valid tag.
             AlertError: a rule is broken, and ``on_alert`` is "raise".
         """
         given = {**(scalars or {}), **more}
@@ -185,12 +186,13 @@ class Watcher(ABC):
         self.recorder.log(self._step, numbers)
 
     def labels(self, labels: Any, names: Sequence[str] | None = None) -> None:
-        """Count the classes of a batch; they are written as the scalars ``labels/<class>``, for the rule
-        class_imbalance.
+        """Count the classes of a batch.
+
+        The counts are written as the scalars ``labels/<class>``, for the rule class_imbalance.
 
         Args:
             labels: whole numbers or texts, of any shape.
-            names: of the classes, where labels are their places.
+            names: names of the classes, if labels are their indices.
         """
         array = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
         classes, counts = np.unique(array, return_counts=True)
@@ -202,13 +204,13 @@ class Watcher(ABC):
             self.log({f"{LABELS_FOLDER}/{name}": count for name, count in self._labels.items()})
 
     def dump(self) -> int:
-        """Write the steps in the ring; returns how many."""
+        """Write the steps in the ring; return their number."""
         count = self.recorder.dump()
         self.recorder.flush()
         return count
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a step, where a step function is watched.
+        """Run a step, if a step function is watched.
 
         Raises:
             TypeError: a model is watched, which is trained as it is.
@@ -225,10 +227,10 @@ class Watcher(ABC):
 
     @abstractmethod
     def _let_go(self) -> None:
-        """Take everything off the model."""
+        """Remove everything from the model."""
 
     def close(self) -> None:
-        """Stop watching, and write what is waiting."""
+        """Stop watching, and write pending data."""
         if not self._is_open:
             return
         self._is_open = False
@@ -254,7 +256,7 @@ class Watcher(ABC):
         return (step - self._settings.first_step) % self._settings.every == 0
 
     def _write_value(self, phase: str, name: str, array: Any) -> None:
-        """Write a histogram of a value, or the value, as the settings say."""
+        """Write a histogram of a value, or the value, depending on the settings."""
         detail = self._settings.tensors
         if detail == "histogram":
             self.recorder.writer.add_histogram(histogram_tag(phase, name), array, self._step)
@@ -262,7 +264,7 @@ class Watcher(ABC):
             self.recorder.writer.add_tensor(value_tag(phase, name), array, self._step)
 
     def _is_kept(self, name: str, size: int) -> bool:
-        """Return whether a whole value of so many bytes is written; the recording says of which it is not."""
+        """Return whether a whole value of so many bytes is written; the recording notes each that is not."""
         if size <= MOST_VALUE_BYTES:
             return True
         self.recorder.catalog.note(f"{name} is not written whole, only what was measured of it: it has {size:,} bytes.")

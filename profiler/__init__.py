@@ -1,6 +1,6 @@
-"""The trace library: record steps, read every trace format, analyze, level of detail.
+"""The trace library: recording of steps, reading of every trace format, analysis, and level of detail.
 
-Each name is loaded when it is first used: who reads traces needs no collectors, and a server that starts neither.
+Names are loaded on first use: reading traces needs no collectors, and starting a server needs neither.
 """
 
 from importlib import import_module
@@ -35,7 +35,7 @@ _MODULES: Final = {
     "data_loading": "collectors.data_loading",
     "schedule": "schedules",
 }
-"""Where each is; `process` has the rest."""
+"""Module of each name; the others are in `process`."""
 
 
 def __getattr__(name: str) -> Any:

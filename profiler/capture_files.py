@@ -1,4 +1,4 @@
-"""What a captured process sends back: one archive, packed by it, unpacked by whoever asked, who trusts none of it."""
+"""The answer of a captured process: an archive that the process packs, and the client unpacks without trusting it."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ EVENTS_MARK: Final = ".tfevents."
 MOST_ANSWER_BYTES: Final = 1 << 30
 MOST_ENTRIES: Final = 16
 MOST_TRACE_BYTES: Final = 8 << 30
-"""Unpacked; no more is read of a trace either."""
+"""Maximum unpacked size; also the limit for reading a trace."""
 _MOST_SUMMARY_BYTES: Final = 1 << 20
 _MOST_NOTES: Final = 100
 _BLOCK: Final = 1 << 20
@@ -35,12 +35,12 @@ _CRC: Final = struct.Struct("<I")
 
 
 class AnswerError(Exception):
-    """The answer of a captured process cannot be used; the message says why, for a person."""
+    """The answer of a captured process cannot be used; the message tells the user why."""
 
 
 @dataclass(frozen=True)
 class CapturedFiles:
-    """What was written into the log directory, and what the process said about it."""
+    """The files written into the log directory, and what the process reported about the recording."""
 
     trace_path: Path
     host: str
@@ -48,24 +48,24 @@ class CapturedFiles:
     steps: tuple[int, ...]
     records: int
     unfinished: int
-    """Scopes and steps that were still open at the end."""
+    """Number of scopes and steps that were still open at the end."""
     step_stats: int
-    """Steps whose StepStats went into the event file."""
+    """Number of steps whose StepStats were written to the event file."""
     notes: tuple[str, ...]
-    """What was not recorded, or not taken over, and why."""
+    """What was not recorded or not copied, and why."""
 
 
 # --- packing -------------------------------------------------------------------------------------------------------
 
 
 def pack(recording: Recording, folder: Path, process: dict[str, str | int], archive: IO[bytes]) -> None:
-    """Write what a recording left in a folder, and what is known of it, as a ZIP archive without compression.
+    """Write a recording's files and metadata as an uncompressed ZIP archive.
 
     Args:
-        recording: what was recorded.
-        folder: the recording's log directory, and nothing else's.
+        recording: the recording.
+        folder: the recording's log directory, which contains nothing else.
         process: "host" and "pid" of the recorded process.
-        archive: where the archive goes.
+        archive: the file to write the archive to.
     """
     about = {
         **process,
@@ -87,17 +87,17 @@ def pack(recording: Recording, folder: Path, process: dict[str, str | int], arch
 def unpack(archive: IO[bytes], logdir: Path, begin_ns: int, *, tag_suffix: str = "") -> CapturedFiles:
     """Write the trace and the StepStats of an archive into a log directory.
 
-    No name in the archive becomes a name of a file: the trace is named after the host, with what no file name should
-    have left out, and the StepStats go into an event file of their own.
+    No name in the archive becomes a file name: the trace is named after the host, without characters that do not belong
+    in a file name, and the StepStats go into a separate event file.
 
     Args:
-        archive: what `pack` wrote, or anything else.
+        archive: an archive written by `pack`, or anything else.
         logdir: the run's log directory.
-        begin_ns: wall time that names the trace's folder, nanoseconds since the epoch.
-        tag_suffix: goes behind the tags of StepStats, to tell processes apart.
+        begin_ns: wall time in nanoseconds since the epoch, from which the trace's folder gets its name.
+        tag_suffix: appended to the tags of the StepStats, to tell processes apart.
 
     Raises:
-        AnswerError: it is no such archive, or larger than it may be; nothing was written.
+        AnswerError: the input is not such an archive, or exceeds the size limits; nothing was written.
         OSError: the files cannot be written.
     """
     try:
@@ -140,7 +140,7 @@ def checked_entries(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the entries of the archive.
 
     Raises:
-        AnswerError: there are more than there can be, or one is compressed or encrypted, or they are too large.
+        AnswerError: there are too many entries, one is compressed or encrypted, or they are too large.
     """
     entries = packed.infolist()
     if len(entries) > MOST_ENTRIES:
@@ -155,15 +155,13 @@ def checked_entries(packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def safe_name(text: object) -> str:
-    """Return a name from elsewhere as part of a file name: letters, digits, dots, underscores and hyphens, 64 at
-    most.
-    """
+    """Return an untrusted name as part of a file name: at most 64 letters, digits, dots, underscores and hyphens."""
     kept = re.sub(r"[^A-Za-z0-9._-]+", "_", text if isinstance(text, str) else "").lstrip("._-")[:64]
     return kept or "host"
 
 
 def printable(text: str) -> str:
-    """Return text from elsewhere without control characters, which terminals obey."""
+    """Return untrusted text without control characters, which terminals would obey."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
@@ -191,7 +189,7 @@ def _whole(value: object) -> int:
 
 
 def _unzipped(stored: IO[bytes]) -> Iterator[bytes]:
-    """Yield the content of a gzip file in pieces: a damaged one must not get into the log directory."""
+    """Yield the content of a gzip file in pieces: a damaged file must not get into the log directory."""
     size = 0
     with gzip.GzipFile(fileobj=stored) as stream:
         while piece := stream.read(_BLOCK):
@@ -202,7 +200,7 @@ def _unzipped(stored: IO[bytes]) -> Iterator[bytes]:
 
 
 def _copy_step_stats(stored: IO[bytes], size: int, logdir: Path, tag_suffix: str, notes: list[str]) -> int:
-    """Copy the RunMetadata of steps from an event file into one of their own; returns how many there were."""
+    """Copy the RunMetadata of steps from an event file into a separate event file; return how many there were."""
     copied = refused = 0
     writer: SummaryWriter | None = None
     try:

@@ -1,4 +1,4 @@
-"""The HTTP side of `stepscope.profiler.server`: who is answered, and with what."""
+"""The HTTP side of `stepscope.profiler.server`: which requests are answered, and how."""
 
 import hmac
 import json
@@ -35,14 +35,14 @@ class CaptureHttpServer(ThreadingHTTPServer):
     """Answers ``GET /status`` and ``POST /capture``.
 
     Args:
-        family: of the address.
+        family: address family.
         address: host and port to listen on.
-        names: what requests may call this server; None for anything.
-        token: what requests must know, if anything.
-        status: gives the answer to ``GET /status``.
+        names: host names by which requests may address this server; None for any.
+        token: token that requests must carry, if any.
+        status: returns the answer to ``GET /status``.
 
     Raises:
-        OSError: nothing can listen there.
+        OSError: the server cannot listen on the address.
     """
 
     daemon_threads = True
@@ -61,7 +61,7 @@ class CaptureHttpServer(ThreadingHTTPServer):
         self.names: Final = names
         self.token: Final = token
         self.turn: Final = threading.Lock()
-        """Held while a request is recorded."""
+        """Held while a requested recording is made."""
         self.stopping: Final = threading.Event()
         self._connections: Final = threading.BoundedSemaphore(_MOST_CONNECTIONS)
         super().__init__(address, _Handler)
@@ -90,7 +90,7 @@ class CaptureHttpServer(ThreadingHTTPServer):
 
 
 def _close_in_children(http: CaptureHttpServer) -> None:
-    """Close the port in a forked child, such as one that loads data."""
+    """Close the port in forked children, such as data-loading workers."""
     kept = weakref.ref(http)
 
     def close() -> None:
@@ -116,10 +116,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer({"/capture": self._capture, **others})
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Training programs have a terminal of their own."""
+        """Log nothing: the terminal belongs to the training program."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what is no request of this server, as JSON too."""
+        """Answer a request that this server does not understand, also as JSON."""
         self._send_json(code, {"error": f"{message or 'the request cannot be read'}."})
 
     def _answer(self, routes: Mapping[str, Any]) -> None:
@@ -138,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
     # --- who may ask -----------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        """Refuse what a web page, or somebody who does not know the token, send."""
+        """Refuse requests from web pages, and from clients that do not know the token."""
         hosts = self.headers.get_all("Host") or []
         name = host_of(hosts[0]) if len(hosts) == 1 else ""
         names = self.server.names
@@ -235,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusalError(500, f"the recording failed: {type(error).__name__}: {error}.") from error
 
     def _is_wanted(self) -> bool:
-        """Return whether the client still waits, and the server is to go on."""
+        """Return whether the client is still waiting and the server is not stopping."""
         if self.server.stopping.is_set():
             return False
         readable, _, _ = select.select([self.connection], [], [], 0)

@@ -1,8 +1,8 @@
-"""A recording that somebody outside of the program asked for: it must never disturb the program.
+"""A recording requested from outside the program, which must never disturb the program.
 
-It begins and ends in the program's own thread, between two calls of `profiler.step()`. So its steps are whole and have
-their numbers, and collectors that record the thread that starts them record the one that trains. Where no step comes,
-the asking thread begins and ends it.
+It begins and ends in the program's own thread, between two calls of `profiler.step()`. Its steps are therefore complete
+and keep their numbers, and collectors that record the thread in which they start record the training thread. If the
+program makes no steps, the thread that handles the request begins and ends the recording.
 """
 
 import os
@@ -19,31 +19,31 @@ from stepscope.profiler.session import Recording
 from stepscope.summary.errors import UserError
 
 STEP_PATIENCE_S: Final = 1.0
-"""How long a recording waits for a step to begin or to end with."""
+"""How long a recording waits, in seconds, for a step at which to begin or end."""
 _LOOK_S: Final = 0.05
 
 
 class NoStepsError(UserError):
-    """Steps were asked for, and the program makes none."""
+    """Steps were requested, but the program makes none."""
 
 
 class CaptureCancelledError(UserError):
-    """Nobody waits for the recording any more; it is over."""
+    """Nothing waits for the recording any longer; it has ended."""
 
 
 def record(request: CaptureRequest, folder: str | os.PathLike[str], is_wanted: Callable[[], bool]) -> Recording:
-    """Record this process as a request says, and write it into a folder.
+    """Record this process as requested, and write the recording into a folder.
 
     Args:
         request: what to record.
         folder: where the files go, as `profiler.start` writes them.
-        is_wanted: asked again and again; False ends the recording at once.
+        is_wanted: called repeatedly; False ends the recording at once.
 
     Raises:
-        AlreadyStartedError: a recording runs.
-        NoStepsError: steps were asked for, and no step began in time.
-        CaptureCancelledError: `is_wanted` said no.
-        UserError: a collector that was asked for cannot record here.
+        AlreadyStartedError: a recording is already running.
+        NoStepsError: steps were requested, and no step began in time.
+        CaptureCancelledError: `is_wanted` returned False.
+        UserError: a requested collector cannot record here.
         OSError: the files cannot be written.
     """
     profile = RequestedProfile(folder, request)
@@ -53,7 +53,7 @@ def record(request: CaptureRequest, folder: str | os.PathLike[str], is_wanted: C
 
 
 class RequestedProfile(Profile):
-    """Records from the next step on; what goes wrong is kept for `result` and never reaches the program's loop."""
+    """Records from the next step on; errors are kept for `result` and never reach the program's loop."""
 
     def __init__(self, folder: str | os.PathLike[str], request: CaptureRequest) -> None:
         # The step that runs now is not recorded; where the program gives no numbers, the first that is will be 0.
@@ -76,13 +76,13 @@ class RequestedProfile(Profile):
         self._error: Exception | None = None
 
     def step(self, next_step: int | None = None) -> None:
-        """As `Profile.step`; begins or ends the recording if it is time, and never raises."""
+        """Act as `Profile.step`, and begin or end the recording when it is time; never raise."""
         with self._turn:
             if not self._ended.is_set():
                 self._enter(next_step)
 
     def wait(self, is_wanted: Callable[[], bool]) -> None:
-        """Return when the recording is over or has to be ended; begins it where no step does."""
+        """Return when the recording is over or has to be ended; begin it if no step does."""
         asked_at = time.monotonic()
         while not self._ended.wait(_LOOK_S):
             if not is_wanted():
@@ -102,7 +102,7 @@ class RequestedProfile(Profile):
                 self._begin_here()
 
     def result(self) -> Recording:
-        """Return what was recorded, once the block is over; raises what `record` says."""
+        """Return the recording, once the block is over; raise the errors listed for `record`."""
         with self._turn:
             recording, error = self.recording, self._error
         if self._cancelled:
@@ -136,7 +136,7 @@ class RequestedProfile(Profile):
                 self._enter(0)
 
     def _decide(self, count: int) -> ProfilerAction:
-        """Return the schedule: called when the block begins, with 0, and at every step."""
+        """Act as the schedule: called with 0 when the block begins, and then at every step."""
         if count == 0:
             return ProfilerAction.NONE
         if self._begun_at is None:

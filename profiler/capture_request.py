@@ -1,4 +1,4 @@
-"""What one process asks of another: how long to record, and what."""
+"""A request by one process for a recording of another: how long to record, and what."""
 
 from typing import Annotated, Final
 
@@ -11,7 +11,7 @@ from stepscope.summary.errors import UserError
 
 DEFAULT_PORT: Final = 6009
 MOST_SECONDS: Final = 600
-"""A recording is held in memory until it ends."""
+"""Maximum, because a recording is held in memory until it ends."""
 MOST_STEPS: Final = 10_000
 MOST_REQUEST_BYTES: Final = 64 << 10
 EXAMPLE: Final = '{"duration_ms": 2000}'
@@ -20,7 +20,7 @@ _Milliseconds = Annotated[int, Meta(ge=1, le=MOST_SECONDS * 1000)]
 
 
 class CaptureOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """As `profiler.ProfilerOptions`, with its defaults."""
+    """The options of `profiler.ProfilerOptions`, with the same defaults."""
 
     host_tracer_level: Annotated[int, Meta(ge=0, le=3)] = 2
     python_tracer_level: Annotated[int, Meta(ge=0, le=1)] = 0
@@ -29,24 +29,24 @@ class CaptureOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CaptureRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One recording that is asked for: the body of ``POST /capture`` as JSON."""
+    """A request for a recording: the body of ``POST /capture`` as JSON."""
 
     duration_ms: _Milliseconds | None = None
-    """How long to record; with `steps`, the longest that it may take until they are over."""
+    """How long to record; with `steps`, the maximum time until they are over."""
     steps: Annotated[int, Meta(ge=1, le=MOST_STEPS)] | None = None
-    """How many whole training steps to record."""
+    """How many complete training steps to record."""
     options: CaptureOptions = CaptureOptions()
     collectors: Annotated[list[str], Meta(max_length=32)] | None = None
-    """Names as of `stepscope.profiler.collectors.registry.all_collectors`; without them the options choose."""
+    """Names from `stepscope.profiler.collectors.registry.all_collectors`; if absent, the options choose."""
 
     @property
     def seconds(self) -> float:
-        """The longest time from the first moment that is recorded to the last, the delay included."""
+        """The maximum time from the first recorded moment to the last, including the delay."""
         milliseconds = MOST_SECONDS * 1000 if self.duration_ms is None else self.duration_ms
         return (milliseconds + self.options.delay_ms) / 1000
 
     def profiler_options(self) -> ProfilerOptions:
-        """Return the options as the profiler takes them."""
+        """Return the options as `ProfilerOptions`."""
         options = self.options
         return ProfilerOptions(
             host_tracer_level=options.host_tracer_level,
@@ -57,10 +57,10 @@ class CaptureRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def parse_request(body: bytes) -> CaptureRequest:
-    """Return the request that a body holds.
+    """Parse the body of a request.
 
     Raises:
-        UserError: it is none; the message says what was expected.
+        UserError: the body is not a request; the message states what was expected.
     """
     try:
         request = msgspec.json.decode(body, type=CaptureRequest)
@@ -70,10 +70,10 @@ def parse_request(body: bytes) -> CaptureRequest:
 
 
 def checked_request(request: CaptureRequest) -> CaptureRequest:
-    """Return the request as it is.
+    """Return the request unchanged.
 
     Raises:
-        UserError: it names neither a time nor a number of steps, or collectors that are none.
+        UserError: it specifies neither a duration nor a number of steps, or a collector is unknown or repeated.
     """
     if request.duration_ms is None and request.steps is None:
         raise UserError(f"the request says neither duration_ms nor steps. Expected JSON such as {EXAMPLE}.")

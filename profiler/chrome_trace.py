@@ -1,7 +1,7 @@
-"""What was recorded as a trace in the Chrome trace event format, which Perfetto and chrome://tracing open.
+"""Recordings as traces in the Chrome trace event format, which Perfetto and chrome://tracing can open.
 
-Times in the file are microseconds with three decimals since ``baseTimeNanoseconds``, as PyTorch's profiler
-writes them: microseconds since the epoch would leave a float64 only quarters of a microsecond.
+Times in the file are microseconds with three decimals since ``baseTimeNanoseconds``, as in PyTorch's profiler: as
+microseconds since the epoch, a float64 would only resolve quarters of a microsecond.
 """
 
 from collections import defaultdict
@@ -17,11 +17,11 @@ from stepscope.profiler.collectors.base import HOST_DEVICE, Arrow, CounterSeries
 Event = dict[str, Any]
 
 FIRST_DEVICE_PID: Final = 0x7FFF_0000
-"""Devices get identifiers above those of real processes, which the host keeps."""
+"""Process identifiers of devices start here, above those of real processes; the host keeps its own."""
 
 _STREAM: Final = "/stream:"
 _CATEGORIES: Final[Mapping[str, str]] = {"step": "user_annotation", "annotation": "user_annotation"}
-"""What PyTorch's profiler calls what this package has a name of its own for; analysis tools look for its names."""
+"""This package's own categories -> what PyTorch's profiler calls them, which analysis tools look for."""
 _CALLS: Final = frozenset({"cuda_runtime", "cuda_driver"})
 _EVENTS_AT_ONCE: Final = 10_000
 _JSON: Final = msgspec.json.Encoder()
@@ -39,16 +39,16 @@ def chrome_trace_from_records(
 ) -> Iterator[bytes]:
     """Yield the pieces of a trace as JSON.
 
-    Streams of one device are threads of one process. An arrow leads from each call to what it started on a device.
+    The streams of one device are threads of one process. An arrow leads from each call to what it started on a device.
 
     Args:
         records: in the order in which their lanes are to be shown; the first device is shown first.
         counters: quantities over time.
-        arrows: those beside the arrows from calls to what they started.
-        base_ns: wall time in nanoseconds that counts as 0 in the trace.
-        host_name: the machine that was recorded.
-        host_pid: the process that was recorded.
-        metadata: more top-level entries.
+        arrows: any arrows other than those from calls to what they started.
+        base_ns: wall time in nanoseconds that is time 0 of the trace.
+        host_name: the recorded machine.
+        host_pid: the recorded process.
+        metadata: additional top-level entries.
     """
     lanes = _lanes(records)
     places = _Places([lane.device for lane in lanes] + [series.device for series in counters], host_pid)
@@ -67,7 +67,7 @@ def chrome_trace_from_records(
 
 
 def process_of(device: str) -> str:
-    """Return the device that a stream belongs to; any other device is its own."""
+    """Return the device that a stream belongs to; any other device is returned unchanged."""
     return device.partition(_STREAM)[0]
 
 
@@ -132,7 +132,7 @@ def _slice(record: Record, base_ns: int, places: _Places) -> Event:
 
 
 def _launches(records: Sequence[Record], moment: Callable[[Lane, int], Event]) -> Iterator[Event]:
-    """Yield an arrow leaves each call once, and reaches all that it started."""
+    """Yield the arrows of launches: each leaves a call once, and reaches everything the call started."""
     started: dict[int, list[Record]] = defaultdict(list)
     for record in records:
         if record.correlation and record.category not in _CALLS:
@@ -153,7 +153,7 @@ def _moment(base_ns: int, places: _Places, lane: Lane, time_ns: int) -> Event:
 
 
 def _lanes(records: Sequence[Record]) -> list[Lane]:
-    """In order of first appearance; of two that differ by their names alone, the first."""
+    """Return the lanes in order of first appearance; of lanes that differ only by name, the first."""
     lanes: dict[tuple[str, int], Lane] = {}
     for record in records:
         lanes.setdefault(record.lane[:2], record.lane)

@@ -18,17 +18,18 @@ from stepscope.profiler.capture_request import DEFAULT_PORT, CaptureRequest, req
 from stepscope.summary.errors import UserError
 
 Phase = Literal["connecting", "recording", "receiving", "writing"]
-"""What a capture is at: reaching the process, waiting until it has recorded, reading its answer, writing files."""
+"""The phase of a capture: reaching the process, waiting while it records, reading its answer, or writing the files."""
 
 Problem = Literal["unreachable", "busy", "token", "refused", "late", "answer", "files", "cancelled"]
-"""Why there is no recording: nobody listens; a recording runs; the token is wrong; the process refused for another
-reason; it did not answer in time; its answer cannot be used; the files cannot be written; nobody wants it any more."""
+"""Why there is no recording: nothing is listening; a recording is already running; the token is wrong; the process
+refused for another reason; it did not answer in time; its answer cannot be used; the files cannot be written; the
+capture was canceled."""
 
 CONNECT_S: Final = 10.0
 ANSWER_PATIENCE_S: Final = 120.0
-"""What starting the collectors and writing the files may take beside the recording itself."""
+"""Seconds allowed for starting the collectors and writing the files, in addition to the recording itself."""
 PAUSE_S: Final = 1.0
-"""Between two attempts."""
+"""Seconds between two attempts."""
 _BLOCK: Final = 1 << 20
 _IN_MEMORY: Final = 32 << 20
 _MOST_ERROR_BYTES: Final = 64 << 10
@@ -62,10 +63,10 @@ class Capture:
 
 
 def parse_address(text: str) -> Address:
-    """``HOST:PORT`` as an address; ``[::1]:6009`` for IPv6.
+    """Parse an address ``HOST:PORT``, or ``[::1]:6009`` for IPv6.
 
     Raises:
-        UserError: it is none.
+        UserError: the text is not an address.
     """
     found = re.fullmatch(r"\[([0-9A-Fa-f:.]+)\]:(\d{1,5})|([A-Za-z0-9._-]+):(\d{1,5})", text.strip())
     port = int(found[2] or found[4]) if found else 0
@@ -75,11 +76,11 @@ def parse_address(text: str) -> Address:
 
 
 class Client:
-    """Asks one server for one thing at a time; `cancel`, from any thread, ends what it does.
+    """Sends one request at a time to one server; `cancel` ends it from any thread.
 
     Args:
         address: where the server listens.
-        token: what it wants to know, if anything.
+        token: the token that the server requires, if any.
     """
 
     def __init__(self, address: Address, token: str | None = None) -> None:
@@ -89,7 +90,7 @@ class Client:
         self._connection: http.client.HTTPConnection | None = None
 
     def cancel(self) -> None:
-        """End what the client does, with `CaptureError`; the process then ends its recording."""
+        """End the current request with `CaptureError`; the process then ends its recording."""
         self._cancelled.set()
         connection = self._connection
         if connection is not None and connection.sock is not None:
@@ -99,7 +100,7 @@ class Client:
                 return
 
     def status(self) -> dict[str, Any]:
-        """Return what runs there: `stepscope.profiler.server.status`. Raises CaptureError."""
+        """Return what runs there: `stepscope.profiler.server.status`. Raises `CaptureError`."""
         answer = self._ask("GET", "/status", None, CONNECT_S)
         try:
             found = json.loads(answer.read(_MOST_ERROR_BYTES))
@@ -112,10 +113,10 @@ class Client:
         return found
 
     def ask_json(self, path: str, value: Mapping[str, Any], most_bytes: int = 64 << 20) -> dict[str, Any]:
-        """Send JSON to one of `stepscope.profiler.capture_routes.OTHER_ROUTES`, and return that of the answer.
+        """Send JSON to one of `stepscope.profiler.capture_routes.OTHER_ROUTES`, and return the JSON of the answer.
 
         Raises:
-            CaptureError: there is no answer, or one of more than ``most_bytes``.
+            CaptureError: there is no answer, or it is larger than ``most_bytes``.
         """
         answer = self._ask("POST", path, json.dumps(value).encode(), CONNECT_S)
         try:
@@ -144,12 +145,12 @@ class Client:
         """Record the process, and write what it sends into a log directory.
 
         Args:
-            request: how long, and what.
+            request: how long to record, and what.
             logdir: a local directory.
-            begin_ns: names the folder of the trace; wall time, nanoseconds since the epoch.
-            tag_suffix: goes behind the tags of StepStats, to tell processes apart.
-            attempts: how often to ask while nobody listens or another recording runs, one per second.
-            on_phase: called with what begins.
+            begin_ns: wall time in nanoseconds since the epoch, from which the trace's folder gets its name.
+            tag_suffix: appended to the tags of the StepStats, to tell processes apart.
+            attempts: how many times to try while nothing is listening or another recording is running, once per second.
+            on_phase: called with each phase as it begins.
 
         Raises:
             CaptureError: the process was not recorded, or the files cannot be written.
@@ -204,7 +205,7 @@ class Client:
         patience: float,
         on_sent: Callable[[], None] = lambda: None,
     ) -> http.client.HTTPResponse:
-        """Return the answer to a request, if it is a good one."""
+        """Return the response to a request; raise if it is an error."""
         headers = {"Content-Type": "application/json"} if body is not None else {}
         if self._token:
             if not self._token.isascii() or not self._token.isprintable():
@@ -288,7 +289,7 @@ def _start(address: Address) -> str:
 
 @dataclass(frozen=True)
 class CaptureEvent:
-    """Something that happened while processes are captured."""
+    """Something that happened during the capture of processes."""
 
     address: Address
     what: Phase | Capture | CaptureError
@@ -302,10 +303,10 @@ def capture_all(
     token: str | None = None,
     attempts: int = 1,
 ) -> Iterator[CaptureEvent]:
-    """Record all processes at once, into one folder of a log directory; gives what happens as it does.
+    """Record several processes at once into one folder of a log directory, yielding events as they occur.
 
-    The last event of every address is a `Capture` or a `CaptureError`. Recordings that still run when nobody asks for
-    the next event any more are ended.
+    The last event of each address is a `Capture` or a `CaptureError`. If the iterator is closed early, recordings that
+    are still running are ended.
     """
     begin_ns = time.time_ns()
     events: queue.SimpleQueue[CaptureEvent] = queue.SimpleQueue()
@@ -338,10 +339,10 @@ def capture_all(
 
 
 def check_writable(logdir: Path) -> None:
-    """Make the log directory if there is none, and find out whether files can be written there.
+    """Create the log directory if it does not exist, and check that files can be written there.
 
     Raises:
-        UserError: they cannot.
+        UserError: files cannot be written there.
     """
     try:
         logdir.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A hook that records a step of any loop every so often, in the manner of TensorFlow's ``ProfilerHook``.
+"""A hook that records a step of any loop at an interval, like TensorFlow's ``ProfilerHook``.
 
     from stepscope.profiler.hooks import ProfilerHook
     from stepscope.summary.hooks import Hooks
@@ -36,14 +36,14 @@ _logger: Final = logging.getLogger(__name__)
 
 
 class StepRecorder:
-    """Records single steps of a loop that somebody else runs; what goes wrong is logged, and the loop goes on.
+    """Records single steps of a loop that other code runs; errors are logged, and the loop continues.
 
     Args:
-        collectors: as `profiler.start`; they serve one step after another.
-        options: as `profiler.start`.
+        collectors: as in `profiler.start`; they are used for one step after another.
+        options: as in `profiler.start`.
 
     Raises:
-        UserError: there is no collector of a name.
+        UserError: there is no collector with one of the names.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StepRecorder:
         self._running: tuple[_OneStep, ExitStack] | None = None
 
     def begin(self, step: int, logdir: str | os.PathLike[str]) -> bool:
-        """Begin to record a step into a log directory; False, with a warning, where that cannot be now."""
+        """Begin to record a step into a log directory; return False, with a warning, if that is not possible now."""
         profile, running = _OneStep(logdir, step, self._options, self._collectors), ExitStack()
         try:
             running.enter_context(profile)
@@ -65,7 +65,7 @@ class StepRecorder:
         return True
 
     def end(self, *, finished: bool = True) -> Recording | None:
-        """Write the step that is recorded, if one is; ``finished`` is False where the loop left it half-way."""
+        """Write the step being recorded, if any; ``finished`` is False if the loop left it halfway."""
         if self._running is None:
             return None
         (profile, running), self._running = self._running, None
@@ -82,7 +82,7 @@ class StepRecorder:
 
 
 class _OneStep(Profile):
-    """One step, which ends when `finish` is called: the loop's own calls of `profiler.step` do not end it."""
+    """One step, which ends when `finish` is called; the loop's own calls of `profiler.step` do not end it."""
 
     def __init__(
         self,
@@ -103,29 +103,29 @@ class _OneStep(Profile):
 
 
 class ProfilerHook(Hook):
-    """Records one step every ``save_steps`` steps or ``save_secs`` seconds, each as a timeline of its own.
+    """Records one step every ``save_steps`` steps or ``save_secs`` seconds, each as a separate timeline.
 
-    What it writes, each under the number of the step: ``timeline-<step>.json`` into ``output_dir``, the Chrome trace
-    that TensorFlow's ``Timeline`` makes of the step's StepStats; and into ``logdir`` what every recording writes, among
-    it the RunMetadata under the tag ``step_<step>``. The first step is never recorded: it is not like the others. A
-    step that cannot be recorded, as while another recording runs, is left out with a warning.
+    For each recorded step, it writes ``timeline-<step>.json`` into ``output_dir``: the Chrome trace that TensorFlow's
+    ``Timeline`` makes of the step's StepStats. It also writes the usual files of a recording into ``logdir``, including
+    the RunMetadata under the tag ``step_<step>``. The first step is never recorded, because it is not like the others.
+    A step that cannot be recorded, for example while another recording is running, is skipped with a warning.
 
-    It is for `stepscope.summary.hooks.Hooks`. In other loops, call `before_step` and `after_step` with the number of
-    each step, and `end` at last.
+    Use it with `stepscope.summary.hooks.Hooks`. In other loops, call `before_step` and `after_step` with the number of
+    each step, and `end` after the loop.
 
     Args:
         save_steps: interval in steps, counted from the first one.
-        save_secs: interval in seconds; give one of the two.
+        save_secs: interval in seconds; set either this or ``save_steps``.
         output_dir: where the timelines go; the current directory if empty.
-        show_dataflow: arrows from producers to consumers of tensors, where StepStats have tensors.
-        show_memory: lifetimes of tensors, and the bytes that each allocator holds, where StepStats have them.
+        show_dataflow: show arrows from producers to consumers of tensors, if the StepStats have tensors.
+        show_memory: show the lifetimes of tensors and the bytes held by each allocator, if the StepStats have them.
         logdir: the run's log directory; ``output_dir`` if absent.
-        collectors: as `profiler.start`.
-        clock: seconds; another one is for tests.
+        collectors: as in `profiler.start`.
+        clock: returns the time in seconds; replaced only in tests.
 
     Raises:
-        TypeError, ValueError: the interval is none, or both or neither are given.
-        UserError: a directory cannot be made, or there is no collector of a name.
+        TypeError, ValueError: the interval is invalid, or both intervals or neither are given.
+        UserError: a directory cannot be created, or there is no collector with one of the names.
     """
 
     def __init__(
@@ -148,10 +148,10 @@ class ProfilerHook(Hook):
         self._recorder: Final = StepRecorder(collectors)
         self._first = True
         self._recorded: int | None = None
-        """The step that is being recorded."""
+        """The step being recorded."""
 
     def before_step(self, step: int) -> None:
-        """Begin to record, if the step is due."""
+        """Begin to record the step if it is due."""
         self._write(finished=False)
         if self._first:
             self._first = False
@@ -162,11 +162,11 @@ class ProfilerHook(Hook):
             self._recorded = step if self._recorder.begin(step, self._logdir) else None
 
     def after_step(self, step: int, values: Mapping[str, Any] = _NOTHING) -> None:
-        """Write what was recorded of the step."""
+        """Write the step if it was recorded."""
         self._write(finished=True)
 
     def end(self, step: int = 0, values: Mapping[str, Any] = _NOTHING) -> None:
-        """Write what was recorded of a step that the loop left half-way; its end is marked as unfinished."""
+        """Write a recorded step that the loop left halfway; its end is marked as unfinished."""
         self._write(finished=False)
 
     def _write(self, *, finished: bool) -> None:

@@ -1,8 +1,7 @@
-"""Level of detail: what of a trace can be seen in a window, at a cost that follows the window's pixels.
+"""Level of detail: what is visible of a trace in a window, at a cost that depends on the window's pixels.
 
-Per row (one depth of one lane) that is the longest slice and the number of slices per bucket of time. The
-idea is that of Perfetto's slice mipmap over an implicit segment forest: an index of range maxima beside the
-slices.
+For each row (one depth of one lane), this is the longest slice and the number of slices per time bucket. The idea is
+that of Perfetto's slice mipmap over an implicit segment forest: an index of range maxima alongside the slices.
 """
 
 from collections.abc import Sequence
@@ -20,16 +19,16 @@ from stepscope.summary.kernels import kernel
 from stepscope.summary.safe_regex import Pattern, PatternError
 
 Match = Literal["text", "regex", "name"]
-"""How a search compares: see `search`."""
+"""How a search matches names; see `search`."""
 
 
 @dataclass(frozen=True)
 class Window:
     """What to draw of a window, as parallel arrays sorted by lane, depth and time.
 
-    Each entry stands for ``count`` slices of one row that begin in the same bucket, or reach into the window
-    from before it; the slice ``slice_index`` is the longest of them. The counts of all entries sum up to the
-    slices in the window.
+    Each entry stands for ``count`` slices of one row that begin in the same bucket, or that begin before the window and
+    reach into it; ``slice_index`` is the longest of them. The counts of all entries add up to the number of slices in
+    the window.
     """
 
     slice_index: NDArray[np.int64]
@@ -37,14 +36,14 @@ class Window:
     bucket_ns: int
     """Width of a bucket."""
     rows_left_out: int
-    """Rows of the lanes that are beyond what was asked for."""
+    """Number of rows of the lanes beyond the requested maximum."""
 
 
 @kernel()
 def _build_maxima(duration: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a segment tree without its leaves: node k holds the longest slice under nodes 2k and 2k + 1.
 
-    Leaf i is node n + i and stands for slice i. Of equally long slices the first is the longest.
+    Leaf i is node n + i and stands for slice i. The first of several equally long slices counts as the longest.
     """
     size = duration.size
     best = np.zeros(size, np.int64)
@@ -88,7 +87,7 @@ def _longest(duration: NDArray[np.int64], best: NDArray[np.int64], first: int, l
 
 @kernel()
 def _first_from(start: NDArray[np.int64], low: int, high: int, time: int) -> int:
-    """Return the first of the slices ``low:high`` that begins at or after ``time``, found in steps that double."""
+    """Return the first of the slices ``low:high`` that begins at or after ``time``, found by exponential search."""
     step = 1
     while low + step < high and start[low + step] < time:
         low += step
@@ -179,7 +178,7 @@ def _busy(
 
 
 class LevelOfDetail:
-    """An index over one trace; 8 bytes per slice, built in one pass, and safe to ask from several threads."""
+    """An index over one trace: 8 bytes per slice, built in one pass, and safe to query from several threads."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -198,11 +197,11 @@ class LevelOfDetail:
     ) -> Window:
         """Return what to draw between two times (end exclusive), in ``buckets`` columns.
 
-        ``lanes`` are indices into `Trace.lanes`, all if None. There are at most ``buckets`` entries per row, of the
-        first ``most_depths`` rows of each lane, and of the first ``most_rows`` of all these.
-        A slice at least two buckets wide is an entry of its own unless it begins in the last bucket. Slices
-        that begin before the window and reach into it count with its first bucket. Costs O(rows * buckets *
-        log n), however many slices there are.
+        ``lanes`` are indices into `Trace.lanes`; None for all. The result has at most ``buckets`` entries per row,
+        covering the first ``most_depths`` rows of each lane, and of all these only the first ``most_rows``.
+        A slice at least two buckets wide has its own entry unless it begins in the last bucket. Slices that begin
+        before the window and reach into it count toward its first bucket. The cost is O(rows * buckets * log n),
+        however many slices there are.
 
         Raises `ValueError` for an empty window, no buckets or an unknown lane.
         """
@@ -234,16 +233,16 @@ class LevelOfDetail:
 
 
 def span_ns(trace: Trace) -> tuple[int, int]:
-    """When the first slice begins and the last one ends; (0, 0) without slices."""
+    """Return when the first slice begins and the last one ends; (0, 0) without slices."""
     if not len(trace):
         return 0, 0
     return int(trace.start_ns.min()), int((trace.start_ns + trace.duration_ns).max())
 
 
 def extent_ns(trace: Trace) -> tuple[int, int]:
-    """When the first of a trace's slices and counters begins, and the last ends; (0, 0) without any.
+    """Return when the first of a trace's slices and counters begins, and when the last ends; (0, 0) without any.
 
-    The Timeline counts from there.
+    The Timeline counts time from that beginning.
     """
     spans = [span_ns(trace)] if len(trace) else []
     spans += [(int(np.min(c.times_ns)), int(np.max(c.times_ns))) for c in trace.counters if len(c.times_ns)]
@@ -253,8 +252,8 @@ def extent_ns(trace: Trace) -> tuple[int, int]:
 def coverage(trace: Trace, buckets: int, lanes: Sequence[int] | None = None) -> NDArray[np.float32]:
     """Return how busy some lanes, all if None, are over the whole trace, float32 ``[lanes, buckets]``.
 
-    That is the fraction of each of ``buckets`` equal parts of `span_ns` in which a slice of depth 0 runs.
-    Raises `ValueError` for no buckets.
+    This is the fraction of each of ``buckets`` equal parts of `span_ns` in which a slice of depth 0 is running. Raises
+    `ValueError` for no buckets.
     """
     if buckets < 1:
         raise ValueError(f"Expected at least one bucket, got {buckets}.")
@@ -266,11 +265,11 @@ def coverage(trace: Trace, buckets: int, lanes: Sequence[int] | None = None) -> 
 
 
 def search(trace: Trace, pattern: str, match: Match = "text") -> NDArray[np.int64]:
-    """Return indices of the slices whose name a pattern matches, in order of time.
+    """Return the indices of the slices whose names match a pattern, in order of time.
 
-    ``match`` says what the pattern is: a part of the name in any case ("text"), a regular expression ("regex"), or the
-    whole name to the letter ("name"). Raises `UserError` for what is not a valid regular expression. An empty pattern
-    finds nothing.
+    ``match`` is how to interpret the pattern: as part of the name, ignoring case ("text"), as a regular expression
+    ("regex"), or as the exact whole name ("name"). Raises `UserError` if the regular expression is invalid. An empty
+    pattern matches nothing.
     """
     if not pattern:
         return np.empty(0, np.int64)
@@ -300,7 +299,7 @@ class NameStatistics:
 
 
 def statistics_of_name(trace: Trace, name_id: int) -> NameStatistics:
-    """Return figures of the slices whose `Trace.name_id` is ``name_id``. Raises `ValueError` if there are none."""
+    """Return statistics of the slices whose `Trace.name_id` is ``name_id``. Raises `ValueError` if there are none."""
     durations = trace.duration_ns[trace.name_id == name_id]
     if not len(durations):
         raise ValueError(f"Expected the name of a slice, got {name_id} of {len(trace.names)} names.")

@@ -1,4 +1,4 @@
-"""What a recording records, in the manner of ``tf.profiler.experimental.ProfilerOptions``."""
+"""Options of a recording, modeled on ``tf.profiler.experimental.ProfilerOptions``."""
 
 import sys
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ class ProfilerOptions:
     """The options of TensorFlow's profiler, with its names and defaults.
 
     Raises:
-        ValueError: a level is no level, or the delay is negative.
+        ValueError: a level is invalid, or the delay is negative.
     """
 
     host_tracer_level: int = 2
@@ -22,12 +22,12 @@ class ProfilerOptions:
     python_tracer_level: int = 0
     """1: every call of a Python function."""
     device_tracer_level: int = 1
-    """1: kernels and copies, by PyTorch's profiler where the program uses PyTorch, else by CUPTI where that is
-    installed, and the device's counters; nothing where there is no device."""
+    """1: kernels and copies, through PyTorch's profiler if the program uses PyTorch, otherwise through CUPTI if
+    installed, and the device's counters; nothing if there is no device."""
     delay_ms: int | None = None
-    """What happens in the first milliseconds is not kept; so that several processes can begin at one time."""
+    """Milliseconds at the beginning that are discarded, so that several processes can begin at the same time."""
     more_collectors: Sequence[str] = ()
-    """Names of collectors that record besides those that the levels choose, such as one that a plug-in adds."""
+    """Names of collectors to use in addition to those chosen by the levels, such as one added by a plug-in."""
 
     def __post_init__(self) -> None:
         for name, most in (("host_tracer_level", 3), ("python_tracer_level", 1), ("device_tracer_level", 1)):
@@ -40,10 +40,10 @@ class ProfilerOptions:
             raise ValueError(f"delay_ms must be whole milliseconds from now, 0 or more, got {self.delay_ms!r}")
 
     def collectors(self) -> Sequence[Collector]:
-        """Return what records this, beside the host's scopes and steps.
+        """Return the collectors for these options, in addition to the host's scopes and steps.
 
         Raises:
-            UserError: there is no collector of a name.
+            UserError: there is no collector with one of the names.
         """
         names: list[str] = []
         if self.host_tracer_level >= 2:
@@ -56,7 +56,7 @@ class ProfilerOptions:
 
 
 def _device_collectors() -> list[str]:
-    """Return the collectors that can record the devices of this machine; none where there are none."""
+    """Return the collectors that can record the devices of this machine, if it has any."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         device = ["torch"]

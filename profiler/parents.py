@@ -8,7 +8,7 @@ from stepscope.summary.kernels import kernel
 
 Column = NDArray[np.int64]
 _FURTHER_UP = -2
-"""In place of a parent: the row above does not have it, a row further up may."""
+"""In place of a parent: the row above does not contain it, but a row further up may."""
 
 
 @kernel()
@@ -36,10 +36,10 @@ def _in_row_above(start: Column, end: Column, lane: NDArray[np.int32], depth: ND
 def _in_rows_further_up(
     order: Column, end: Column, lane: NDArray[np.int32], depth: NDArray[np.int32], rows: int, parent: Column
 ) -> None:
-    """Fill in the parents that are further up, of slices in order of (lane, start, depth).
+    """Fill in the parents that are further up, for slices in order of (lane, start, depth).
 
-    A tree over the rows of a lane holds the latest end in each half, quarter and so on of them, so that the deepest
-    row that still runs when a slice ends is found in as many steps as the tree is high.
+    A tree over the rows of a lane holds the latest end in each half, quarter and so on of them, so that the deepest row
+    that is still running when a slice ends is found in as many steps as the tree is high.
     """
     half = 1
     while half < rows:
@@ -91,10 +91,11 @@ def _nearest(parent: Column, mask: NDArray[np.bool_]) -> Column:
 
 
 def enclosing(start_ns: Column, duration_ns: Column, lane: NDArray[np.int32], depth: NDArray[np.int32]) -> Column:
-    """Return the slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``.
+    """Return the innermost slice that encloses each slice on its lane, or -1; int64 ``[n]``.
 
-    That is the slice in the deepest of the rows above that runs when the slice begins and not shorter than it. The
-    columns are those of a `stepscope.profiler.trace.Trace`, in its order.
+    This is the slice in the deepest of the rows above that is running when the slice begins and
+    does not end before it.
+    The columns are those of a `stepscope.profiler.trace.Trace`, in its order.
     """
     end = start_ns + duration_ns
     parent = _in_row_above(start_ns, end, lane, depth)
@@ -110,8 +111,8 @@ def enclosing(start_ns: Column, duration_ns: Column, lane: NDArray[np.int32], de
 
 
 def nearest(parent: Column, mask: NDArray[np.bool_]) -> Column:
-    """For each slice the nearest enclosing one that a mask chooses, or -1; a slice is not its own.
+    """Return the nearest enclosing slice of each slice that a mask selects, or -1; a slice does not enclose itself.
 
-    Parents come before what they enclose, as the slices of a trace do.
+    Parents come before the slices they enclose, as in a trace.
     """
     return _nearest(parent, mask)

@@ -1,4 +1,4 @@
-"""Recording a stretch of a running program: `start`, `step`, `annotate`, `stop`.
+"""Recording part of a running program: `start`, `step`, `annotate`, `stop`.
 
     from stepscope import profiler
 
@@ -37,17 +37,17 @@ _RUNS_ALREADY: Final = (
 
 
 class AlreadyStartedError(UserError):
-    """A recording was started while one runs; a process has one at a time."""
+    """A recording was started while another one was running; a process can have only one at a time."""
 
 
 class NotStartedError(UserError):
-    """A recording was stopped while none runs."""
+    """A recording was stopped while none was running."""
 
 
 class _Process:
-    """The recording that runs in this process, if one does.
+    """The recording that is running in this process, if any.
 
-    There is one because `annotate` is called from code that knows of no session, and from any thread.
+    It is global because `annotate` is called from any thread, and from code that has no reference to a session.
     """
 
     __slots__ = ("host", "lock", "profile", "session")
@@ -81,18 +81,18 @@ def start(
     first_step: int = 0,
     collectors: Sequence[Collector | str] | None = None,
 ) -> None:
-    """Start recording this process: steps, scopes of all threads, garbage collections, and what collectors record.
+    """Start recording this process: steps, scopes of all threads, garbage collections, and what the collectors record.
 
     Args:
-        logdir: the run's log directory, or its address, such as ``s3://bucket/run``; give the one that the run's
-            summaries go to, to see both together.
-        options: as ``tf.profiler.experimental.start`` takes them; they choose collectors where none are given.
+        logdir: the run's log directory, or its address, such as ``s3://bucket/run``; use the same one as for the run's
+            summaries, to see both together.
+        options: as in ``tf.profiler.experimental.start``; they choose the collectors if none are given.
         first_step: number of the training step that begins now.
-        collectors: what else to record: objects, or names of `stepscope.profiler.collectors.registry.all_collectors`.
+        collectors: what else to record: objects, or names from `stepscope.profiler.collectors.registry.all_collectors`.
 
     Raises:
-        AlreadyStartedError: a recording runs.
-        UserError: the log directory cannot be made, or a collector that was asked for cannot record here.
+        AlreadyStartedError: a recording is already running.
+        UserError: the log directory cannot be created, or a requested collector cannot record here.
     """
     with _process.lock:
         if _process.session is not None or _process.profile is not None:
@@ -128,17 +128,17 @@ def stop(save: bool) -> Recording | None: ...
 
 
 def stop(save: bool = True) -> Recording | None:
-    """Stop recording and write what was recorded into the log directory.
+    """Stop recording and write the recording into the log directory.
 
-    It writes StepStats per step into an event file (tag ``step_<number>``), and one Chrome trace of all of
-    it as ``plugins/profile/<date>/<host>.trace.json.gz``.
+    The StepStats of each step go into an event file (tag ``step_<number>``), and the whole recording into one Chrome
+    trace, ``plugins/profile/<date>/<host>.trace.json.gz``.
 
     Args:
-        save: False throws the recording away.
+        save: False discards the recording.
 
     Raises:
-        NotStartedError: no recording runs.
-        OSError: the files cannot be written; the recording is over all the same.
+        NotStartedError: no recording is running.
+        OSError: the files cannot be written; the recording has ended nevertheless.
     """
     with _process.lock:
         if _process.session is None:
@@ -162,10 +162,10 @@ def _end(save: bool) -> Recording | None:
 
 
 def step(next_step: int | None = None) -> None:
-    """End the running training step and begins the next; does nothing without a recording.
+    """End the running training step and begin the next; do nothing without a recording.
 
     Args:
-        next_step: number of the step that begins; one more than the last if absent.
+        next_step: number of the step that begins; by default, one more than the last.
     """
     if _process.profile is not None:
         _process.profile.step(next_step)
@@ -174,10 +174,10 @@ def step(next_step: int | None = None) -> None:
 
 
 class annotate:  # noqa: N801 - used like a function, as a context manager or a decorator
-    """Names what runs inside: ``with annotate("forward"):``, or ``@annotate("forward")`` above a function.
+    """Names the code that runs inside: ``with annotate("forward"):``, or ``@annotate("forward")`` above a function.
 
-    Scopes may be nested, and may be used in any thread. Keyword arguments are shown with the scope: numbers
-    and strings as they are, anything else as its `str`. Enter one object in one place at a time.
+    Scopes can be nested and used in any thread. Keyword arguments are shown with the scope: numbers and strings as they
+    are, anything else as its `str`. Enter an object in only one place at a time.
     """
 
     __slots__ = ("_args", "_end", "_name", "_now", "_scopes")
@@ -233,19 +233,19 @@ class annotate:  # noqa: N801 - used like a function, as a context manager or a 
 
 
 class Profile:
-    """Records what runs inside ``with Profile(logdir):``, all of it or the steps that a schedule chooses.
+    """Records what runs inside ``with Profile(logdir):``, either everything or the steps that a schedule chooses.
 
     Args:
-        logdir: as `start`.
-        options: as `start`.
+        logdir: as in `start`.
+        options: as in `start`.
         first_step: number of the step that begins with the block.
-        schedule: what to do in each step, counted from 0 at the beginning of the block: of `profiler.schedule`, or of
+        schedule: what to do in each step, counted from 0 at the beginning of the block; made by `profiler.schedule` or
             ``torch.profiler.schedule``.
-        collectors: as `start`.
-        on_recording: called with every recording once it is written.
+        collectors: as in `start`.
+        on_recording: called with each recording once it is written.
 
     Raises:
-        AlreadyStartedError: as of `start`, when the block begins, or the step in which a scheduled recording does.
+        AlreadyStartedError: as in `start`, when the block begins, or in the step in which a scheduled recording begins.
     """
 
     def __init__(
@@ -269,11 +269,11 @@ class Profile:
         self._number = self._first_step
         self._action = ProfilerAction.NONE
         self.recordings: list[Recording] = []
-        """What was recorded, each once it is written."""
+        """All recordings, each added once it is written."""
 
     @property
     def recording(self) -> Recording | None:
-        """The last that was written."""
+        """The last recording that was written."""
         return self.recordings[-1] if self.recordings else None
 
     def __enter__(self) -> Self:
@@ -300,7 +300,7 @@ class Profile:
         self._tell(before)
 
     def step(self, next_step: int | None = None) -> None:
-        """End the running training step and begins the next, numbered one more unless ``next_step`` is given."""
+        """End the running training step and begin the next, numbered one more unless ``next_step`` is given."""
         before = len(self.recordings)
         try:
             with _process.lock:
@@ -313,7 +313,7 @@ class Profile:
             self._tell(before)
 
     def _enter_step(self) -> None:
-        """Do what the schedule says."""
+        """Do what the schedule specifies."""
         before, self._action = self._action, checked_action(self._schedule(self._count))
         ends = (
             before is ProfilerAction.RECORD_AND_SAVE
@@ -338,7 +338,7 @@ class Profile:
             self.recordings.append(written)
 
     def _tell(self, first: int) -> None:
-        """Call back with the recordings from the index ``first`` on, outside of the lock."""
+        """Pass the recordings from the index ``first`` on to the callback, outside the lock."""
         if self._on_recording is not None:
             for recording in self.recordings[first:]:
                 self._on_recording(recording)

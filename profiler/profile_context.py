@@ -1,4 +1,4 @@
-"""`ProfileContext`: traces some steps of a long loop, and says where their time went, as ``tfprof`` does.
+"""`ProfileContext`: traces some steps of a long loop and reports where their time went, as ``tfprof`` does.
 
     from stepscope.profiler.profile_context import ProfileContext
 
@@ -8,9 +8,9 @@
             train(batch)
     print(context.get_profiles("scope")[100])
 
-In the manner of ``tf.contrib.tfprof.ProfileContext``, with its arguments, step numbers and choice of steps (source:
-``tensorflow/python/profiler/profile_context.py``). There, each ``session.run`` is a step; here the loop says where one
-ends, by `ProfileContext.step` or `ProfileContext.loop`.
+Modeled on ``tf.contrib.tfprof.ProfileContext``, with its arguments, step numbers and choice of steps (source:
+``tensorflow/python/profiler/profile_context.py``). There, each ``session.run`` is a step; here, the loop marks the end
+of a step with `ProfileContext.step` or `ProfileContext.loop`.
 """
 
 import logging
@@ -39,7 +39,7 @@ MOST_TRACED_STEPS: Final = 100
 DUMP_STEP: Final = 100
 
 _SEED: Final = 111
-"""TensorFlow's, so that the same steps are traced."""
+"""TensorFlow's seed, so that the same steps are traced."""
 _OPTIONS: Final = ProfilerOptions(host_tracer_level=1)
 """StepStats have no counters, so none are recorded."""
 _NO_STACKS: Final = (
@@ -60,26 +60,26 @@ class _AutoProfile:
 class ProfileContext:
     """Traces steps of the loop that runs in it, and writes them as ``profile_<step>``.
 
-    Steps are counted from 0, from the beginning of the block. A step is traced if ``trace_steps`` or
-    `add_auto_profiling` say so, or `trace_next_step` does. Without ``trace_steps``, step 11 is traced, the first after
-    the warm-up, and from there to step 99 about 18 % of the steps, at random but the same ones each time. No more than
-    100 steps are traced. A step that cannot be recorded, as while another recording runs, is left out with a warning,
-    and so is the one that the end of the block leaves half-way.
+    Steps are counted from 0, from the beginning of the block. A step is traced if ``trace_steps``, `add_auto_profiling`
+    or `trace_next_step` requests it. Without ``trace_steps``, step 11 is traced, the first after the warm-up, and from
+    there to step 99 about 18 % of the steps, at random but the same ones each time. At most 100 steps are traced. A
+    step that cannot be recorded, for example while another recording is running, is skipped with a warning, and so is
+    one that the end of the block leaves halfway.
 
-    Everything traced is held in memory. A dump is a RunMetadata with all steps that were traced so far, merged:
+    Everything traced is held in memory. A dump is a RunMetadata with all steps traced so far, merged:
     `stepscope.profiler.traces.load_trace` and ``stepscope analyze`` read it.
 
     Args:
-        profile_dir: where dumps go; made when the first is written.
-        trace_steps: the steps to trace, at most 100; chosen as above if absent.
-        dump_steps: the steps after which to write; step 100 if absent.
-        enabled: False makes all of it do nothing.
-        debug: also writes each traced step as text, ``run_meta_<step>``, and logs what is done.
-        collectors: as `profiler.start`.
+        profile_dir: where dumps go; created when the first one is written.
+        trace_steps: the steps to trace, at most 100; by default, chosen as above.
+        dump_steps: the steps after which to write a dump; by default, step 100.
+        enabled: False disables everything.
+        debug: also write each traced step as text, ``run_meta_<step>``, and log what is done.
+        collectors: as in `profiler.start`.
 
     Raises:
-        TypeError, ValueError: there is no directory, there are too many steps, or a step is not a number.
-        UserError: there is no collector of a name.
+        TypeError, ValueError: no directory is given, there are too many steps, or a step is not a number.
+        UserError: there is no collector with one of the names.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ProfileContext:
         self._inside = self._dump_asked = self._first_chosen = False
         self._traced = 0
         self._scratch: TemporaryDirectory[str] | None = None
-        """Where the running step is recorded into, if it is traced."""
+        """Folder into which the running step is recorded, if it is traced."""
         if not enabled:
             return
         if not os.fspath(profile_dir):
@@ -143,10 +143,10 @@ class ProfileContext:
         self._end_recording(keep=False)
 
     def step(self) -> None:
-        """End the running step, with the dump and the views that are due after it, and begins the next.
+        """End the running step, with the dump and the views that are due after it, and begin the next.
 
         Raises:
-            RuntimeError: the context is not entered.
+            RuntimeError: the context has not been entered.
         """
         if not self._enabled:
             return
@@ -163,13 +163,13 @@ class ProfileContext:
         self._begin_step()
 
     def loop(self, batches: Iterable[T]) -> Iterator[T]:
-        """Yield the batches, and end a step after each; waiting for a batch is part of its step."""
+        """Yield the batches, ending a step after each; waiting for a batch is part of its step."""
         for batch in batches:
             yield batch
             self.step()
 
     def trace_next_step(self) -> None:
-        """Traces what follows, to the end of the running step: in TensorFlow, the next ``session.run``."""
+        """Trace the rest of the running step: in TensorFlow, the next ``session.run``."""
         if self._enabled and self._scratch is None:
             if self._inside:
                 self._begin_recording()
@@ -181,15 +181,15 @@ class ProfileContext:
         self._dump_asked = True
 
     def add_auto_profiling(self, cmd: Command, options: Mapping[str, Any] | None, profile_steps: Iterable[int]) -> None:
-        """Traces some steps, and takes a view of everything traced so far after each of them.
+        """Trace some steps, and take a view of everything traced so far after each of them.
 
         Args:
-            cmd: "scope", "graph" or "op", or "advise".
+            cmd: "scope", "graph", "op" or "advise".
             options: as in `Profiler`.
-            profile_steps: after which steps.
+            profile_steps: the steps after which to take a view.
 
         Raises:
-            TypeError, ValueError: an argument is not what it must be.
+            TypeError, ValueError: an argument is invalid.
         """
         if not self._enabled:
             return
@@ -203,10 +203,10 @@ class ProfileContext:
             self.trace_next_step()
 
     def get_profiles(self, cmd: Command) -> "Mapping[int, pl.DataFrame]":
-        """Return the views of a command that were taken, by step.
+        """Return the views taken by a command, by step.
 
         Raises:
-            ValueError: none was taken, as none was asked for or its steps have not come.
+            ValueError: no view was taken, because none was requested or its steps have not been reached.
         """
         profiles = self._profiles.get(cmd)
         if not profiles:

@@ -1,4 +1,4 @@
-"""Which steps of a training are recorded, in the manner of ``torch.profiler.schedule``."""
+"""Which steps of a training run are recorded, modeled on ``torch.profiler.schedule``."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -10,35 +10,35 @@ class ProfilerAction(Enum):
 
     NONE = 0
     WARMUP = 1
-    """Collectors run, and what they record is thrown away: their own start shall not be in the recording."""
+    """Collectors run, but their records are discarded, so that their own startup is not in the recording."""
     RECORD = 2
     RECORD_AND_SAVE = 3
-    """The last recorded step: with its end, the recording is written."""
+    """The last recorded step: when it ends, the recording is written."""
 
 
 class _NamedAction(Protocol):
-    """An action of ours, or of the same name as PyTorch has it."""
+    """A `ProfilerAction`, or PyTorch's action of the same name."""
 
     @property
     def name(self) -> str: ...
 
 
 Schedule: TypeAlias = Callable[[int], _NamedAction]
-"""What to do in a step, which is counted from 0; those of ``torch.profiler.schedule`` are taken too."""
+"""Returns what to do in a step, counted from 0; schedules made by ``torch.profiler.schedule`` are accepted too."""
 
 
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """Return a schedule that, again and again, waits, warms up and records.
+    """Return a schedule that repeatedly waits, warms up and records.
 
     Args:
-        wait: steps of a cycle that nothing is done in.
-        warmup: steps of a cycle whose records are thrown away.
-        active: steps of a cycle that are recorded, at least one.
-        repeat: how many cycles; 0 for as many as there are.
+        wait: steps of each cycle in which nothing is done.
+        warmup: steps of each cycle whose records are discarded.
+        active: steps of each cycle that are recorded, at least one.
+        repeat: number of cycles; 0 for no limit.
         skip_first: steps before the first cycle.
-        skip_first_wait: 1 for a first cycle that does not wait.
+        skip_first_wait: 1 if the first cycle does not wait.
 
     Raises:
         ValueError: a number is negative, or nothing would ever be recorded.
@@ -62,12 +62,12 @@ def schedule(
 
 
 def record_all(step: int) -> ProfilerAction:
-    """Return the schedule of a profile that has no other: everything is recorded, and written at the end."""
+    """Return the action of the default schedule: everything is recorded, and written at the end."""
     return ProfilerAction.RECORD
 
 
 def checked_action(action: _NamedAction) -> ProfilerAction:
-    """Return the action of this name.
+    """Return the `ProfilerAction` of the same name.
 
     Raises:
         TypeError: there is none.

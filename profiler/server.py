@@ -1,10 +1,10 @@
 """Lets others record this process: ``stepscope.profiler.server.start(6009)`` in the training program.
 
 Then ``stepscope capture localhost:6009 --logdir runs/first --duration 2s``, or the dashboard's Capture button, records
-it while it runs. Until somebody asks, this costs one sleeping thread.
+the program while it runs. Until a recording is requested, the server costs one sleeping thread.
 
-The server speaks HTTP: ``GET /status`` says what runs here, ``POST /capture`` takes a
-`stepscope.profiler.capture_request.CaptureRequest` as JSON and answers with what
+The server speaks HTTP: ``GET /status`` reports what runs here; ``POST /capture`` takes a
+`stepscope.profiler.capture_request.CaptureRequest` as JSON and answers with the archive that
 `stepscope.profiler.capture_files.pack` writes. Errors are ``{"error": <sentence>}``.
 """
 
@@ -29,7 +29,7 @@ _MAKE_TOKEN: Final = 'python -c "import secrets; print(secrets.token_urlsafe())"
 
 
 class Server:
-    """A running server; `start` makes one. Also a context manager that stops it."""
+    """A running server, made by `start`. Also a context manager that stops the server."""
 
     def __init__(self, http: CaptureHttpServer) -> None:
         self._http: Final = http
@@ -40,17 +40,17 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port that the server listens on."""
         return int(self._http.server_address[1])
 
     @property
     def address(self) -> str:
-        """``HOST:PORT``, as ``stepscope capture`` takes it."""
+        """``HOST:PORT``, as ``stepscope capture`` expects it."""
         host = str(self._http.server_address[0])
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
     def stop(self) -> None:
-        """End a recording that was asked for, and the server; may be called again."""
+        """Stop the server, ending a requested recording if one is running; may be called again."""
         self._http.stopping.set()
         self._http.shutdown()
         self._http.server_close()
@@ -71,12 +71,12 @@ class Server:
 
 
 def start(port: int = DEFAULT_PORT, *, host: str = "127.0.0.1", token: str | None = None) -> Server:
-    """Start a server that records this process when somebody asks for it.
+    """Start a server that records this process on request.
 
     Args:
-        port: to listen on; 0 for any that is free.
-        host: the address to listen on; only this machine reaches the default one.
-        token: what others have to know to be answered; needed where other machines reach the server.
+        port: port to listen on; 0 for any free port.
+        host: address to listen on; only this machine can reach the default one.
+        token: token that requests must carry; required if other machines can reach the server.
 
     Raises:
         UserError: the port is taken or out of range, the host is not an address of this machine, or the token is
@@ -117,7 +117,7 @@ def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
 
 
 def _host_names(host: str, address: str) -> frozenset[str] | None:
-    """Return the names that requests may call the server by; None for any, where it listens on every interface."""
+    """Return the names by which requests may address the server; None for any, if it listens on every interface."""
     if ipaddress.ip_address(address).is_unspecified:
         return None
     # Also the loopback names: a tunnel to another machine is asked for by them.
@@ -130,9 +130,9 @@ def usable_collectors() -> list[str]:
 
 
 def status() -> dict[str, Any]:
-    """Return what ``GET /status`` answers.
+    """Return the answer to ``GET /status``.
 
-    "step" is the number of the step that is being recorded, or null.
+    "step" is the number of the step being recorded, or null.
     """
     try:
         own_version = version("stepscope-core")

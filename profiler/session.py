@@ -1,4 +1,4 @@
-"""One recording: collectors run from its start to its stop, and what they recorded goes into the log directory."""
+"""One recording: collectors run from its start to its stop, and their records go into the log directory."""
 
 import os
 import socket
@@ -22,22 +22,22 @@ from stepscope.summary.writer import SummaryWriter
 
 @dataclass(frozen=True)
 class Recording:
-    """What a finished recording holds and where it is."""
+    """A finished recording: what it holds and where it is stored."""
 
     trace_path: Path | str
-    """The Chrome trace, an address if the log directory is one; the event file with the StepStats is there too."""
+    """Path of the Chrome trace; an address if the log directory is one. The StepStats' event file is there too."""
     steps: tuple[int, ...]
     records: int
     unfinished: int
-    """Scopes and steps that were still open at the end; they end there and say so in their arguments."""
+    """Number of scopes and steps still open at the end; they end there, and their arguments say so."""
     notes: tuple[str, ...] = ()
     """What was not recorded, and why."""
     run_metadata: Mapping[int, RunMetadata] = field(default_factory=dict, compare=False, repr=False)
-    """By step: what was written into the event file."""
+    """The RunMetadata written to the event file, by step."""
 
 
 class RunMetadataWriter(Protocol):
-    """What a recording needs of `summary.SummaryWriter`."""
+    """The part of `summary.SummaryWriter` that a recording needs."""
 
     def add_run_metadata(
         self,
@@ -54,17 +54,17 @@ class Session:
     """One recording, from `start` to `stop`; `profiler.start` runs one for the whole process.
 
     Args:
-        logdir: the run's log directory, made if absent, or its address, such as ``s3://bucket/run``.
+        logdir: the run's log directory, created if it does not exist, or its address, such as ``s3://bucket/run``.
         first_step: number of the step that begins with the recording.
-        collectors: what to record beside the host's scopes, steps and garbage collections.
-        optional_collectors: the same, but left out, with a note, where they cannot record.
-        delay_ns: what begins earlier than this after the start is not kept.
+        collectors: what to record in addition to the host's scopes, steps and garbage collections.
+        optional_collectors: the same, but those that cannot record are left out, with a note.
+        delay_ns: anything that begins earlier than this after the start is discarded.
         clock: the module `time`, or a fake one.
         make_writer: opens the event file.
-        host_name: names the trace file, and the host in it.
+        host_name: name of the trace file, and of the host in it.
 
     Raises:
-        TypeError, ValueError: ``first_step`` is not a whole number of 64 bits.
+        TypeError, ValueError: ``first_step`` is not a 64-bit integer.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Session:
         """Start all collectors, and the first step.
 
         Raises:
-            UserError: the log directory cannot be made, or a collector cannot record here.
+            UserError: the log directory cannot be created, or a collector cannot record here.
         """
         self._folder = writable_folder(self._logdir, "nothing can be recorded")
         clock = RecordingClock(self._clock)
@@ -120,20 +120,20 @@ class Session:
             self._kept_from_ns = self._clock.perf_counter_ns() + self._wall_offset_ns + self._delay_ns
 
     def step(self, next_step: int | None = None) -> None:
-        """End the running step and begins the next, numbered one more unless ``next_step`` is given."""
+        """End the running step and begin the next, numbered one more unless ``next_step`` is given."""
         self.host.begin_step(next_step)
 
     def end_step(self) -> None:
-        """End the running step and begins none: the recording is about to stop."""
+        """End the running step without beginning another: the recording is about to stop."""
         self.host.end_step()
 
     def forget(self, next_step: int | None = None) -> None:
-        """As `step`, and nothing that happened earlier is kept."""
+        """Act as `step`, and discard everything that happened earlier."""
         begin_ns = self.host.begin_step(next_step, forget=True) + self._wall_offset_ns
         self._kept_from_ns = max(self._kept_from_ns, begin_ns)
 
     def stop(self) -> Recording:
-        """Stop all collectors, write what they recorded, and return what was written where."""
+        """Stop all collectors, write what they recorded, and return the recording with its location."""
         collected = self._stop_collectors()
         records = [record for each in collected for record in each.records]
         # The others stop after the host's collector, some of them much later, and count on until then.
@@ -171,7 +171,7 @@ class Session:
         self._stop_collectors()
 
     def _stop_collectors(self) -> Sequence[Collected]:
-        """Return what all that were started recorded; one that fails costs only what it recorded itself."""
+        """Return what the started collectors recorded; one that fails loses only its own records."""
         collected: list[Collected] = []
         for collector in self._started:
             try:
@@ -184,7 +184,7 @@ class Session:
         return collected
 
     def _write_step_stats(self, parts: Sequence[tuple[Record, Sequence[Record]]]) -> Mapping[int, RunMetadata]:
-        """Write the StepStats of every step under the tag that TensorFlow's ``ProfilerHook`` gives them."""
+        """Write the StepStats of each step under the tag that TensorFlow's ``ProfilerHook`` gives them."""
         written: dict[int, RunMetadata] = {}
         # Of all steps: a kernel may run in a later one than its launch.
         origins = origins_of_launches(record for _, records in parts for record in records)
@@ -202,7 +202,7 @@ class Session:
 
 
 def _between(begin_ns: int, end_ns: int, series: CounterSeries) -> CounterSeries:
-    """Return what a counter told in a time; at the beginning what it told last, if that was earlier."""
+    """Return a counter's points within a time span; at its beginning, the last earlier value, if there is one."""
     first, last = bisect_left(series.times_ns, begin_ns), bisect_right(series.times_ns, end_ns)
     times, values = list(series.times_ns[first:last]), list(series.values[first:last])
     if first > 0 and times[:1] != [begin_ns]:
@@ -212,7 +212,7 @@ def _between(begin_ns: int, end_ns: int, series: CounterSeries) -> CounterSeries
 
 
 def _since(begin_ns: int, records: Sequence[Record]) -> tuple[list[Record], bool]:
-    """Return what began no earlier, and what ran on from earlier, cut and marked; and whether all was over by then.
+    """Return what began no earlier, and what continued from earlier, cut and marked; and whether all had ended by then.
 
     If so, the last step is kept as a moment at its end, so that there is a step.
     """

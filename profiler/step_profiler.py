@@ -1,4 +1,4 @@
-"""Traced steps and ``tfprof``'s views of them, in the manner of ``tf.compat.v1.profiler.Profiler``."""
+"""Traced steps and ``tfprof``'s views of them, modeled on ``tf.compat.v1.profiler.Profiler``."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ _AT_LEAST: Final[Mapping[str, tuple[str, int]]] = {
     "min_bytes": ("bytes", 1),
     "min_occurrence": ("occurrences", 1),
 }
-"""Option -> column, and how many of its units are one of the option's."""
+"""Option -> column, and how many of the column's units make one of the option's."""
 _ORDERS: Final[Mapping[str, str]] = {
     "name": "name",
     "micros": "total_ns",
@@ -38,18 +38,19 @@ _OPTIONS: Final = (*_AT_LEAST, "order_by", "max_depth", "show_name_regexes", "hi
 
 
 class Profiler:
-    """Steps that were traced, and ``tfprof``'s views of them, in the manner of ``tf.compat.v1.profiler.Profiler``.
+    """Traced steps and ``tfprof``'s views of them, modeled on ``tf.compat.v1.profiler.Profiler``.
 
-    The views are tables as `stepscope.profiler.analysis.tfprof.tfprof` makes them, of all steps together. Options are
-    those of ``tfprof`` by name, with its meaning:
+    The views are tables of all steps together, as made by `stepscope.profiler.analysis.tfprof.tfprof`. Options have the
+    names and meanings of ``tfprof``'s:
 
     - ``min_micros`` (of the total), ``min_cpu_micros``, ``min_accelerator_micros``, ``min_bytes``, ``min_occurrence``:
-      only rows with at least as much;
-    - ``max_depth``: only scopes with at most so many parts;
-    - ``show_name_regexes``, ``hide_name_regexes``: only rows whose whole name fits one, and none of the others;
-    - ``order_by``: "name", "micros", "cpu_micros", "accelerator_micros", "bytes" or "occurrence", longest first
-      otherwise;
-    - ``step``: that step alone.
+      only rows with at least this much;
+    - ``max_depth``: only scopes with at most this many parts;
+    - ``show_name_regexes``, ``hide_name_regexes``: only rows whose whole name matches one of the former, and none of
+      the latter;
+    - ``order_by``: "name", "micros", "cpu_micros", "accelerator_micros", "bytes" or "occurrence"; by default, longest
+      first;
+    - ``step``: only that step.
     """
 
     def __init__(self) -> None:
@@ -57,11 +58,11 @@ class Profiler:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The steps that were traced, in order."""
+        """The traced steps, in order."""
         return tuple(self._steps)
 
     def add_step(self, step: int, run_metadata: RunMetadata) -> None:
-        """Add what was traced of a step, to what there is of it already."""
+        """Add what was traced of a step to what there already is of it."""
         known = self._steps.get(step)
         self._steps[step] = run_metadata if known is None else merged([known, run_metadata])
 
@@ -70,15 +71,15 @@ class Profiler:
         return merged(self._steps.values())
 
     def profile_name_scope(self, options: Mapping[str, Any] | None = None) -> "pl.DataFrame":
-        """Time by name scope: a row per scope and node."""
+        """Return time by name scope: a row per scope and node."""
         return self._table("scope", options)
 
     def profile_graph(self, options: Mapping[str, Any] | None = None) -> "pl.DataFrame":
-        """Time by node, with that of all it needs."""
+        """Return time by node, including the time of everything it needs."""
         return self._table("graph", options)
 
     def profile_operations(self, options: Mapping[str, Any] | None = None) -> "pl.DataFrame":
-        """Time by type of operation."""
+        """Return time by type of operation."""
         return self._table("op", options)
 
     def advise(self, graph: GraphDef | None = None) -> "pl.DataFrame":
@@ -88,7 +89,7 @@ class Profiler:
         return advice(self._trace(None), graph)
 
     def write_profile(self, folder: Path | Folder, step: int) -> Path | str:
-        """Write all traced steps as ``profile_<step>``, a RunMetadata; a file that is there already stays.
+        """Write all traced steps as ``profile_<step>``, a RunMetadata; an existing file is kept.
 
         Raises:
             OSError: the file cannot be written.
@@ -99,7 +100,7 @@ class Profiler:
         """Return one of the views by name.
 
         Raises:
-            ValueError: an option is none, or has no such value.
+            ValueError: an option is unknown, or has an invalid value.
         """
         match command:
             case "scope" | "graph" | "op":
@@ -126,7 +127,7 @@ class Profiler:
 
 
 def merged(parts: Iterable[RunMetadata]) -> RunMetadata:
-    """Return one message of several: of each device there is one, with the nodes of all."""
+    """Merge several messages into one, in which each device occurs once, with the nodes of all messages."""
     whole = RunMetadata()
     devices = {}
     for part in parts:
@@ -142,10 +143,10 @@ def merged(parts: Iterable[RunMetadata]) -> RunMetadata:
 
 
 def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``options`` itself; see `Profiler`.
+    """Return ``options`` if they are valid; see `Profiler`.
 
     Raises:
-        ValueError: one is none of them, or has no such value.
+        ValueError: an option is unknown, or has an invalid value.
     """
     unknown = sorted(set(options) - set(_OPTIONS))
     if unknown:
@@ -170,7 +171,7 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _shown(table: "pl.DataFrame", options: Mapping[str, Any]) -> "pl.DataFrame":
-    """Return the rows that options choose, in their order."""
+    """Return the rows selected by the options, in their order."""
     import polars as pl
 
     for name, (column, unit) in _AT_LEAST.items():

@@ -1,4 +1,4 @@
-"""StepStats: from what collectors recorded, and from files that hold them."""
+"""StepStats, made from what collectors recorded or read from files."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -19,9 +19,9 @@ from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 IN_LABELS: Final = str.maketrans({"(": "[", ")": "]", "\n": " ", "\r": " "})
-"""A label ``name = op(input, input)`` is told apart by its parentheses, and ends with its line."""
+"""Replacements for labels: ``name = op(input, input)`` is recognized by its parentheses, and ends with its line."""
 _IN_ANNOTATIONS: Final = str.maketrans({":": ".", "#": "_", "@": "_"})
-"""A name ``node:op`` is split at the colon, and ends at "#"."""
+"""Replacements for annotations: a name ``node:op`` is split at the colon, and ends at "#"."""
 _STREAM: Final = "/stream:"
 _OF_ALL_STREAMS: Final = ("/stream:all", "/memcpy", "/sync")
 _NOT_IN_STEP_STATS: Final = frozenset(
@@ -36,11 +36,11 @@ _NOT_IN_STEP_STATS: Final = frozenset(
         "cuda_event",
     }
 )
-"""What would be taken for something else, or bury it; the Chrome trace has it."""
+"""Categories that would be mistaken for something else, or bury it; the Chrome trace has them."""
 
 
 def load_step_stats(path: str | Path) -> StepStats:
-    """Read the file at ``path`` as `parse_step_stats` does.
+    """Read the StepStats in the file at ``path``, as `parse_step_stats` does.
 
     Raises:
         UserError: the file cannot be read, or `parse_step_stats` finds no StepStats in it.
@@ -57,11 +57,12 @@ def load_step_stats(path: str | Path) -> StepStats:
 def parse_step_stats(content: bytes, *, name: str) -> StepStats:
     """Return the StepStats in the bytes of a file: alone or in a RunMetadata, as binary or text protobuf.
 
-    Which of the four it is is told by what parses into devices that have names, since a name says nothing. Fields
-    that newer writers added are passed over.
+    The form is whichever of the four parses into devices that have names, since a file's name says nothing about it.
+    Fields added by newer writers are ignored.
 
     Raises:
-        UserError: it is none of the four, or nothing was traced in it; the message calls it ``name``.
+        UserError: the bytes have none of the four forms, or nothing was traced in them; the message calls them
+            ``name``.
     """
     empty = False
     refusals: list[TooManyPartsError] = []
@@ -83,24 +84,23 @@ def parse_step_stats(content: bytes, *, name: str) -> StepStats:
 
 
 def step_stats_from_records(records: Iterable[Record], origins: Mapping[int, Origin] | None = None) -> StepStats:
-    """Convert records into StepStats: one device per device of theirs, one node per record.
+    """Convert records into StepStats: one device for each device of the records, one node for each record.
 
-    Nodes carry both microseconds, in which a scope never outlasts the one around it, and the nanoseconds
-    that were measured. All threads of the host are one device, as TensorFlow's executor reports them, with
-    the thread of each node in ``thread_id`` and its name in ``thread_names``. Nodes are stored lane by
-    lane, in the order in which the lanes first appear, and the outermost scope first:
-    `timeline.chrome_trace` gives a slice the first lane that is free, so this order puts threads below each
-    other, and the scopes of each below the scopes around them.
+    Nodes carry both microseconds, in which a scope never outlasts the one around it, and the measured nanoseconds. All
+    threads of the host are one device, as TensorFlow's executor reports them, with the thread of each node in
+    ``thread_id`` and its name in ``thread_names``. Nodes are stored lane by lane, in the order in which the lanes first
+    appear, outermost scope first: `timeline.chrome_trace` gives a slice the first free lane, so this order puts threads
+    below each other, and the scopes of each thread below the scopes around them.
 
-    Devices have the names of TensorFlow's CuptiTracer: "/device:GPU:0/stream:7", kernels again under "/stream:all",
-    copies again under "/memcpy", and waiting under "/sync". A kernel's node is named "annotation:kernel" and labeled
+    Devices are named as by TensorFlow's CuptiTracer: "/device:GPU:0/stream:7", with kernels again under "/stream:all",
+    copies again under "/memcpy", and waits under "/sync". A kernel's node is named "annotation:kernel" and labeled
     "kernel regs:32 shm:0 grid:1,1,1 block:64,1,1@@annotation:operation", where the annotation is the scope in which it
     was launched, or else the operation. Python functions, asyncio tasks, subprocesses and allocations are left out.
 
     Args:
-        records: what was recorded, or a part of it.
-        origins: what launched what, by correlation, as `origins_of_launches` finds it; give those of the whole
-            recording where ``records`` is a part, since a kernel may run in another step than its launch.
+        records: what was recorded, or part of it.
+        origins: what launched what, by correlation, as returned by `origins_of_launches`; if ``records`` is only a
+            part, pass those of the whole recording, since a kernel may run in another step than its launch.
     """
     records = [record for record in records if record.category not in _NOT_IN_STEP_STATS]
     if origins is None:
@@ -125,7 +125,7 @@ def step_stats_from_records(records: Iterable[Record], origins: Mapping[int, Ori
 
 
 def split_steps(records: Sequence[Record]) -> list[tuple[Record, list[Record]]]:
-    """Return every step with what started in it, itself included; what started before the first belongs to that.
+    """Return each step with everything that started in it, including itself; earlier records belong to the first step.
 
     Raises:
         ValueError: there is no step among the records.
@@ -171,10 +171,10 @@ def _node(record: Record) -> NodeExecStats:
 
 
 def _device_node(record: Record, origin: Origin) -> NodeExecStats:
-    """Return what ran on a stream.
+    """Return the node of what ran on a stream.
 
-    Its name is read by TensorFlow's Timeline, which knows "node:op" and takes a kernel for the op; the label is what
-    other readers of this generation of tracers look at.
+    TensorFlow's Timeline reads its name as "node:op", with the kernel as the op; other readers of this generation of
+    tracers use the label.
     """
     node = timed_node(record.start_ns, record.duration_ns)
     copy = record.category in COPY_CATEGORIES
@@ -202,7 +202,7 @@ def _waiting_node(record: Record) -> NodeExecStats:
 
 
 def timed_node(start_ns: int, duration_ns: int) -> NodeExecStats:
-    """Return a node without a name that was scheduled and ran at a time, in microseconds and in nanoseconds."""
+    """Return an unnamed node that was scheduled and ran at a given time, in microseconds and in nanoseconds."""
     start_micros = start_ns // 1000
     # The difference of two rounded times, not a rounded difference, so that what was nested stays nested.
     duration_micros = (start_ns + duration_ns) // 1000 - start_micros
@@ -219,9 +219,7 @@ def timed_node(start_ns: int, duration_ns: int) -> NodeExecStats:
 
 
 def _label(name: str, args: Mapping[str, ArgumentValue]) -> str:
-    """Return a label that readers split into the name, the name as operation (no spaces in it), and arguments as
-    inputs.
-    """
+    """Return a label that readers split into name, operation (the name without spaces) and inputs (the arguments)."""
     plain = name.translate(IN_LABELS)
     inputs = ", ".join(f"{key}={_one_input(value)}" for key, value in args.items()).translate(IN_LABELS)
     return f"{plain} = {plain.replace(' ', '_')}({inputs.replace(' = ', '=')})"

@@ -1,9 +1,8 @@
-"""StepStats as a Chrome trace, event for event what TensorFlow's ``Timeline`` makes of it.
+"""StepStats as a Chrome trace, event for event as TensorFlow's ``Timeline`` writes it.
 
-Source of every rule: ``tensorflow/python/client/timeline.py`` of TensorFlow 2.21. What may look arbitrary
-here (slices that must start strictly later than the last one on their lane ended, arrows that end in "t"
-instead of "f", tensors that share an identifier when a node runs twice) is what people's tools and eyes
-expect, so it is kept.
+Source of every rule: ``tensorflow/python/client/timeline.py`` of TensorFlow 2.21. What may look arbitrary here (slices
+that must start strictly later than the last one on their lane ended, arrows that end in "t" instead of "f", tensors
+that share an identifier when a node runs twice) is what tools and users expect, so it is kept.
 """
 
 from collections import defaultdict, deque
@@ -16,10 +15,10 @@ from typing import Any, Literal, assert_never
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats, TensorDescription
 
 OpTime = Literal["schedule", "gpu", "all"]
-"""Which time an operation is shown at.
+"""The time at which an operation is shown.
 
-"schedule": while the host launched it; "gpu": from the start of its first kernel to its own end or that of
-its last kernel, whichever is later; "all": from the launch to that same end.
+"schedule": while the host launched it; "gpu": from the start of its first kernel to its own end or the end of its last
+kernel, whichever is later; "all": from the launch to that same end.
 """
 
 Event = dict[str, Any]
@@ -32,7 +31,7 @@ RECV_TENSOR = "RecvTensor"
 
 @dataclass(frozen=True)
 class AllocatorMaximum:
-    """The moment at which one allocator held the most bytes in tensors, the first if there are several."""
+    """The moment at which an allocator held the most bytes in tensors; the first one if there are several."""
 
     timestamp: int
     """Microseconds since the epoch; 0 if the allocator never held a byte."""
@@ -64,7 +63,7 @@ class _Device:
 
 @dataclass
 class _Tensor:
-    """An output of a node, and until when it is needed, in microseconds."""
+    """An output of a node, and the time until which it is needed, in microseconds."""
 
     name: str
     slot: int
@@ -95,8 +94,8 @@ class _Flows:
 class _Lanes:
     """First-fit lanes: a slice takes the first lane whose last slice ended strictly before its start.
 
-    A binary tree of minima over the ends finds that lane in logarithmic time, so that a file in which
-    everything happens at once does not take for ever.
+    A binary tree of minima over the ends finds that lane in logarithmic time, so that a file in which everything
+    happens at once does not take forever.
     """
 
     def __init__(self) -> None:
@@ -144,13 +143,13 @@ def chrome_trace(
     show_memory: bool = False,
     op_time: OpTime = "schedule",
 ) -> dict[str, list[Event]]:
-    """Convert StepStats into the trace that TensorFlow's ``Timeline`` would make of it.
+    """Convert StepStats into the trace that TensorFlow's ``Timeline`` would make of them.
 
     Args:
-        step_stats: what ran in one step; it is not changed.
+        step_stats: what ran in one step; not modified.
         show_dataflow: add an arrow for every tensor that goes from one lane to another.
         show_memory: add the lifetime of every tensor and a counter of bytes for every allocator.
-        op_time: which time operations are shown at; see `OpTime`.
+        op_time: at which time operations are shown; see `OpTime`.
 
     Returns:
         ``{"traceEvents": [...]}``, ready for `json.dumps`; all times are integer microseconds.
@@ -169,7 +168,7 @@ def chrome_trace(
 
 
 def allocator_maximums(step_stats: StepStats, *, op_time: OpTime = "schedule") -> dict[str, AllocatorMaximum]:
-    """When each allocator held the most, by the lifetimes that `chrome_trace` shows with ``show_memory``."""
+    """Return when each allocator held the most, by the lifetimes that `chrome_trace` shows with ``show_memory``."""
     devices = _devices(step_stats, op_time)
     tensors = _latest(_produced(devices))
     deque(_computations(devices, tensors, show_dataflow=False), maxlen=0)
@@ -180,12 +179,12 @@ def allocator_maximums(step_stats: StepStats, *, op_time: OpTime = "schedule") -
 class TensorLifetime:
     """An output of one execution of a node, alive from the execution's start to its last use, in microseconds.
 
-    Where a node ran again, as in a loop, uses are counted for the last execution (``latest``): the tensors of others
-    last as long as their execution.
+    If a node ran several times, as in a loop, uses count only for the last execution (``latest``): tensors of the
+    others last only as long as their execution.
     """
 
     name: str
-    """The node, with ``:<index>`` for all outputs but the first."""
+    """The node, with ``:<index>`` appended for all outputs but the first."""
     node: str
     slot: int
     start: int
@@ -196,15 +195,15 @@ class TensorLifetime:
 
 @dataclass(frozen=True)
 class TensorMemory:
-    """What StepStats say of memory: `chrome_trace` shows the same with ``show_memory``."""
+    """The memory data in StepStats, as shown by `chrome_trace` with ``show_memory``."""
 
     lifetimes: tuple[TensorLifetime, ...]
     held: Mapping[str, tuple[tuple[int, int], ...]]
-    """Per allocator, the changes over time: microseconds, and the bytes held from then on."""
+    """Changes over time for each allocator: microseconds, and the bytes held from then on."""
 
 
 def tensor_memory(step_stats: StepStats, *, op_time: OpTime = "schedule") -> TensorMemory:
-    """Return the lifetimes of all tensors, in order of their nodes, and what each allocator held."""
+    """Return the lifetimes of all tensors, in the order of their nodes, and what each allocator held."""
     if not any(node.output for device in step_stats.dev_stats for node in device.node_stats):
         return TensorMemory((), {})
     devices = _devices(step_stats, op_time)
@@ -256,8 +255,8 @@ def parse_op_label(label: str) -> tuple[str, tuple[str, ...]]:
 def parse_kernel_label(label: str, node_name: str) -> tuple[str, str]:
     """Return the node and the operation that a kernel belongs to.
 
-    They are the first two fields of ``node:op``, which stands between "@@" and "#" in the label, or else is
-    the node name.
+    They are the first two fields of ``node:op``, which is the text between "@@" and "#" in the label, or else the node
+    name.
     """
     start, end = label.find("@@"), label.find("#")
     if start >= 0 and start + 2 < end:
@@ -267,7 +266,7 @@ def parse_kernel_label(label: str, node_name: str) -> tuple[str, str]:
 
 
 def is_gpu_trace(device: str) -> bool:
-    """Return whether a device holds kernels and copies that a GPU tracer saw, instead of operations."""
+    """Return whether a device holds kernels and copies recorded by a GPU tracer, instead of operations."""
     return "/stream:" in device or "/memcpy" in device
 
 
@@ -312,7 +311,7 @@ def _nodes(device_stats: DeviceStepStats, op_time: OpTime, kernels: Mapping[str,
 
 
 def _extended(start: int, end: int, kernel: tuple[int, int], op_time: OpTime) -> tuple[int, int]:
-    """Start and end of an operation whose kernels ran in the span ``kernel``."""
+    """Return the start and end of an operation whose kernels ran in the span ``kernel``."""
     match op_time:
         case "schedule":
             return start, end
@@ -338,7 +337,7 @@ def _kernel_spans(step_stats: StepStats) -> dict[str, tuple[int, int]]:
 
 
 def _produced(devices: Sequence[_Device]) -> list[_Tensor]:
-    """Return every tensor that a node gave out; one that runs again, as in a loop, gives out its tensors again."""
+    """Return every tensor that a node output; a node that runs again, as in a loop, outputs its tensors again."""
     produced: list[_Tensor] = []
     names: set[str] = set()
     for device in devices:
@@ -352,7 +351,7 @@ def _produced(devices: Sequence[_Device]) -> list[_Tensor]:
 
 
 def _latest(produced: Sequence[_Tensor]) -> dict[str, _Tensor]:
-    """Return the tensors that consumers see: of those with one name, the last, in the place of the first."""
+    """Return the tensors that consumers see: of those with the same name, the last, in the place of the first."""
     return {tensor.name: tensor for tensor in produced}
 
 
@@ -368,7 +367,7 @@ def _lifetimes(produced: Sequence[_Tensor]) -> Iterator[Event]:
 
 
 def _computations(devices: Sequence[_Device], tensors: Mapping[str, _Tensor], show_dataflow: bool) -> Iterator[Event]:
-    """Yield the slices of all operations, with their arrows; notes in ``tensors`` when each was last needed."""
+    """Yield the slices of all operations, with their arrows; note in ``tensors`` when each was last needed."""
     flows = _Flows()
     for device in devices:
         for node in device.nodes:
@@ -410,7 +409,7 @@ def _deletions(tensors: Mapping[str, _Tensor]) -> Iterator[Event]:
 
 
 def _memory_changes(tensors: Mapping[str, _Tensor]) -> dict[str, list[tuple[int, int, str]]]:
-    """Per allocator: time, bytes taken (negative: given back) and tensor; what is given back comes first."""
+    """Return for each allocator the time, bytes allocated (negative: freed) and tensor of changes; frees come first."""
     changes: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
     for tensor in tensors.values():
         allocation = tensor.description.allocation_description

@@ -1,6 +1,6 @@
-"""What servers of Stepscope ask of the tokens that they are given."""
+"""What Stepscope's servers require of their tokens."""
 
 from typing import Final
 
 SHORTEST_TOKEN: Final = 16
-"""Characters."""
+"""Minimum length, in characters."""

@@ -21,7 +21,7 @@ class Arguments(Protocol):
 class Lane:
     """One row group of the timeline: a thread of a process, or a stream of a device.
 
-    ``process`` and ``name`` are what people read; ``pid`` and ``tid`` are the identifiers of the file.
+    ``process`` and ``name`` are for display; ``pid`` and ``tid`` are the identifiers in the file.
     """
 
     process: str
@@ -30,12 +30,12 @@ class Lane:
     tid: int | str
     kind: LaneKind
     depths: int = 0
-    """How many rows of nested slices the lane has; 0 for a lane without slices, and before they are arranged."""
+    """Number of rows of nested slices in the lane; 0 for a lane without slices, and before they are arranged."""
 
 
 @dataclass(frozen=True)
 class Flows:
-    """Arrows between slices, as parallel columns: the slice each leaves and the slice each reaches."""
+    """Arrows between slices, as parallel columns: the slice that each leaves and the slice that each reaches."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -56,7 +56,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Step:
-    """One training step as the trace marks it."""
+    """One training step, as marked in the trace."""
 
     number: int
     name: str
@@ -66,25 +66,25 @@ class Step:
 
 @dataclass(frozen=True)
 class Losses:
-    """What a reader met and could not show as it was, by reason, as counts.
+    """What a reader could not show as it was in the file: counts by reason.
 
-    Reasons are short sentences such as "negative duration"; ``notes`` says what happened to the file as a whole,
-    such as where a truncated one ends.
+    Reasons are short sentences such as "negative duration"; ``notes`` describe what happened to the file as a whole,
+    such as where a truncated file ends.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     examples: Mapping[str, str] = field(default_factory=dict)
-    """One of each reason, as a text that says what it is and where; `stepscope.profiler.traces.losses.explain` has what
-    a reason means. Reasons that concern nothing in particular have none."""
+    """One example of each reason, as text that says what it is and where; `stepscope.profiler.traces.losses.explain`
+    explains a reason. Reasons that concern nothing in particular have no example."""
 
 
 @dataclass(frozen=True)
 class Trace:
     """A trace, whatever format it was stored in.
 
-    Slices are sorted by (lane, depth, start), so that one depth of one lane is one contiguous range, in which
-    starts never decrease and slices never overlap. Times are integer nanoseconds on the trace's own clock.
+    Slices are sorted by (lane, depth, start), so that each depth of each lane is one contiguous range, in which starts
+    never decrease and slices never overlap. Times are integer nanoseconds on the trace's own clock.
     """
 
     start_ns: NDArray[np.int64]
@@ -96,7 +96,7 @@ class Trace:
     names: tuple[str, ...]
     categories: tuple[str, ...]
     lanes: tuple[Lane, ...]
-    """In the order in which they are shown: by process, then thread."""
+    """In display order: by process, then by thread."""
     arguments: Arguments
     flows: Flows
     counters: tuple[Counter, ...]
@@ -104,9 +104,9 @@ class Trace:
     losses: Losses
     metadata: Mapping[str, Any]
     epoch_ns: int | None = None
-    """Wall time of the trace's time 0 in nanoseconds since 1970; None where the file does not say.
+    """Wall time of the trace's time 0, in nanoseconds since 1970; None if the file does not state it.
 
-    Two traces are on one clock once each has its own added to its times.
+    Two traces are on one clock once each one's own value is added to its times.
     """
 
     def __len__(self) -> int:
@@ -114,7 +114,7 @@ class Trace:
 
     @cached_property
     def parents(self) -> NDArray[np.int64]:
-        """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``."""
+        """The innermost slice that encloses each slice on its lane, or -1; int64 ``[n]``."""
         # Compiled code, which those who only record must not load.
         from stepscope.profiler.parents import enclosing
 

@@ -1,4 +1,4 @@
-"""Where the traces of a recording lie in the log directory, and how they are written."""
+"""Where the traces of a recording are stored in the log directory, and how they are written."""
 
 import gzip
 import io
@@ -16,10 +16,10 @@ TRACE_SUFFIX = ".trace.json.gz"
 
 
 def writable_folder(place: str | os.PathLike[str], purpose: str) -> Folder:
-    """Return the folder at a path, made if absent, or at an address for `fsspec`; ``purpose`` begins the error.
+    """Return the folder at a path, created if missing, or at an `fsspec` address; ``purpose`` begins the error.
 
     Raises:
-        UserError: it cannot be made, or nobody knows such an address.
+        UserError: the folder cannot be created, or the address is unknown.
     """
     try:
         folder = folder_at(place)
@@ -36,12 +36,12 @@ def writable_folder(place: str | os.PathLike[str], purpose: str) -> Folder:
 
 
 def write_trace(logdir: Path | Folder, begin_ns: int, host_name: str, pieces: Iterable[bytes]) -> Path | str:
-    """Write ``plugins/profile/<date>/<host>.trace.json.gz``, as TensorFlow and JAX do; returns where.
+    """Write ``plugins/profile/<date>/<host>.trace.json.gz``, as TensorFlow and JAX do; return its path or address.
 
     Args:
         logdir: the run's log directory.
-        begin_ns: wall time at which the recording began, nanoseconds since the epoch; gives the date, in local time.
-        host_name: names the file; a number is added where that is taken.
+        begin_ns: wall time at which the recording began, in nanoseconds since the epoch; gives the date, in local time.
+        host_name: name of the file; a number is added if it is taken.
         pieces: the trace as JSON.
 
     Raises:
@@ -53,13 +53,13 @@ def write_trace(logdir: Path | Folder, begin_ns: int, host_name: str, pieces: It
 
 
 def write_new(folder: Path | Folder, stem: str, suffix: str, pieces: Iterable[bytes]) -> Path | str:
-    """Write a file that is never half written and replace none, under the stem or the stem and a number.
+    """Write a file that is never half written and replaces no other, named by the stem, or the stem and a number.
 
-    It is compressed if the suffix ends in ``.gz``. Returns its path; its address, if the folder is remote, where the
-    number of the process always follows the stem, as nobody can reserve a name there.
+    It is compressed if the suffix ends in ``.gz``. Returns its path, or its address if the folder is remote; there, the
+    process number always follows the stem, as names cannot be reserved.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     if isinstance(folder, RemoteFolder):
         return _write_remote(folder, f"{stem}.{os.getpid()}", suffix, pieces)
@@ -96,7 +96,7 @@ def _write_pieces(stream: IO[bytes], suffix: str, pieces: Iterable[bytes]) -> No
 
 
 def _reserve_name(folder: Path, stem: str, suffix: str) -> Path:
-    """Return an empty file of a free name: the ranks of one host stop in the same second, each looking for one."""
+    """Reserve a free name with an empty file, and return it: the ranks of a host stop in the same second."""
     number = 1
     path = folder / f"{stem}{suffix}"
     while True:

@@ -1,9 +1,9 @@
 """Log, profile and browse model training.
 
-``from stepscope import SummaryWriter, open_logdir, Profile, annotate`` is what most programs need. The packages behind
-it are `stepscope.summary` (event files), `stepscope.profiler` (traces), `stepscope.debug` (what becomes of tensors) and
-`stepscope.dashboard` (the pages and the command ``stepscope``). Importing this module loads none of them: each name
-does when it is first used.
+Most programs need only ``from stepscope import SummaryWriter, open_logdir, Profile, annotate``. The packages behind
+these names are `stepscope.summary` (event files), `stepscope.profiler` (traces), `stepscope.debug` (debugging of
+tensors) and `stepscope.dashboard` (the pages and the command ``stepscope``). Importing this module loads none of them:
+each name loads its package when it is first used.
 """
 
 from importlib import import_module
@@ -57,10 +57,10 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Make ``%load_ext stepscope`` work: give the shell the magic ``%stepscope``.
+    """Give the shell the magic ``%stepscope``, so that ``%load_ext stepscope`` works.
 
     Raises:
-        ImportError: the dashboard is not installed; says what to install.
+        ImportError: the dashboard is not installed; the message says what to install.
     """
     from stepscope.command import check_dashboard
 

@@ -1,14 +1,14 @@
-"""The command ``stepscope``, which is there even where only the part for training code is installed."""
+"""The command ``stepscope``, which exists even if only the part for training code is installed."""
 
 import sys
 from importlib.util import find_spec
 
 
 def check_dashboard() -> None:
-    """Return if the dashboard is installed.
+    """Check that the dashboard is installed.
 
     Raises:
-        ImportError: it is not; one sentence that says what to install.
+        ImportError: it is not; the message is one sentence that says what to install.
     """
     if find_spec("stepscope.dashboard") is None:
         raise ImportError(

@@ -1,12 +1,12 @@
-"""What other distributions add to Stepscope: records behind entry points, loaded when they are first needed.
+"""Plug-ins from other distributions: records behind entry points, loaded when they are first needed.
 
-A distribution names its records in its metadata, one entry point each, in a group per sort of record::
+A distribution declares its records in its metadata, one entry point each, in a group per sort of record::
 
     [project.entry-points."stepscope.kinds"]
     spectrum = "my_package.spectrum:KIND"
 
-Stepscope's own records stand in plain lists beside the code that uses them, and are of the same types. A plug-in that
-cannot be loaded is remembered as a `PluginFailure`, warned of once, and left out: nothing else fails with it.
+Stepscope's own records have the same types, and are in plain lists beside the code that uses them. A plug-in that
+cannot be loaded is recorded as a `PluginFailure`, reported in one warning, and left out: nothing else fails with it.
 """
 
 import logging
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 GROUPS: Final = ("kinds", "trace_readers", "analyses", "collectors", "verbs", "panels")
-"""The sorts of records; ``stepscope.`` before one is the name of its group of entry points."""
+"""The sorts of records; the prefix ``stepscope.`` makes each the name of its group of entry points."""
 REGISTRIES: Final[Mapping[str, str]] = {
     "kinds": "stepscope.summary.kinds.registry:OTHERS",
     "trace_readers": "stepscope.profiler.traces.registry:OTHERS",
@@ -34,11 +34,11 @@ REGISTRIES: Final[Mapping[str, str]] = {
     "verbs": "stepscope.dashboard.cli.verbs:OTHERS",
     "panels": "stepscope.dashboard.panels.registry:OTHERS",
 }
-"""Where the `Extensions` of each group are; they are imported when somebody asks for all of them, and no sooner."""
+"""Location of the `Extensions` of each group, which are imported only when all groups are requested."""
 SWITCH: Final = "STEPSCOPE_PLUGINS"
-"""Environment variable; with the value 0 no plug-in is looked for."""
+"""Environment variable; the value 0 disables the search for plug-ins."""
 _MOST_FAILURES: Final = 100
-"""Of a group that are remembered: what fails with another sentence each time ends there."""
+"""Maximum number of failures recorded per group, in case a plug-in fails with a different message each time."""
 _LOG: Final = logging.getLogger("stepscope")
 
 
@@ -49,11 +49,11 @@ class Plugin:
     group: str
     """One of `GROUPS`."""
     name: str
-    """Of the entry point."""
+    """Name of the entry point."""
     distribution: str
-    """Name and version of what was installed, such as "stepscope-spectrum 1.2"."""
+    """Name and version of the distribution, such as "stepscope-spectrum 1.2"."""
     entry: "EntryPoint"
-    """What the metadata says, with the place of the record."""
+    """The entry point in the metadata, with the location of the record."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class PluginFailure:
     """A plug-in that is left out."""
 
     plugin: Plugin
-    """What is left out."""
+    """The plug-in that is left out."""
     reason: str
-    """One sentence."""
+    """The reason, as one sentence."""
 
     def __str__(self) -> str:
         """Return a sentence that names the plug-in."""
@@ -72,7 +72,7 @@ class PluginFailure:
 
 
 class Extensions(Generic[Record]):
-    """The records of one group that other distributions add; they are imported when `records` is first asked for."""
+    """The records that other distributions add to one group; they are imported when `records` is first called."""
 
     def __init__(
         self,
@@ -83,15 +83,15 @@ class Extensions(Generic[Record]):
         check: Callable[[Record], None] = lambda record: None,
         about_of: Callable[[Record], str] = lambda record: "",
     ) -> None:
-        """Look for nothing yet.
+        """Keep the arguments; the search for plug-ins comes later.
 
         Args:
             group: one of `GROUPS`.
-            type_: what each entry point must hold.
-            name_of: the name of a record, which nothing else of the group may have.
-            taken: the names of Stepscope's own records.
-            check: raises an exception with a sentence where a record says what it must not.
-            about_of: what a record is, in one line.
+            type_: the type of object that each entry point must hold.
+            name_of: returns the name of a record, which must be unique in the group.
+            taken: returns the names of Stepscope's own records.
+            check: raises an exception, with a sentence as its message, if a record is invalid.
+            about_of: returns a description of a record, in one line.
         """
         self.group = group
         self._type = type_
@@ -109,11 +109,11 @@ class Extensions(Generic[Record]):
         return tuple(self._taken())
 
     def described(self, record: Record) -> tuple[str, str]:
-        """Return the name of a record, and in one line what it is."""
+        """Return the name of a record and its description in one line."""
         return self._name_of(record), self._about_of(record)
 
     def loaded(self) -> tuple[tuple[Plugin, Record], ...]:
-        """Return each record with where it is from, by distribution and name."""
+        """Return each record with its plug-in, by distribution and name."""
         with self._lock:
             if self._loaded is None:
                 self._load()
@@ -121,28 +121,28 @@ class Extensions(Generic[Record]):
             return self._loaded
 
     def records(self) -> tuple[Record, ...]:
-        """Return the records alone."""
+        """Return the records without their plug-ins."""
         return tuple(record for _, record in self.loaded())
 
     def failures(self) -> tuple[PluginFailure, ...]:
-        """Return what could not be loaded, or failed later, and why."""
+        """Return the plug-ins that could not be loaded, or failed later, and why."""
         self.loaded()
         return self._failures
 
     def known_failures(self) -> tuple[PluginFailure, ...]:
-        """Return the same as far as it is known by now; loads nothing."""
+        """Return the failures known so far, without loading anything."""
         return self._failures
 
     def fail(self, of: Plugin | Record, error: BaseException, doing: str = "") -> PluginFailure:
-        """Remember and warn of what a loaded plug-in failed at, once however often it happens; return it in words.
+        """Record a failure of a loaded plug-in, and warn of it once however often it happens; return the failure.
 
         Args:
             of: the plug-in, or its record.
-            error: what it raised.
-            doing: what was asked of it, such as "layout"; goes before the error.
+            error: the exception that it raised.
+            doing: what it was called for, such as "layout"; precedes the error in the message.
 
         Raises:
-            LookupError: no other distribution's record is this one.
+            LookupError: the record is not from another distribution.
         """
         plugin = of if isinstance(of, Plugin) else self._plugin_of(of)
         failure = PluginFailure(plugin, f"{doing}: {_sentence(error)}" if doing else _sentence(error))
@@ -187,18 +187,18 @@ class Extensions(Generic[Record]):
 
 
 _GROUPS_IN_USE: Final[dict[str, Extensions[Any]]] = {}
-"""By group; those whose module was imported."""
+"""Extensions by group, for groups whose module was imported."""
 
 
 def plugin_failures() -> tuple[PluginFailure, ...]:
-    """Return what has failed so far, of every group whose records somebody has asked for."""
+    """Return the failures so far, for every group whose records have been requested."""
     return tuple(
         failure for group in GROUPS if group in _GROUPS_IN_USE for failure in _GROUPS_IN_USE[group].known_failures()
     )
 
 
 def registries() -> Mapping[str, Extensions[Any]]:
-    """Return the `Extensions` of each group whose part of Stepscope is installed, importing what holds them."""
+    """Return the `Extensions` of each group whose part of Stepscope is installed; imports the modules with them."""
     from pkgutil import resolve_name
 
     found = {}
@@ -211,7 +211,7 @@ def registries() -> Mapping[str, Extensions[Any]]:
 
 
 def found(group: str) -> tuple[Plugin, ...]:
-    """Return the entry points of a group, by distribution and name; none where `SWITCH` is 0. Imports nothing."""
+    """Return the entry points of a group, by distribution and name; none if `SWITCH` is 0. Imports nothing."""
     if os.environ.get(SWITCH) == "0":
         return ()
     # Most programs that import Stepscope ask for no plug-in, and this takes longer to import than all else here.
@@ -227,7 +227,7 @@ def found(group: str) -> tuple[Plugin, ...]:
 
 
 def is_any_installed() -> bool:
-    """Return whether there is an entry point in any of the groups; one look through what is installed answers it."""
+    """Return whether any of the groups has an entry point, with a single pass over what is installed."""
     return os.environ.get(SWITCH) != "0" and _is_any_in(tuple(sys.path))
 
 

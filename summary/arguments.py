@@ -1,6 +1,6 @@
-"""Checks what callers of the writer pass, and brings it to one form.
+"""Checks the arguments that callers pass to the writer, and normalizes them.
 
-Arrays of PyTorch, JAX, TensorFlow and CuPy are recognized by their methods; none of them is imported.
+Arrays of PyTorch, JAX, TensorFlow and CuPy are recognized by their methods; none of these packages is imported.
 """
 
 import math
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 _LONGEST_FOLDER_NAME: Final = 255
 _INT64: Final = range(-(2**63), 2**63)
 _EXACT_NUMBERS: Final = frozenset({"decimal", "fractions"})
-"""Modules of numbers that `float` takes; to import them for their classes would take longer than the rest."""
+"""Modules of numbers that `float` accepts; importing them for their classes would take longer than the rest."""
 
 
 def checked_tag(tag: object) -> str:
-    """``tag`` itself, which may be empty, as in PyTorch's writer.
+    """Return ``tag`` unchanged; it may be empty, as in PyTorch's writer.
 
     Raises:
-        TypeError: it is not a string.
-        ValueError: it cannot be encoded as UTF-8.
+        TypeError: ``tag`` is not a string.
+        ValueError: ``tag`` cannot be encoded as UTF-8.
     """
     if not isinstance(tag, str):
         raise TypeError(f"a tag must be a string, got {_described(tag)}")
@@ -34,11 +34,11 @@ def checked_tag(tag: object) -> str:
 
 
 def checked_name(name: object) -> str:
-    """``name`` itself, a tag that must say something, as TensorFlow demands.
+    """Return ``name`` unchanged: a tag that must not be empty, as TensorFlow requires.
 
     Raises:
-        TypeError: it is not a string.
-        ValueError: it is empty or cannot be encoded as UTF-8.
+        TypeError: ``name`` is not a string.
+        ValueError: ``name`` is empty or cannot be encoded as UTF-8.
     """
     tag = checked_tag(name)
     if not tag:
@@ -47,11 +47,11 @@ def checked_name(name: object) -> str:
 
 
 def checked_step(step: object) -> int:
-    """``step`` as an int64, by the rule of the other writers: None is 0, and of all else `int`, so that 1.5 is 1.
+    """Return ``step`` as an int64, as other writers do: 0 for None, else ``int(step)``, so that 1.5 becomes 1.
 
     Raises:
-        TypeError: it is not a number.
-        ValueError: it is NaN, infinite, text of no whole number, or does not fit 64 bits.
+        TypeError: ``step`` is not a number.
+        ValueError: ``step`` is NaN, infinite, text that is not a whole number, or does not fit in 64 bits.
     """
     if step is None:
         return 0
@@ -68,10 +68,10 @@ def checked_step(step: object) -> int:
 
 
 def checked_folder(path: str, name: str) -> str:
-    """``path`` itself, whose folders file systems take; ``name`` says what it is made of, for errors.
+    """Return ``path`` unchanged if file systems accept its folders; ``name`` says, for errors, what it is made from.
 
     Raises:
-        ValueError: a folder's name is too long.
+        ValueError: the name of a folder is too long.
     """
     for folder in path.split("/"):
         if len(os.fsencode(folder)) > _LONGEST_FOLDER_NAME:
@@ -84,8 +84,8 @@ def checked_steps(steps: Any) -> NDArray[np.int64]:
     """Return ``steps``, of any shape, as int64.
 
     Raises:
-        TypeError: they are not whole numbers.
-        ValueError: one is a fraction or does not fit 64 bits.
+        TypeError: ``steps`` are not whole numbers.
+        ValueError: a step is a fraction or does not fit in 64 bits.
     """
     array = as_array(steps, "steps")
     if array.dtype.kind == "f":
@@ -98,11 +98,11 @@ def checked_steps(steps: Any) -> NDArray[np.int64]:
 
 
 def checked_wall_time(wall_time: object) -> float:
-    """``wall_time`` in seconds since the epoch.
+    """Return ``wall_time`` in seconds since the epoch.
 
     Raises:
-        TypeError: it is not a number.
-        ValueError: it is NaN or infinite, which some readers take for the end of the file.
+        TypeError: ``wall_time`` is not a number.
+        ValueError: ``wall_time`` is NaN or infinite, which some readers take for the end of the file.
     """
     seconds = checked_number(wall_time, "a wall time")
     if not math.isfinite(seconds):
@@ -111,13 +111,13 @@ def checked_wall_time(wall_time: object) -> float:
 
 
 def checked_number(value: object, name: str) -> float:
-    """Return the one real number in ``value``: a number of Python or NumPy, or an array or tensor of one element.
+    """Return the one real number in ``value``: a Python or NumPy number, or an array or tensor of one element.
 
-    NaN and infinities are numbers here.
+    NaN and infinities count as numbers.
 
     Raises:
-        TypeError: it is not a real number.
-        ValueError: it has no element, several, or is too large for float64.
+        TypeError: ``value`` is not a real number.
+        ValueError: ``value`` has no elements, has several, or is too large for float64.
     """
     if isinstance(value, int | float) or type(value).__module__ in _EXACT_NUMBERS:
         try:
@@ -128,10 +128,10 @@ def checked_number(value: object, name: str) -> float:
 
 
 def checked_scalar(value: object, name: str) -> float:
-    """As `checked_number`; text of a number is one too, as in PyTorch's writer.
+    """Return the number in ``value``, as `checked_number` does, or in text, as PyTorch's writer does.
 
     Raises:
-        TypeError, ValueError: as `checked_number`.
+        TypeError, ValueError: as for `checked_number`.
     """
     if isinstance(value, str | bytes):
         with suppress(ValueError):
@@ -140,13 +140,13 @@ def checked_scalar(value: object, name: str) -> float:
 
 
 def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[Any]:
-    """``values`` as a NumPy array of booleans, integers or floats, without a copy where possible.
+    """Return ``values`` as a NumPy array of booleans, integers or floats, without a copy where possible.
 
-    Tensors are detached and moved to the host; bfloat16 and float8, which NumPy lacks, become float32, and what is
-    masked becomes NaN.
+    Tensors are detached and moved to the host. bfloat16 and float8, which NumPy lacks, become float32; masked values
+    become NaN.
 
     Raises:
-        TypeError: it is no array of real numbers, nor of complex ones where ``allow_complex``.
+        TypeError: ``values`` are not an array of real numbers, or of complex numbers if ``allow_complex``.
     """
     wanted = "numbers" if allow_complex else "real numbers"
     if hasattr(values, "detach"):
@@ -171,11 +171,11 @@ def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[
 
 
 def with_values(values: Any, name: str, dtype: type | None = None) -> NDArray[Any]:
-    """``values`` as NumPy makes an array of them.
+    """Return ``values`` as the array that NumPy makes of them.
 
     Raises:
-        TypeError: they have no values, as inside ``tf.function`` and ``jax.jit``.
-        ValueError: they are not rectangular.
+        TypeError: ``values`` have no concrete values, as inside ``tf.function`` and ``jax.jit``.
+        ValueError: ``values`` are not rectangular.
     """
     try:
         return np.asarray(values, dtype)

@@ -1,4 +1,4 @@
-"""Records on their way into a file, of which none is lost while the file refuses."""
+"""Records on their way into a file; none is lost while the file cannot be written."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Backlog:
     """How many bytes the file has taken."""
 
     def extend(self, pieces: Iterable[Piece], count: int) -> None:
-        """Add ``count`` whole records; small pieces are joined, so that few calls write them."""
+        """Add ``count`` whole records; small pieces are joined so that few calls write them."""
         small: list[Piece] = []
         for piece in pieces:
             if len(piece) < _SMALL_PIECE:
@@ -39,7 +39,7 @@ class Backlog:
         self.count += count
 
     def write_to(self, file: AppendFile, *, to_disk: bool) -> None:
-        """Return when readers, or a disk, have it all; raises OSError, and then the next call goes on."""
+        """Return once readers, or the disk, have all records; raises OSError, after which the next call resumes."""
         begin = 0
         for piece in self._pieces:
             view = memoryview(piece)
@@ -49,16 +49,16 @@ class Backlog:
         file.flush(to_disk=to_disk)
 
     def rewind(self) -> None:
-        """Take what a file has taken back, for another file."""
+        """Mark all records as unwritten, to write them to another file."""
         self._taken = 0
 
     def clear(self) -> None:
-        """Forget it all, as it is in the file."""
+        """Discard all records, as they are in the file."""
         self._pieces.clear()
         self.size = self.count = self._taken = 0
 
     def unseen(self, file: AppendFile | None) -> str:
-        """Return how much of it readers cannot see, for people."""
+        """Return how much readers cannot see yet, as text for people."""
         seen = self._taken - (0 if file is None else file.unflushed)
         events = end = 0
         for piece in self._pieces:

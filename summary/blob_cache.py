@@ -1,25 +1,25 @@
-"""Payloads that were read lately, so that what is looked at again is not read again."""
+"""A cache of recently read payloads, so that viewing one again does not read it again."""
 
 import threading
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
 LARGEST: Final = 64 << 20
-"""Bytes of records that are kept."""
+"""Maximum bytes of records that are kept."""
 
 
 class BlobKey(NamedTuple):
-    """Which record of which reading of a file; a file that was replaced is read by another object."""
+    """Identifies a record of one reading of a file; a replaced file is read by another object."""
 
     file: int
     offset: int
 
 
 class BlobCache:
-    """The records looked at last, up to a number of bytes; used by any thread.
+    """The most recently used records, up to a number of bytes; any thread may use it.
 
     Args:
-        largest: bytes in all; a record that is larger is never kept.
+        largest: maximum bytes in all; a larger record is never kept.
     """
 
     def __init__(self, largest: int = LARGEST) -> None:
@@ -29,7 +29,7 @@ class BlobCache:
         self._held = 0
 
     def get(self, key: BlobKey) -> bytes | None:
-        """Return the record, if it is kept."""
+        """Return the record, or None if it is not kept."""
         with self._lock:
             record = self._records.get(key)
             if record is not None:
@@ -37,7 +37,7 @@ class BlobCache:
             return record
 
     def put(self, key: BlobKey, record: bytes) -> None:
-        """Keep a record, and forget those looked at longest ago if there are too many."""
+        """Keep a record, and evict the least recently used ones if there are too many."""
         if len(record) > self._largest:
             return
         with self._lock:

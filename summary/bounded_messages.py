@@ -1,6 +1,6 @@
-"""Parses messages of others within bounds: how many parts they have is counted first, and they are parsed in pieces.
+"""Parses messages from outside within bounds: their parts are counted first, and they are parsed in pieces.
 
-A part of two bytes takes some hundred in memory, and while protobuf parses nobody else can run.
+A part of two bytes takes about a hundred in memory, and no other thread can run while protobuf parses.
 """
 
 from functools import cache
@@ -19,15 +19,15 @@ Kind = TypeVar("Kind", bound=Message)
 
 KERNELS: Final = Group("messages", ["stepscope.summary.part_kernel"])
 MOST_PARTS: Final = 20_000_000
-"""Of any message: messages within it, elements of lists, and fields that nobody knows."""
+"""Maximum parts of any message: nested messages, list elements and unknown fields."""
 SMALL_PARTS: Final = 2_000_000
-"""Of a message whose parts have fewer than `_LEAST_BYTES` each."""
+"""Maximum parts of a message whose parts have fewer than `_LEAST_BYTES` each."""
 _LEAST_BYTES: Final = 8
-"""Of each part on the average: those of real graphs have ten, those that are made to hurt two."""
+"""Average bytes per part: parts of real graphs have ten, parts of malicious ones two."""
 _PIECE_BYTES: Final = 1 << 20
 _FIELDS_AT_ONCE: Final = 1 << 16
 _DEEPEST: Final = 100
-"""Messages within each other: protobuf takes no more."""
+"""Levels of nested messages; protobuf accepts no more."""
 _UNKNOWN, _SINGLE, _NUMBERS = -1, -2, -3
 _NUMBERS_IN_PART: Final = 16
 """A number of one byte takes eight in a list."""
@@ -46,20 +46,20 @@ _FIXED: Final = frozenset(
 
 
 class TooManyPartsError(DecodeError):
-    """A message would take too much memory; it was not parsed."""
+    """A message would take too much memory and was not parsed."""
 
 
 def parse(kind: type[Kind], encoded: bytes) -> Kind:
-    """Return a message.
+    """Parse a message.
 
     Args:
         kind: its type.
         encoded: its bytes.
 
     Raises:
-        TooManyPartsError: it has more than `MOST_PARTS`, or more than `SMALL_PARTS` of a few bytes each.
-        DecodeError: it is no such message.
-        Cancelled: nobody waits for it any more.
+        TooManyPartsError: the message has more than `MOST_PARTS`, or more than `SMALL_PARTS` of a few bytes each.
+        DecodeError: the bytes are not such a message.
+        Cancelled: the result is no longer wanted.
     """
     most = min(MOST_PARTS, max(SMALL_PARTS, len(encoded) // _LEAST_BYTES))
     # A part has two bytes at least.
@@ -71,7 +71,7 @@ def parse(kind: type[Kind], encoded: bytes) -> Kind:
 
 
 def _merge(message: Any, encoded: bytes, begin: int, end: int) -> None:
-    """Add the fields in ``begin:end`` to a message, in pieces; large messages within it in pieces of their own."""
+    """Add the fields in ``begin:end`` to a message in pieces; large nested messages are split in turn."""
     while begin < end:
         check_cancelled()
         if end - begin <= _PIECE_BYTES:
@@ -114,9 +114,9 @@ class _Field(NamedTuple):
     number: int
     wire: int
     begin: int
-    """Of its content."""
+    """Offset of its content."""
     end: int
-    """-1 where it is no field."""
+    """-1 if it is not a field."""
 
 
 _NO_FIELD: Final = _Field(0, 0, -1, -1)
@@ -156,14 +156,14 @@ def _varint(encoded: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 class _Table(NamedTuple):
-    """What the fields of a message type, and of all that may be within it, count for, as columns; the first is type 0.
+    """How the fields of a message type and of all types nested in it are counted, as columns; the first is type 0.
 
-    Of a field: the number of the type that it holds, or `_SINGLE` where it adds nothing to its message, `_NUMBERS`
-    where it may be a list of numbers, and `_UNKNOWN`.
+    The kind of a field is the number of the type that it holds, `_SINGLE` if it adds nothing to its message,
+    `_NUMBERS` if it may be a list of numbers, or `_UNKNOWN`.
     """
 
     first: NDArray[np.int64]
-    """Of each type, its first field, and one more, int64 ``[types + 1]``."""
+    """Index of the first field of each type, and the number of fields, int64 ``[types + 1]``."""
     numbers: NDArray[np.int64]
     kinds: NDArray[np.int64]
     by_number: list[dict[int, int]]
@@ -194,7 +194,7 @@ def _table(root: Any) -> _Table:
 
 
 def count_parts(kind: type[Message], encoded: bytes, most: int) -> int:
-    """Return how many parts the bytes of a message have, or some number above ``most``; as far as they are one."""
+    """Return the number of parts of a serialized message, or some number above ``most``; counts while it is valid."""
     descriptor: Any = kind.DESCRIPTOR
     table = _table(descriptor)
     if not KERNELS.ready:
@@ -206,7 +206,7 @@ def count_parts(kind: type[Message], encoded: bytes, most: int) -> int:
 
 
 def _count_plainly(table: _Table, encoded: bytes, most: int) -> int:
-    """Count as the compiled loop does, while that is not there."""
+    """Count as the compiled loop does, while that is not available."""
     within = [(len(encoded), 0)]
     at = parts = fields = 0
     while parts <= most and within:

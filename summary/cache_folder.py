@@ -1,4 +1,4 @@
-"""Where what can be made again is kept."""
+"""The folders of caches, whose content can be recreated."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def cache_folder(name: str) -> Path:
-    """Return where a cache of this user lies on this system; it need not be there."""
+    """Return the folder of a cache of this user on this system; it need not exist."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

@@ -1,6 +1,6 @@
-"""Lets long work be ended from outside: by whoever asked for it and left, or by a deadline.
+"""Cancels long work from outside: when whoever requested it has left, or at a deadline.
 
-Work that may take long calls `check_cancelled` between its parts, from wherever it is; who begins it sets the
+Work that may take long calls `check_cancelled` between its parts, at any depth; whoever starts the work sets a
 `Cancellation` around it. Without one, the check does nothing.
 """
 
@@ -12,28 +12,28 @@ from threading import Event
 
 
 class Cancelled(Exception):  # noqa: N818 - not a fault
-    """The work was ended before it was done; the message says why."""
+    """The work was canceled before it was done; the message says why."""
 
 
 class Cancellation:
-    """Whether one piece of work is still wanted; safe to use from many threads."""
+    """Tracks whether one piece of work is still wanted; safe to use from many threads."""
 
     def __init__(self, seconds: float | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Work that is wanted for ``seconds`` from now, or until `cancel` where that is None."""
+        """Set the deadline to ``seconds`` from now; if None, the work is wanted until `cancel`."""
         self._clock = clock
         self._seconds = seconds
         self._deadline = None if seconds is None else clock() + seconds
         self._cancelled = Event()
 
     def cancel(self) -> None:
-        """Say that nobody waits for the result any more."""
+        """Mark the result as no longer wanted."""
         self._cancelled.set()
 
     def check(self) -> None:
-        """Return while the work is wanted.
+        """Return if the work is still wanted.
 
         Raises:
-            Cancelled: it is not wanted any more, or its time is over.
+            Cancelled: the work is no longer wanted, or its time is over.
         """
         if self._cancelled.is_set():
             raise Cancelled("The request was canceled.")
@@ -46,9 +46,9 @@ _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=N
 
 @contextmanager
 def cancellable(cancellation: Cancellation) -> Iterator[None]:
-    """Make the work inside the block end at its next `check_cancelled` once ``cancellation`` says so.
+    """Make the work inside the block end at its next `check_cancelled` once ``cancellation`` no longer wants it.
 
-    A context variable: it is inherited by tasks and by `asyncio.to_thread`, not by threads that are started otherwise.
+    A context variable holds it: tasks and `asyncio.to_thread` inherit it, threads started in other ways do not.
     """
     token = _current.set(cancellation)
     try:
@@ -58,10 +58,10 @@ def cancellable(cancellation: Cancellation) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Return while the work that this is part of is wanted, and where nobody can cancel it.
+    """Return if the current work is still wanted, or if nobody can cancel it.
 
     Raises:
-        Cancelled: it is not wanted any more, or its time is over.
+        Cancelled: the work is no longer wanted, or its time is over.
     """
     cancellation = _current.get()
     if cancellation is not None:

@@ -1,4 +1,4 @@
-"""Which files of weights are one model at several steps, told by their names."""
+"""Finds, by their names, the weight files that hold one model at several steps."""
 
 import re
 from collections.abc import Iterable
@@ -19,13 +19,13 @@ class StepFile:
     """One file of a series."""
 
     step: int | None
-    """The number in its name; None where it has none."""
+    """The number in its name; None if it has none."""
     companion: Companion
 
 
 @dataclass(frozen=True)
 class FileSeries:
-    """Files that differ in a number only, by that number."""
+    """Files whose paths differ only in a number, in order of that number."""
 
     pattern: str
     """Their path in the log directory, with "*" for the number."""
@@ -34,10 +34,10 @@ class FileSeries:
 
 
 def step_of(path: PurePosixPath) -> tuple[PurePosixPath, int | None]:
-    """Return the path with "*" for its step, and the step; the path itself and None where it has none.
+    """Return the path with "*" for its step, and the step; the path itself and None if it has no step.
 
-    The step is the last number of the file's name that stands alone (``ckpt-20.index``, ``epoch=3.ckpt``), or that of
-    a folder such as ``checkpoint-500``.
+    The step is the last stand-alone number in the file's name (``ckpt-20.index``, ``epoch=3.ckpt``), or the number in
+    the name of a folder such as ``checkpoint-500``.
     """
     settings: dict[str, str] = dict(_SETTING.findall(path.name))
     step = settings.get("step", settings.get("epoch"))
@@ -56,7 +56,7 @@ def step_of(path: PurePosixPath) -> tuple[PurePosixPath, int | None]:
 
 
 def _last_number(name: str) -> tuple[str, int, str] | None:
-    """Return what is before, is and is behind the last number that a letter neither precedes nor follows."""
+    """Return the text before, the value of, and the text after the last number that no letter precedes or follows."""
     found = None
     for match in re.finditer(r"\d{1,15}", name):
         before, behind = name[: match.start()], name[match.end() :]
@@ -67,7 +67,7 @@ def _last_number(name: str) -> tuple[str, int, str] | None:
 
 
 def file_series(companions: Iterable[Companion]) -> list[FileSeries]:
-    """Return the files by what they are of, in the order of their first names; those of a run with a step by step."""
+    """Return the files grouped into series, in order of the first file of each; the files of a series are by step."""
     groups: dict[str, list[StepFile]] = {}
     runs: dict[str, str] = {}
     for companion in companions:

@@ -1,4 +1,4 @@
-"""Child processes that run code of Stepscope."""
+"""Child processes that run Stepscope code."""
 
 import json
 import os
@@ -13,7 +13,7 @@ _PATH: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
 
 
 def python_command(code: str, *arguments: str) -> list[str]:
-    """Return the command of a Python process that finds the modules which this one finds, and runs ``code``.
+    """Return the command of a Python process that finds the same modules as this one and runs ``code``.
 
     It is a program of its own: `multiprocessing` would run the program that this process is a part of a second time.
 
@@ -28,9 +28,9 @@ def python_command(code: str, *arguments: str) -> list[str]:
 
 
 def end_with_input() -> None:
-    """Wait in a thread of a child process for the end of its standard input, which its parent holds, and end it then.
+    """Wait, in a thread of a child process, until its standard input ends, which its parent holds; then end it.
 
-    So it ends when its parent has ended, however that came.
+    The child thus ends when its parent has ended for any reason.
     """
     # Below Python's buffers, whose lock a thread that waits would still hold when the process ends.
     while os.read(sys.stdin.fileno(), 4096):

@@ -1,4 +1,4 @@
-"""No garbage collections while many objects are made that stay: to look through them again and again takes half of the
+"""Turns garbage collection off while many lasting objects are created: scanning them repeatedly takes half of the
 time.
 """
 
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class _Switch:
-    """Turns collections off as long as any thread wants that; where they were off before, they stay so."""
+    """Turns collections off as long as any thread wants that; if they were off before, they stay off."""
 
     def __init__(self) -> None:
         self._lock: Final = threading.Lock()
@@ -37,7 +37,7 @@ _MANY_OBJECTS: Final = 100_000
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Make objects without garbage collections, which go on when the last of all threads inside has left."""
+    """Create objects without garbage collections, which resume when the last thread has left its block."""
     _SWITCH.off()
     try:
         yield
@@ -47,15 +47,15 @@ def without_collections() -> Iterator[None]:
 
 @contextmanager
 def putting_aside() -> Iterator[None]:
-    """Make objects that stay, without garbage collections.
+    """Create lasting objects without garbage collections.
 
-    In the end they are moved to the oldest generation, where the next collection of young objects would put them after
-    it had looked through all of them. Few objects stay where they are: what is moved does not count towards the next
-    collection of the oldest generation, which would never come if every small update moved what it made.
+    At the end, they are moved to the oldest generation, where the next collection of young objects would put them
+    after scanning them all. If there are only a few, they stay where they are: moved objects do not count toward the
+    next collection of the oldest generation, which would never come if every small update moved its objects.
 
-    A program that has put objects aside from all collections, as the command does with what it imported, has these
-    put aside too: to look through those of a hundred thousand runs keeps all its threads waiting for a second.
-    They go when nothing refers to them, as there are no cycles among them.
+    If the program has exempted objects from all collections, as the command does with its imports, these are exempted
+    too: scanning the objects of a hundred thousand runs would make all threads wait for a second. They are freed when
+    nothing refers to them, as there are no cycles among them.
     """
     with without_collections():
         try:

@@ -1,8 +1,8 @@
-"""What was read of event files, kept on disk, so that a second start need not read them again.
+"""A cache on disk of the data read from event files, so that a second start does not read them again.
 
-A cache file belongs to one event file. It begins with a header (msgpack) that says what the event file was and which
-tags it has; the columns of each tag follow. The header's CRC is checked at once, that of a tag's columns when somebody
-asks for its points, and only then are they read. All of it may be deleted at any time.
+Each cache file belongs to one event file. It begins with a header (msgpack) that describes the event file and its tags,
+followed by the columns of each tag. The header's CRC is checked at once; the columns of a tag are read, and their CRC
+is checked, when its points are requested. All cache files may be deleted at any time.
 """
 
 import contextlib
@@ -54,15 +54,15 @@ _EMPTY: Final[Mapping[np.dtype[Any], NDArray[Any]]] = MappingProxyType(
 _KEPT: Final[Mapping[str | None, tuple[bool, ...]]] = MappingProxyType(
     {SCALARS: (True, True, True, False, False, False), "": (True,) * 6, None: (True, True, False, True, True, True)}
 )
-"""Which columns a kind has; None stands for all others."""
+"""Which columns each kind has; None stands for all other kinds."""
 _FIRST_BYTES: Final = 1 << 13
-"""As much as most headers take."""
+"""Enough for most headers."""
 _TAGS_READ_ALONE: Final = 3
-"""Tags of a file whose points are read when they are asked for; then all others are read at once."""
+"""Tags of a file whose points are read one tag at a time, on request; after that, all others are read at once."""
 _DAY: Final = 86400
 _UNUSED_SECONDS: Final = 30 * _DAY
 _MOST_BYTES: Final = 4 << 30
-"""Beyond which the files used longest ago are deleted."""
+"""Total size beyond which the least recently used files are deleted."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -86,17 +86,17 @@ class _Header(msgspec.Struct, array_like=True, frozen=True):
     table: TagTable
     texts: dict[int, TagTexts]
     crcs: list[int]
-    """Of each tag's columns."""
+    """The CRC of each tag's columns."""
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Header)
 
 
 class CachedFile(msgspec.Struct, frozen=True):
-    """What the cache has of an event file."""
+    """The cached data of an event file."""
 
     size: int
-    """Bytes of the event file when it was read."""
+    """Size of the event file in bytes when it was read."""
     modified_ns: int
     changed_ns: int
     state: FileState
@@ -106,10 +106,10 @@ class CachedFile(msgspec.Struct, frozen=True):
 
 
 class ColumnCache:
-    """A folder of cache files; where it cannot be written, nothing is kept.
+    """A folder of cache files; if it cannot be written, nothing is kept.
 
     Args:
-        folder: made when something is stored, for this user alone.
+        folder: created for this user alone when something is stored.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -118,7 +118,7 @@ class ColumnCache:
         self._refused = False
 
     def load(self, address: str) -> CachedFile | None:
-        """Return what is kept of the event file of that path or address; None where it is nothing that can be used."""
+        """Return the cached data of the event file at that path or address; None if there is none that can be used."""
         path = self._path(address)
         try:
             with open(path, "rb", buffering=0) as stream:
@@ -134,7 +134,7 @@ class ColumnCache:
             return None
 
     def store(self, address: str, found: FoundFile, state: FileState, tags: Sequence[TagState]) -> None:
-        """Keep what was read of an event file; gives up for good where the folder cannot be written."""
+        """Cache the data read from an event file; gives up for good if the folder cannot be written."""
         if self._refused:
             return
         try:
@@ -159,7 +159,7 @@ class ColumnCache:
         return os.path.join(self.folder, hashlib.blake2b(os.fsencode(address), digest_size=20).hexdigest())
 
     def _prune(self) -> None:
-        """Delete what was not used for long, and the oldest beyond a size."""
+        """Delete files that have long been unused, and the oldest ones beyond a total size."""
         with os.scandir(self.folder) as entries:
             files = sorted(((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries), reverse=True)
         total = 0
@@ -202,14 +202,14 @@ def _encoded(address: str, found: FoundFile, state: FileState, tags: Sequence[Ta
 
 
 def _header_length(content: bytes) -> int:
-    """Return how long the header is, from the first bytes of a cache file; raises ValueError where it is none."""
+    """Return the length of the header, from the first bytes of a cache file; raises ValueError if it is not one."""
     if len(content) < _PREFIX_BYTES or not content.startswith(_MAGIC):
         raise ValueError("no cache file of this version")
     return int.from_bytes(content[len(_MAGIC) : len(_MAGIC) + 8], "little")
 
 
 def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile | None:
-    """Return what a cache file's prefix and header say; None where they are damaged, or not of this event file."""
+    """Decode a cache file's prefix and header; None if they are damaged or belong to another event file."""
     encoded = content[_PREFIX_BYTES:]
     if len(encoded) != _header_length(content) or crc32c(encoded) != int.from_bytes(
         content[_PREFIX_BYTES - 4 : _PREFIX_BYTES], "little"
@@ -248,8 +248,8 @@ class _KeptColumns:
         prefix: what it begins with.
         begin: where the columns of the first tag begin.
         table: the tags.
-        texts: what their first values say.
-        crcs: of each tag's columns.
+        texts: the texts of their first values.
+        crcs: the CRC of each tag's columns.
     """
 
     __slots__ = ("_alone", "_crcs", "_ends", "_path", "_prefix", "_table", "_whole", "texts")
@@ -265,7 +265,7 @@ class _KeptColumns:
         self._alone = 0
         """How many tags were read one by one."""
         self._whole: memoryview | None = None
-        """The columns of all tags, once more than a few were asked for."""
+        """The columns of all tags, once more than a few were requested."""
 
     @property
     def end(self) -> int:
@@ -273,7 +273,7 @@ class _KeptColumns:
         return self._ends[-1]
 
     def load(self, place: int) -> TagState | None:
-        """Return the columns of the tag at a place of the table; None where they are damaged or gone.
+        """Return the columns of the tag at a place in the table; None if they are damaged or gone.
 
         A damaged file is deleted. One thread at a time.
         """
@@ -307,7 +307,7 @@ class _KeptColumns:
         return None
 
     def _read(self, begin: int, end: int) -> memoryview | None:
-        """Return bytes of the file; None where it is gone, or was replaced when more of the event file was stored."""
+        """Return bytes of the file; None if it is gone, or was replaced when more of the event file was stored."""
         try:
             # Not kept open: there may be more of them than files may be open.
             with open(self._path, "rb", buffering=0) as stream:
@@ -320,7 +320,7 @@ class _KeptColumns:
 
 
 def _columns(content: memoryview, kind: str, points: int) -> list[NDArray[Any]]:
-    """Return a tag's columns, those that `stepscope.summary.points.TagPoints` keeps for its kind.
+    """Return a tag's columns: the ones that `stepscope.summary.points.TagPoints` keeps for its kind.
 
     The others are empty.
     """

@@ -19,12 +19,12 @@ _PROFILE_FOLDERS: Final = ("plugins", "profile")
 
 
 class Companions:
-    """Those that snapshots list; a look at the directory costs what it found new.
+    """The companion files that snapshots list; each look at the directory costs only as much as it found new.
 
     Args:
         source: where the files are.
-        patterns: names, with wildcards, of files to list.
-        recognizers: tell by the content which of the others to list too.
+        patterns: names of files to list, with wildcards.
+        recognizers: decide by the content which other files to list.
     """
 
     def __init__(self, source: Source, patterns: Sequence[str], recognizers: Sequence[Recognizer]) -> None:
@@ -33,16 +33,16 @@ class Companions:
         self._recognition: Final = Recognition(source, recognizers)
         self._named: dict[PurePosixPath, Companion] = {}
         self._untold: dict[PurePosixPath, FoundFile] = {}
-        """Files that only their content tells."""
+        """Files that can be recognized only by their content."""
         self._listed: tuple[Companion, ...] = ()
 
     @property
     def paths(self) -> list[PurePosixPath]:
-        """Of all files of which something is known."""
+        """The paths of all known files."""
         return [*self._named, *self._untold]
 
     def take(self, changes: Changes) -> tuple[Companion, ...]:
-        """Return what there is after changes, in order of runs and paths: the same object where that is the same."""
+        """Return the companions after changes, in order of runs and paths; the same object if they are the same."""
         news = self._recognition.waiting > 0
         for path in changes.gone:
             news |= self._named.pop(path, None) is not None
@@ -90,9 +90,7 @@ def is_event_file(name: str) -> bool:
 
 
 def run_of_companion(path: PurePosixPath) -> str:
-    """Return the run that a file belongs to: its directory, or for ``RUN/plugins/profile/TIME/file`` the directory
-    RUN.
-    """
+    """Return the run that a file belongs to: its directory, or RUN for ``RUN/plugins/profile/TIME/file``."""
     folder = path.parent
     if len(folder.parts) >= 3 and folder.parts[-3:-1] == _PROFILE_FOLDERS:
         return readable(PurePosixPath(*folder.parts[:-3]))
@@ -100,7 +98,7 @@ def run_of_companion(path: PurePosixPath) -> str:
 
 
 def runs_of_dumps(companions: Iterable[Companion]) -> dict[str, Run]:
-    """Return a run without series for each folder that has a dump of TensorFlow's debugger."""
+    """Return a run without series for each folder that has a dump from TensorFlow's debugger."""
     starts: dict[str, float] = {}
     for companion in companions:
         if set_of_file(companion.relative_path.name):

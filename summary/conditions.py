@@ -1,6 +1,6 @@
-"""What languages of conditions share: tokens, ``and``, ``or``, ``not`` and parentheses. Nothing is evaluated as Python.
+"""The shared part of condition languages: tokens, ``and``, ``or``, ``not`` and parentheses.
 
-The grammar, loosest first; what a comparison is, each language says::
+Nothing is evaluated as Python. The grammar, loosest first; each language defines its own comparisons::
 
     or  := and ("or" and)*
     and := not ("and" not)*
@@ -17,22 +17,22 @@ from stepscope.summary.errors import UserError
 
 C = TypeVar("C")
 LONGEST: Final = 2_000
-"""Characters."""
+"""Maximum length of a condition in characters."""
 DEEPEST_NESTING: Final = 50
 NUMBER: Final = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-"""A regular expression of numbers."""
+"""A regular expression that matches numbers."""
 
 
 @dataclass(frozen=True)
 class Not(Generic[C]):
-    """The opposite of a condition."""
+    """The negation of a condition."""
 
     condition: "Tree[C]"
 
 
 @dataclass(frozen=True)
 class BoolOp(Generic[C]):
-    """All of these, or any of them."""
+    """All of several conditions, or any of them."""
 
     kind: Literal["and", "or"]
     conditions: tuple["Tree[C]", ...]
@@ -44,29 +44,29 @@ Tree: TypeAlias = C | Not[C] | BoolOp[C]
 
 @dataclass(frozen=True)
 class Token:
-    """A part of what was typed: the name of the group of the language's regular expression that it matches."""
+    """A part of the input; ``kind`` is the group of the language's regular expression that it matches."""
 
     kind: str
     text: str
     at: int
-    """Characters before it."""
+    """Number of characters before it."""
 
 
 class ConditionParser(ABC, Generic[C]):
     """Recursive descent over the tokens of one condition.
 
     Args:
-        text: what was typed.
-        token: a regular expression of one token and the blanks before it, with a named group for each kind of token.
-            Keywords are of the kind "word", parentheses of the kind "mark".
-        error: what is raised, given a message that begins in lower case and ends without a full stop.
+        text: the condition as typed.
+        token: a regular expression for one token and the blanks before it, with a named group for each kind of token.
+            Keywords have the kind "word", parentheses the kind "mark".
+        error: returns the error to raise, given a message that begins in lowercase and ends without a period.
 
     Raises:
-        UserError: by ``error``, as all methods do.
+        UserError: created by ``error``; all methods raise it.
     """
 
     keywords: frozenset[str] = frozenset({"and", "or", "not"})
-    """Words that name nothing."""
+    """Words that cannot be names."""
 
     def __init__(self, text: str, token: re.Pattern[str], error: Callable[[str], UserError]) -> None:
         self.error: Final = error
@@ -78,10 +78,10 @@ class ConditionParser(ABC, Generic[C]):
 
     @abstractmethod
     def comparison(self) -> Tree[C]:
-        """Return what comes next, as a condition without ``and`` and ``or``."""
+        """Parse the next tokens as a condition without ``and`` and ``or``."""
 
     def whole(self) -> Tree[C]:
-        """Return all that was typed, as a condition."""
+        """Parse the whole input as a condition."""
         condition = self._either("or")
         if self._next < len(self._tokens):
             raise self.expected('"and", "or" or the end')
@@ -92,7 +92,7 @@ class ConditionParser(ABC, Generic[C]):
         return self._tokens[self._next] if self._next < len(self._tokens) else None
 
     def take(self, kind: str, text: str) -> bool:
-        """Pass over the next token where it is this one, and say whether it was."""
+        """Consume the next token if it has this kind and text; return whether it did."""
         token = self.peek()
         if token is None or token.kind != kind or token.text != text:
             return False
@@ -100,7 +100,7 @@ class ConditionParser(ABC, Generic[C]):
         return True
 
     def take_one(self, kinds: tuple[str, ...], what: str) -> Token:
-        """Pass over a token of one of some kinds, which is no keyword; fails with ``what`` was expected."""
+        """Consume and return a token of these kinds that is no keyword; the error says that ``what`` was expected."""
         token = self.peek()
         if token is None or token.kind not in kinds or (token.kind == "word" and token.text in self.keywords):
             raise self.expected(what)
@@ -108,7 +108,7 @@ class ConditionParser(ABC, Generic[C]):
         return token
 
     def expected(self, what: str) -> UserError:
-        """Return what to raise where something else comes next."""
+        """Return the error to raise if something other than ``what`` comes next."""
         token = self.peek()
         if token is None and self._tokens:
             return self.error(f'incomplete: expected {what} after "{self._tokens[-1].text}"')

@@ -1,4 +1,4 @@
-"""What a log directory holds at one moment: runs, other files, and what could not be read."""
+"""The contents of a log directory at one moment: runs, other files, and what could not be read."""
 
 import operator
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from stepscope.summary.series import LazySeries, Run, Series
 from stepscope.summary.storage import read_at
 
 LARGEST_FRAME: Final = 1 << 30
-"""Bytes of images, histograms and the like that a table may hold unless told otherwise."""
+"""Default maximum for the bytes of images, histograms and similar data in a table."""
 
 
 @dataclass(frozen=True)
@@ -35,43 +35,43 @@ class FileHealth:
     size: int
     records: int
     damages: tuple[Damage, ...]
-    """The first of them; ``damage_count`` has them all."""
+    """The first damages; ``damage_count`` counts all of them."""
     damage_count: int
     waiting: bool
     """The file ends inside a record, which is read when the rest arrives."""
     error: str = ""
-    """Why the file cannot be opened, if it cannot."""
+    """Why the file cannot be opened; empty if it can."""
     superseded: int = 0
     """Points of the file that a restart overwrote."""
     skipped_bytes: int = 0
-    """How many bytes all damages cover, those that ``damages`` leaves out too."""
+    """Bytes covered by all damages, including those that ``damages`` leaves out."""
     writers: int = 1
-    """How many files of the run, this one among them, were written at one time with the same tags, at most."""
+    """Maximum number of files of the run, including this one, that were written at one time with the same tags."""
     growing: bool = False
-    """Something was written to it within `stepscope.summary.staged_run.GROWING_SECONDS`."""
+    """The file was written to within `stepscope.summary.staged_run.GROWING_SECONDS`."""
     is_folder: bool = False
-    """It is a folder that cannot be listed; ``error`` says why."""
+    """The path is a folder that cannot be listed; ``error`` says why."""
     modified: float | None = field(default=None, compare=False)
-    """When it was last written to, in seconds since 1970; None where it is a folder, or that is not known.
+    """Time of the last write, in seconds since 1970; None for a folder, or if it is not known.
 
-    A file that was only touched is no news.
+    A file that was only touched compares equal.
     """
 
 
 class LeftOut(NamedTuple):
-    """How much of a log directory cannot be shown, or is not."""
+    """How much of a log directory cannot be shown or is not shown."""
 
     damages: int = 0
-    """Stretches of files."""
+    """Damaged stretches of files."""
     files: int = 0
-    """That cannot be read."""
+    """Files that cannot be read."""
     folders: int = 0
-    """That cannot be listed."""
+    """Folders that cannot be listed."""
     points: int = 0
-    """That restarts overwrote."""
+    """Points that restarts overwrote."""
 
     def plus(self, other: "LeftOut") -> "LeftOut":
-        """Return both together."""
+        """Return the sum of both."""
         return LeftOut(*map(operator.add, self, other))
 
 
@@ -86,9 +86,9 @@ class Companion:
     size: int
     modified_ns: int
     root: str = ""
-    """The path or the address of the log directory; empty where it is not known."""
+    """The path or the address of the log directory; empty if it is not known."""
     recognized: str = ""
-    """What its content says it is, as a `stepscope.summary.recognition.Recognizer` says; empty if nobody looked."""
+    """Its kind by content, as named by a `stepscope.summary.recognition.Recognizer`; empty if it was not checked."""
 
     def read(self) -> bytes:
         """Return the whole content; raises OSError."""
@@ -100,32 +100,32 @@ class Contents:
     """A log directory at one moment."""
 
     revision: int
-    """Grows whenever anything below differs from the contents before."""
+    """Grows whenever anything below differs from the previous contents."""
     runs: Mapping[str, Run]
     companions: tuple[Companion, ...] = ()
     health: tuple[FileHealth, ...] = ()
     loading: bool = False
     """The first pass over the files is still under way; more is to come."""
     name: str = ""
-    """The log directory's own name, without the path to it; empty where it is not known."""
+    """The log directory's own name, without the path to it; empty if it is not known."""
 
     def run_title(self, run: str) -> str:
-        """Return what a run is called: the one of the log directory itself by the directory's name."""
+        """Return the title of a run: its name, or the directory's name for the run of the log directory itself."""
         return self.name or run if run == "." else run
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """Every kind that some run has."""
+        """All kinds that any run has."""
         return frozenset[str]().union(*(run.kinds for run in self._different_runs))
 
     @cached_property
     def tags(self) -> frozenset[str]:
-        """Every tag that some run has."""
+        """All tags that any run has."""
         return frozenset[str]().union(*(run.series for run in self._different_runs))
 
     @property
     def _different_runs(self) -> Iterator[Run]:
-        """Yield runs, of those that have the same tags of the same kinds only one."""
+        """Yield the runs, but only one of those that have the same tags of the same kinds."""
         seen: set[int] = set()
         for run in self.runs.values():
             described_by = run.series.described_by if isinstance(run.series, LazySeries) else None
@@ -143,20 +143,20 @@ class Contents:
 
     @property
     def left_out(self) -> LeftOut:
-        """What is not in the series."""
+        """What is missing from the series."""
         folders = sum(file.is_folder for file in self.health)
         closed = sum(bool(file.error) for file in self.health) - folders
         return LeftOut(self.damage_count, closed, folders, self.superseded)
 
     @property
     def written_at_once(self) -> dict[str, int]:
-        """The runs that several writers wrote to at once, with how many."""
+        """The runs that several writers wrote to at once, with the number of writers."""
         return {run.name: writers for run in self.runs.values() if (writers := run.writers) > 1}
 
     def series(self, run: str, tag: str) -> Series | None:
-        """Return the series of a tag, as it was written or as it is shown.
+        """Return the series of a tag, given as it was written or as it is shown.
 
-        None where the run or the tag does not exist.
+        Return None if the run or the tag does not exist.
         """
         found = self.runs.get(run)
         if found is None:

@@ -1,4 +1,4 @@
-"""Lines of values with a delimiter between them, read as a table whatever a few of the lines are like."""
+"""Reads lines of delimited values as a table, even if a few of the lines are malformed."""
 
 import csv
 import io
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 _PIECE: Final = 16 << 20
-"""Bytes that are looked through for delimiters at a time."""
+"""Bytes that are searched for delimiters at a time."""
 _SAMPLE: Final = 200
-"""Lines by which it is told which columns have numbers."""
+"""Lines that decide which columns are numeric."""
 _MOST_COLUMNS: Final = 1 << 16
 _ColumnUse = Literal["vector", "number", "text"]
 _MISSING: Final = frozenset({"", "na", "n/a", "null", "none", "-", "?"})
@@ -27,7 +27,7 @@ _MISSING: Final = frozenset({"", "na", "n/a", "null", "none", "-", "?"})
 
 @dataclass(frozen=True)
 class _Lines:
-    """Where the lines of a text are that are not empty, and how many values each has."""
+    """Positions of the non-empty lines of a text, and the number of values in each."""
 
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -37,21 +37,22 @@ class _Lines:
 def read_text(
     content: bytes, name: str, delimiters: str, quoted: bool
 ) -> tuple["pl.DataFrame", NDArray[np.int64], int, tuple[Remark, ...]]:
-    """Return the lines that have as many values as most, columns of numbers as such.
+    """Return the lines that have as many values as most lines do, with numeric columns as numbers.
 
-    Without a header the columns are named by their place after a NUL character.
+    Without a header, each column is named by its position after a NUL character.
 
     Args:
         content: the text.
-        name: the file's, for messages.
-        delimiters: what may stand between the values.
+        name: the file's name, for messages.
+        delimiters: possible delimiters between the values.
         quoted: whether values may be in double quotes.
 
     Returns:
-        The table; of each of its rows, which row of the file it is; how many rows the file has; what was wrong.
+        The table; for each of its rows, the number of the row in the file; the number of rows in the file; what was
+        wrong.
 
     Raises:
-        VectorTableError: it is no such text.
+        VectorTableError: the content is not such a text.
     """
     content = _as_utf8(content, name)
     delimiter = _delimiter(content, delimiters)
@@ -116,7 +117,7 @@ def _delimiter(content: bytes, delimiters: str) -> str:
 
 
 def _lines(content: bytes, delimiter: bytes, quote: bytes | None) -> _Lines:
-    """Find the lines; what is between two quotes ends none."""
+    """Find the lines; a line end between two quotes does not count."""
     data = np.frombuffer(content, np.uint8)
     ends: list[NDArray[np.int64]] = []
     totals: list[NDArray[np.int64]] = []
@@ -144,7 +145,7 @@ def _lines(content: bytes, delimiter: bytes, quote: bytes | None) -> _Lines:
 
 
 def _fields(content: bytes, lines: _Lines, line: int, delimiter: str, quote: bytes | None) -> list[str]:
-    """Return the values of a line, as many as were counted, also where quotes are not as they should be."""
+    """Return as many values of a line as were counted, even if its quotes are malformed."""
     text = content[lines.begins[line] : lines.ends[line]].decode(errors="replace")
     if quote is None:
         return text.split(delimiter)
@@ -164,7 +165,7 @@ def _number(text: str) -> float | None:
 
 
 def _numeric(fields: Sequence[Sequence[str]], width: int) -> list[bool]:
-    """Of each column, whether at least nine in ten of what it has are numbers."""
+    """Return, for each column, whether at least nine in ten of the values that it has are numbers."""
     numeric: list[bool] = []
     for column in range(width):
         given = [row[column] for row in fields if column < len(row) and row[column].strip().lower() not in _MISSING]
@@ -174,7 +175,7 @@ def _numeric(fields: Sequence[Sequence[str]], width: int) -> list[bool]:
 
 
 def _is_header(first: Sequence[str], second: Sequence[str], numeric: Sequence[bool]) -> bool:
-    """Return whether the first line has names: a text above numbers, or 0, 1, 2, ... as pandas writes them."""
+    """Return whether the first line has names: text above numbers, or 0, 1, 2, ... as pandas writes them."""
     if any(text.strip() and _number(text) is None for text, number in zip(first, numeric, strict=False) if number):
         return True
     names = [text.strip() for text in first if text.strip()]
@@ -182,7 +183,7 @@ def _is_header(first: Sequence[str], second: Sequence[str], numeric: Sequence[bo
 
 
 def _chosen(content: bytes, lines: _Lines, good: NDArray[np.intp]) -> bytes:
-    """Return these lines alone."""
+    """Return only these lines."""
     if not len(good):
         return b""
     begins, ends = lines.begins[good], lines.ends[good]
@@ -200,7 +201,7 @@ def _schema(uses: Sequence[_ColumnUse]) -> "dict[str, type[pl.DataType]]":
 
 
 def _parsed(content: bytes, uses: Sequence[_ColumnUse], delimiter: str, quote: bytes | None) -> "pl.DataFrame | None":
-    """Return the lines as a table; None where Polars does not take quotes as they are meant here."""
+    """Return the lines as a table; None if Polars does not accept quotes as they are meant here."""
     import polars as pl
 
     if not content:
@@ -229,7 +230,7 @@ def _slowly(lines: Iterable[Sequence[str]], uses: Sequence[_ColumnUse]) -> "pl.D
 def _mended(
     frame: "pl.DataFrame", fields: Callable[[int], list[str]], numeric: Sequence[bool]
 ) -> tuple["pl.DataFrame", NDArray[np.int64], tuple[Remark, ...]]:
-    """Read again, slowly, what was not understood as a number; rows that have another text there are left out."""
+    """Reread, slowly, values that were not understood as numbers; rows with other text there are left out."""
     import polars as pl
 
     columns = [i for i, number in enumerate(numeric) if number]

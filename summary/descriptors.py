@@ -1,4 +1,4 @@
-"""What descriptors of messages say, in one way for all versions of protobuf."""
+"""Reads message descriptors in one way for all versions of protobuf."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ _REPEATED: Final = 3
 def is_repeated(field: Any) -> bool:
     """Return whether the field of a descriptor holds a list or a map.
 
-    Newer versions of protobuf have this as a property, and warn of the label, by which older ones say it.
+    Newer versions of protobuf have a property for this and warn about the label, which older versions use.
     """
     found: bool | None = getattr(field, "is_repeated", None)
     return bool(field.label == _REPEATED) if found is None else found

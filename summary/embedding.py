@@ -23,17 +23,17 @@ from stepscope.summary.storage import Folder
 CONFIG_NAME: Final = "projector_config.pbtxt"
 
 TensorFormat = Literal["tsv", "float32"]
-"""Text, one line per row; or raw little-endian float32, which is smaller and read faster."""
+"""Text, one line per row; or raw little-endian float32, which is smaller and faster to read."""
 
 _LARGEST_SPRITE: Final = 8192
-"""Pixels on a side; TensorBoard's projector shows no larger ones."""
+"""Pixels on a side; TensorBoard's projector shows no larger sprites."""
 _LONGEST_NAME: Final = 200
 """Bytes of a folder's name; file systems allow 255."""
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """The files of an embedding, encoded, and what the configuration says of them."""
+    """The encoded files of an embedding, and their entry in the configuration."""
 
     info: EmbeddingInfo
     files: dict[str, bytes]
@@ -55,15 +55,15 @@ def embedding(
         tag: its name.
         mat: one row per point, shape [points, dimensions].
         step: its step.
-        metadata: one label per point, or, with ``metadata_header``, one row of labels; anything that `str` takes. Tabs
-            and line ends, which the format uses itself, become spaces.
+        metadata: one label per point or, with ``metadata_header``, one row of labels per point; a label is anything
+            that `str` accepts. Tabs and line ends, which the format itself uses, become spaces.
         label_img: one picture per point, shape [points, channels, height, width], as for images.
-        metadata_header: names of the columns; one column has none in the file.
+        metadata_header: names of the columns; a single column has no header in the file.
         tensor_format: how the rows are stored.
 
     Raises:
-        TypeError: ``mat`` or ``label_img`` are no arrays of real numbers.
-        ValueError: the shapes do not fit each other, or the pictures together exceed 8192 pixels on a side.
+        TypeError: ``mat`` or ``label_img`` is not an array of real numbers.
+        ValueError: the shapes do not match, or the pictures together exceed 8192 pixels on a side.
     """
     name = f"the embedding {tag!r}"
     if tensor_format not in get_args(TensorFormat):
@@ -96,12 +96,12 @@ def embedding(
 
 
 def write_embedding(folder: Folder, encoded: Embedding) -> None:
-    """Write the files, then names them in the configuration, in which all else stays as it is.
+    """Write the files, then name them in the configuration, whose other entries stay as they are.
 
-    An entry of the same tensor name is replaced. Every file is replaced at once, so that a reader never sees half.
+    An entry with the same tensor name is replaced. Each file is replaced atomically, so that a reader never sees half.
 
     Raises:
-        ValueError: the configuration that is there cannot be read; it is left alone, and nothing is written.
+        ValueError: the existing configuration cannot be read; it is left alone, and nothing is written.
         OSError: a file cannot be read or written.
     """
     config = _config(folder)

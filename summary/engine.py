@@ -1,7 +1,8 @@
-"""Where work that can be cut runs: threads or processes of this machine, or a cluster of Dask or Ray, through joblib.
+"""Runs divisible work in threads or processes on this machine, or on a Dask or Ray cluster, through joblib.
 
-`Engine.map` calls a pure function that can be pickled for each of many parts, whose outcomes come as they are ready. A
-part that fails is named and the others go on; what a lost worker had is done again; who leaves ends it.
+`Engine.map` calls a pure, picklable function for each of many parts and yields the outcomes as they are ready. If a
+part fails, it is named and the others go on. The parts of a lost worker are repeated. A caller that leaves ends the
+work.
 """
 
 import contextlib
@@ -22,30 +23,30 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 MOST_LOSSES: Final = 2
-"""How often a part may take its worker with it when it is alone there."""
+"""Number of times that a part, run alone, may lose its worker before it fails."""
 _AHEAD: Final = 2
-"""Parts that are handed to each worker before it has done the first: what a lost worker had is few."""
+"""Parts handed to each worker before it has done the first; few, so that few are lost with a worker."""
 _WAIT_SECONDS: Final = 10
-"""For a cluster to answer, and for it to have a worker."""
+"""Time for a cluster to answer, and for it to have a worker."""
 _RESTART_TIME: Final = "1h"
-"""For a lost worker of this machine to start again: after Dask's own 15 s a busy machine has lost it for good."""
+"""Time for a lost worker of this machine to restart: with Dask's default of 15 s, a busy machine loses it for good."""
 _FORMS: Final = "threads, processes, dask, ray, dask://HOST:8786 or ray://HOST:10001"
 _log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Outcome(Generic[Part, Result]):
-    """What became of a part."""
+    """The outcome of a part."""
 
     part: Part
     result: Result | None
     error: str = ""
-    """Why there is no result; empty where there is one."""
+    """Why there is no result; empty if there is one."""
 
 
 @dataclass
 class Progress:
-    """How far work is."""
+    """The progress of some work."""
 
     parts: int
     bytes: int
@@ -53,7 +54,7 @@ class Progress:
     """Parts that succeeded."""
     done_bytes: int = 0
     failures: dict[str, str] = field(default_factory=dict)
-    """Why parts failed, by their names."""
+    """Why parts failed, by part name."""
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -67,7 +68,7 @@ class Progress:
         return self.done + len(self.failures) >= self.parts
 
     def seconds_left(self, now: float | None = None) -> float | None:
-        """Return how long the rest takes if it goes on as it did; None before anything is done."""
+        """Estimate how long the rest takes at the rate so far; None before anything is done."""
         if not self.done_bytes:
             return None
         passed = (time.monotonic() if now is None else now) - self.began
@@ -75,11 +76,11 @@ class Progress:
 
 
 class Engine:
-    """Runs parts of work; use it as a context manager, which ends what it has started.
+    """Runs parts of work; use it as a context manager, which ends everything it has started.
 
     Args:
         spec: see `engine_at`.
-        workers: how many parts run at once on this machine; as many as there are cores if None.
+        workers: number of parts to run at once on this machine; the number of cores if None.
     """
 
     def __init__(self, spec: str = "threads", workers: int | None = None) -> None:
@@ -99,15 +100,15 @@ class Engine:
     def map(
         self, function: Callable[[Part], Result], parts: Sequence[Part]
     ) -> Generator[Outcome[Part, Result], None, None]:
-        """Yield what became of each part, as they are done.
+        """Yield the outcome of each part, in order of completion.
 
         Args:
-            function: of a module, pure; what it raises is the outcome of that part alone.
-            parts: what it is called with, each small: workers read what it names themselves.
+            function: a pure, module-level function; an exception that it raises is the outcome of that part alone.
+            parts: the arguments of the calls, each small: workers themselves read the data that a part names.
 
         Raises:
             UserError: the cluster cannot be reached or has no workers.
-            Cancelled: nobody waits for it any more.
+            Cancelled: the result is no longer wanted.
         """
         if not parts:
             return
@@ -272,10 +273,10 @@ class Engine:
 def engine_at(spec: str | None, *, parts: int = 0, workers: int | None = None) -> Engine:
     """Return the engine that a user names: "threads", "processes", "dask", "ray", or the address of a cluster.
 
-    Without a name, processes for many parts, else threads: to start processes takes seconds.
+    Without a name, the engine is "processes" for many parts, else "threads", as processes take seconds to start.
 
     Raises:
-        UserError: it names none.
+        UserError: ``spec`` does not name an engine.
     """
     if spec is None:
         spec = "processes" if parts >= MANY_PARTS and (workers or _cores()) > 1 else "threads"
@@ -285,7 +286,7 @@ def engine_at(spec: str | None, *, parts: int = 0, workers: int | None = None) -
 
 
 MANY_PARTS: Final = 48
-"""Parts from which processes pay."""
+"""Number of parts from which processes pay off."""
 
 
 def _cores() -> int:
@@ -293,7 +294,7 @@ def _cores() -> int:
 
 
 def _attempt(function: Callable[[Any], Any], number: int, part: Any) -> tuple[int, Any, str]:
-    """Run a part in a worker; what goes wrong is a sentence, as not every error can be pickled."""
+    """Run a part in a worker; an error is returned as text, as not every error can be pickled."""
     try:
         return number, function(part), ""
     except Exception as error:
@@ -301,7 +302,7 @@ def _attempt(function: Callable[[Any], Any], number: int, part: Any) -> tuple[in
 
 
 def _is_loss(error: Exception) -> bool:
-    """Return whether an error says that a worker is gone, by the names that loky, Dask and Ray give it."""
+    """Return whether an error means that a worker is gone, by the names that loky, Dask and Ray give it."""
     return any(
         kind.__name__ in ("BrokenProcessPool", "KilledWorker", "WorkerCrashedError", "ActorDiedError", "RayActorError")
         for kind in type(error).__mro__

@@ -1,4 +1,4 @@
-"""One event file as it grows: what was read of it so far, by tag."""
+"""One event file as it grows: the data read from it so far, by tag."""
 
 import errno
 import hashlib
@@ -41,17 +41,17 @@ _WINDOW_BYTES: Final = 8 << 20
 _WINDOW_ROWS: Final = 1 << 17
 _DAMAGES_KEPT: Final = 100
 HEAD_BYTES: Final = 64
-"""The first bytes of a file by which it is known again."""
+"""Number of first bytes by which a file is recognized again."""
 _TAGS_REMEMBERED: Final = 1 << 12
-"""The runs of a sweep have the same ones."""
+"""Tags in caches; the runs of a sweep have the same ones."""
 _HASHED_BYTES: Final = 4096
 _MOST_SESSION_STARTS: Final = 100
-"""Of a file that is packed: each has the numbers of points of all tags."""
+"""Maximum session starts of a packed file; each holds the number of points of every tag."""
 _FIRST: Final = np.zeros(1, np.int64)
 TAIL_BYTES: Final = 64
 """Enough to hold the CRC of the last record's data."""
 _LEFT_OUT: Final = -1
-"""Stands for the tag of a row that gave no point; no event has a payload of that number."""
+"""Stands for the tag of a row that yielded no point; no event has a payload with that number."""
 
 
 @dataclass(frozen=True)
@@ -63,34 +63,34 @@ class SessionStart:
 
 
 class FileState(msgspec.Struct, array_like=True, frozen=True):
-    """What is known of a file after a read, beside its points; nobody changes it."""
+    """What is known about a file after a read, besides its points; immutable."""
 
     position: int
     head: bytes
     tail_hash: bytes
-    """Of the last bytes before ``position``; empty where ``tail`` has to do."""
+    """Hash of the last bytes before ``position``; empty if ``tail`` replaces it."""
     crc: int | None
-    """CRC-32C of all bytes before ``position``, where it is known."""
+    """CRC-32C of all bytes before ``position``, if it is known."""
     waiting: bool
     records: int
     first_wall_time: float | None
     span: tuple[float, float]
     damages: tuple[Damage, ...]
-    """The first of them, without what the bytes from ``position`` on may yet turn out to be."""
+    """The first damages, without any that the bytes from ``position`` on may yet turn out to be."""
     damage_count: int
     skipped_bytes: int
     session_starts: tuple[SessionStart, ...]
     tail: bytes = b""
-    """The very last bytes before ``position``, where they are known without reading them again."""
+    """The very last bytes before ``position``, if they are known without reading them again."""
 
 
 class EventFile:
-    """Reads a growing event file piece by piece; a replaced or shortened one is to be read by a new object.
+    """Reads a growing event file piece by piece; a replaced or truncated file needs a new object.
 
     Args:
         path: relative to the log directory.
         open_at: opens the file at an offset.
-        number: tells objects apart that read the same path one after the other.
+        number: distinguishes objects that read the same path one after the other.
     """
 
     # There may be very many, of which most are never read again.
@@ -128,46 +128,46 @@ class EventFile:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin, or begin again, as if nothing had been read."""
+        """Begin or restart, as if nothing had been read."""
         # What most files do not have is made when they have it.
         self._session_starts: list[SessionStart] | None = None
         self.first_wall_time: float | None = None
         """None while there is no event."""
         self.span = (math.nan, math.nan)
-        """Wall times of the first event and of the latest one, of those that have a time; NaN where none has."""
+        """Wall times of the first and the latest of the events that have a time; NaN if none has."""
         self.position = 0
-        """Offset of the first byte that is not read for good."""
+        """Offset up to which the file has been read for good."""
         self.waiting = False
         self.damages: tuple[Damage, ...] = ()
         self.damage_count = 0
         self.stored: StoredPoints | None = None
-        """All points, where another object read them and nobody asked for `points` yet."""
+        """All points, if another object read them and `points` has not been requested yet."""
         self._points: dict[str, TagPoints] | None = None
         self._skipped_bytes = 0
         self._damaged_records: set[int] | None = None
-        """Where records begin, of those whose rows were taken last, that have a damaged value."""
+        """Offsets of the records with a damaged value among those whose rows were taken last."""
         self._tail_damage: Damage | None = None
         self._lost_at: int | None = None
         self._made_scanner: Scanner | None = None
         self._records_before = 0
-        """Records that were read by another object, whose state this one has."""
+        """Records read by another object, whose state this one has."""
         self._by_id: list[TagPoints] | None = None
         self._head = b""
         self._tail = b""
         """The last bytes before ``position``."""
         self._packer: Packer | None = None
-        """Makes the points, where all of them are to be one block."""
+        """Creates the points, if all of them are to be one block."""
         self._packed: PackedPoints | None = None
         """The points that are in no `TagPoints` yet."""
         self._crc: int | None = 0
-        """CRC-32C of all bytes before ``position``; None where damage went beyond a window."""
+        """CRC-32C of all bytes before ``position``; None if damage went beyond a window."""
 
     @property
     def points(self) -> dict[str, TagPoints]:
-        """By tag, in order of first appearance.
+        """The points by tag, in order of first appearance.
 
         Raises:
-            OSError: they were stored, and neither that nor the file is there as it was; all is to be read again.
+            OSError: neither the stored points nor the file exist as they were; everything must be read again.
         """
         if self.stored is not None:
             try:
@@ -201,12 +201,12 @@ class EventFile:
 
     @property
     def records(self) -> int:
-        """How many whole records were read."""
+        """Number of whole records that were read."""
         return self._records_before + (0 if self._made_scanner is None else self._made_scanner.records)
 
     @property
     def all_damages(self) -> tuple[Damage, ...]:
-        """The first damages by offset, and the one at the file's end that may yet be mended by more bytes."""
+        """The first damages by offset, and the one at the end of the file that more bytes may yet repair."""
         damages = sorted(self.damages, key=lambda damage: (damage.offset, damage.reason))
         return (*damages, *([self._tail_damage] if self._tail_damage else []))
 
@@ -216,15 +216,15 @@ class EventFile:
 
     @property
     def all_skipped_bytes(self) -> int:
-        """How many bytes all damages cover, those that are not kept too; what several cover counts once."""
+        """Number of bytes that all damages cover, including damages that are not kept; overlaps count once."""
         return self._skipped_bytes + (self._tail_damage.length if self._tail_damage else 0)
 
     def tag_states(self) -> tuple[TagState, ...]:
-        """Return the points so far; raises OSError as `points`."""
+        """Return the points so far; raises OSError as `points` does."""
         return tuple(points.state() for points in self.points.values())
 
     def state(self) -> FileState:
-        """Return what was read so far; raises OSError where the file's tail cannot be read again."""
+        """Return the state so far; raises OSError if the file's tail cannot be read again."""
         with self._open_at(0) as stream:
             tail = _bytes_before(stream, self.position)
         return self._state(_hash(tail))
@@ -247,19 +247,20 @@ class EventFile:
         )
 
     def packed(self, packer: Packer) -> tuple[FileState, PackedPoints] | None:
-        """Return what was read so far, without a look at the file; raises OSError as `points`.
+        """Return the state and points so far, without looking at the file; raises OSError as `points` does.
 
-        None where the file has so many session starts that this would be large.
+        Return None if the file has so many session starts that the result would be large.
         """
         if len(self.session_starts) > _MOST_SESSION_STARTS:
             return None
         return self._state(), packer.pack(self.tag_states())
 
     def read_packed(self, size: int, packer: Packer) -> tuple[FileState, PackedPoints] | None:
-        """Read a file from its beginning, keep the points as one block, and let go of all that reading on needs.
+        """Read a file from its beginning, keep the points as one block, and free everything needed to read on.
 
-        A file that was read whole may never grow. Returns what is known then; None where the file has so many session
-        starts that this is of no use, and is as `read_new` leaves it. Raises as `read_new`.
+        A file that was read whole may never grow. Return the state and the points; None if the file has so many
+        session starts that packing is of no use, in which case the object is as `read_new` leaves it. Raises as
+        `read_new` does.
         """
         self._packer = packer
         try:
@@ -276,7 +277,7 @@ class EventFile:
         return state, packed
 
     def restore_packed(self, state: FileState, packed: PackedPoints) -> None:
-        """Take over what was read of the file just now, from its beginning on."""
+        """Take over what was just read from the file, from its beginning on."""
         table = packed.table
         self.restore(
             state,
@@ -308,15 +309,15 @@ class EventFile:
         trusted: bool = False,
         places: Mapping[str, int] | None = None,
     ) -> bool:
-        """Take over what another object read, if the file begins and goes on as it did then.
+        """Take over what another object read, if the file still begins and continues as it did then.
 
         Args:
-            state: what the other object knew.
-            changed: the file was changed since, without growing: all of it is compared.
-            trusted: it is known to be the same; nothing of it is read. The state must have a tail.
-            table: the tags that it found.
-            kept: where they are; asked when somebody asks for points.
-            places: where in the table each tag is, if that is at hand.
+            state: the state of the other object.
+            changed: the file has changed since without growing; all of it is compared.
+            trusted: the file is known to be the same; nothing is read. The state must have a tail.
+            table: the tags that the other object found.
+            kept: their stored points, read when points are requested.
+            places: the place of each tag in the table, if available.
 
         Raises:
             OSError: the file cannot be read.
@@ -339,7 +340,7 @@ class EventFile:
         return True
 
     def _tail_as_in(self, state: FileState) -> bytes | None:
-        """Return the last bytes before ``state.position``, if the file begins and goes on as it did then.
+        """Return the last bytes before ``state.position``, if the file still begins and continues as it did then.
 
         Raises OSError.
         """
@@ -349,12 +350,12 @@ class EventFile:
         return tail if head == state.head and as_then else None
 
     def begins_as_before(self, size: int) -> bool:
-        """Return whether the bytes that were read first, and those that were read last, are still there.
+        """Return whether the first and the last bytes that were read are still there.
 
         Raises OSError.
 
-        Of a file that was changed and has not grown beyond ``size``, all bytes that were read are compared: whoever
-        copies another file over it may leave its size and its time as they were.
+        If a changed file has not grown beyond ``size``, all bytes that were read are compared: copying another file
+        over it may leave its size and its time as they were.
         """
         with self._open_at(0) as stream:
             if stream.seek(0, os.SEEK_END) <= size:
@@ -376,10 +377,10 @@ class EventFile:
         return at == end and crc == expected
 
     def read_new(self, size: int) -> None:
-        """Read what was appended, up to the end of the file, whose size was last seen as ``size``.
+        """Read appended data up to the end of the file, whose size was last seen as ``size``.
 
         Raises:
-            OSError: the file cannot be read; what was read before stays.
+            OSError: the file cannot be read; data read before is kept.
         """
         window = min(_WINDOW_BYTES, max(1 << 12, size - self.position + 1))
         rows = np.empty(min(_WINDOW_ROWS, window // 16 + 16), ROW)
@@ -406,7 +407,7 @@ class EventFile:
         self._note_end(end)
 
     def _advance(self, position: int, content: bytes, base: int) -> None:
-        """Take it that everything before ``position`` was read for good; ``content`` was read from ``base`` on."""
+        """Note that everything before ``position`` was read for good; ``content`` was read from ``base`` on."""
         if position > self.position:
             end = position - base
             self._tail = (self._tail + content[max(0, end - TAIL_BYTES) : end])[-TAIL_BYTES:]
@@ -513,7 +514,7 @@ class EventFile:
             self._take_other(index, window, counts)
 
     def _packed_at_once(self, packer: Packer, split: RowsByTag, window: "_Window") -> PackedPoints | None:
-        """Return the points of a window as one block, if they are nothing but numbers; None where they are not."""
+        """Return the points of a window as one block if all are numbers; None if they are not."""
         tags = self._scanner.tags
         if not tags or split.is_blob.any():
             return None
@@ -584,9 +585,9 @@ class EventFile:
     def _decode_numbers(
         self, points: TagPoints, rows: Rows, to_decode: NDArray[np.bool_], window: "_Window"
     ) -> tuple[Rows, NDArray[np.bool_]]:
-        """Decode numbers in forms that the scan leaves alone, such as integer tensors; returns also which there are.
+        """Decode numbers in forms that the scan leaves alone, such as integer tensors; also return which are readable.
 
-        What is not a number is damage only under a tag of scalars.
+        A value that is not a number counts as damage only under a scalar tag.
         """
         values = rows.values.copy()
         readable = np.ones(len(rows), np.bool_)
@@ -618,7 +619,7 @@ class EventFile:
                 pass
 
     def _take_meta_graph(self, row: Rows, event: Event, counts: PointCounts) -> None:
-        """Take the graph of a MetaGraphDef, unless the file has one: who writes both writes the same graph twice."""
+        """Take the graph of a MetaGraphDef, unless the file has one: writers of both write the same graph twice."""
         if RUN_GRAPH_TAG in self.points:
             return
         try:
@@ -656,7 +657,7 @@ class _ReadAgain:
         self._table = table
 
     def __call__(self) -> list[TagState]:
-        """Return the points; raises OSError where it is another."""
+        """Return the points; raises OSError if the file is another."""
         file, table = EventFile(self._path, self._open_at), self._table
         file.read_new(self._state.position)
         found = [file.points.get(tag) for tag in table.tags]
@@ -682,10 +683,10 @@ def _hash(content: bytes) -> bytes:
 
 
 def value_of_event(event: Event, index: int = 0) -> Summary.Value:
-    """Return the value that an event holds: number ``index`` of its summary, or its older payload in today's form.
+    """Return the value that an event holds: value ``index`` of its summary, or its older payload in today's form.
 
-    A ``graph_def`` and a ``tagged_run_metadata`` become string tensors under the plugin names that TensorBoard's
-    migration gives them; of a ``meta_graph_def`` the graph is taken, as a ``graph_def`` would be.
+    A ``graph_def`` or ``tagged_run_metadata`` becomes a string tensor under the plugin name that TensorBoard's
+    migration gives it; the graph of a ``meta_graph_def`` is treated like a ``graph_def``.
 
     Raises:
         PayloadError: the event holds no such value, or no MetaGraphDef where it should.
@@ -710,7 +711,7 @@ def value_of_event(event: Event, index: int = 0) -> Summary.Value:
 
 
 def texts_of(value: Summary.Value) -> TagTexts:
-    """Return what the first value of a tag says beside its kind."""
+    """Return the display name, description and plugin content in the first value of a tag."""
     if not value.HasField("metadata"):
         return NO_TEXTS
     metadata = value.metadata
@@ -718,7 +719,7 @@ def texts_of(value: Summary.Value) -> TagTexts:
 
 
 class _Window(NamedTuple):
-    """A window of the file, and the rows that were found in it."""
+    """A window of the file and the rows found in it."""
 
     found: NDArray[np.void]
     buffer: NDArray[np.uint8]
@@ -732,11 +733,11 @@ class _Window(NamedTuple):
         return parse(Event, self.buffer[begin : begin + int(row["length"])].tobytes())
 
     def is_bare_number(self, number: int, tag: bytes) -> bool:
-        """Return whether a row's value is the tag, in ASCII, and a ``simple_value``, and nothing else."""
+        """Return whether a row's value consists only of the tag, in ASCII, and a ``simple_value``."""
         return bool(self.are_bare_numbers(np.array([number]), [tag])[0])
 
     def are_bare_numbers(self, numbers: NDArray[np.integer], tags: Sequence[bytes]) -> NDArray[np.bool_]:
-        """Return `is_bare_number` of each of some rows, of which each has a tag of its own."""
+        """Return `is_bare_number` for each of some rows, each with its own tag."""
         rows = self.found[numbers]
         begins = (rows["offset"] + rows["value_at"] - self.base).tolist()
         buffer = self.buffer.data
@@ -747,7 +748,7 @@ class _Window(NamedTuple):
         return np.array(found, np.bool_)
 
     def value(self, number: int) -> Summary.Value:
-        """Return the value of a row, alone where it can be: an event may have very many. Raises DecodeError."""
+        """Return the value of a row, parsed alone if possible: an event may have very many. Raises DecodeError."""
         row = self.found[number]
         if not row["value_length"]:
             return self.event(number).summary.value[int(row["index"])]
@@ -762,7 +763,7 @@ def name_of(tag: bytes) -> str:
 
 @lru_cache(_TAGS_REMEMBERED)
 def _head_of_number(tag: bytes) -> bytes:
-    """Return what a value begins with that is the tag and a ``simple_value``."""
+    """Return the bytes before the number in a value that consists of the tag and a ``simple_value``."""
     return b"\x0a" + varint(len(tag)) + tag + b"\x15"
 
 

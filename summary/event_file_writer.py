@@ -1,4 +1,4 @@
-"""A writer of events with a file of its own, and a thread that appends to it."""
+"""An event writer with its own file and a thread that appends to it."""
 
 import atexit
 import itertools
@@ -30,20 +30,20 @@ from stepscope.summary.storage import Folder, RemoteFolder, folder_at
 
 LOCAL_LINGER: Final = 1.0
 REMOTE_LINGER: Final = 10.0
-"""Seconds; each write to a remote file costs a round trip, and to an object store all that the file holds."""
+"""Seconds; each write to a remote file costs a round trip, and to an object store, all that the file holds."""
 
 _PACK_POINT: Final = struct.Struct("<qdqd").pack
 _MANY_ITEMS: Final = 1 << 14
-"""A power of two; every so many waiting items the thread is told not to linger."""
+"""A power of two; whenever this many more items wait, the thread is told not to linger."""
 _MOST_ITEMS: Final = 1 << 18
 _MOST_EVENT_BYTES: Final = 1 << 26
-"""With so much waiting, callers wait for the disk instead of filling the memory."""
+"""With this much waiting, callers wait for the disk instead of filling the memory."""
 _SERIES_PIECE: Final = 1 << 15
-"""Points of a series that are queued, and encoded, at once."""
+"""Points of a series that are queued, and encoded, together."""
 
 
 class _Deferred(NamedTuple):
-    """A summary that is encoded in its turn."""
+    """A summary that is encoded when its turn comes."""
 
     prepared: Prepared
     step: int
@@ -60,40 +60,40 @@ class _Series(NamedTuple):
 
 
 class EventFileWriter(Handover):
-    """Appends events to a file of its own, from any number of threads, in the order of their calls.
+    """Appends events to its own file, from any number of threads, in the order of the calls.
 
-    Callers only queue; a thread encodes and writes, at most ``linger`` seconds later. Nothing is ever dropped
-    silently. When the disk refuses, the next call raises the `OSError`, which says how much is unwritten and kept;
-    every later call tries again. A call that raises has not taken what it was given. With 64 MB unwritten, calls take
-    nothing until there is room. Where somebody removes the file, a warning says how many events are gone with it, and
-    what comes after goes to a new file, in a new folder if need be. After `close`, and in a forked child, the next
-    event opens a new file.
+    Callers only queue events; a thread encodes and writes them, at most ``linger`` seconds later. No event is ever
+    dropped silently. When the disk refuses a write, the next call raises the `OSError`, which reports how much is
+    unwritten and kept; every later call tries again. A call that raises has not accepted its data. With 64 MB
+    unwritten, calls accept nothing until there is room. If the file is removed, a warning reports how many events were
+    lost with it, and later events go to a new file, in a new folder if necessary. After `close`, and in a forked child,
+    the next event opens a new file.
 
-    A forked child, or a process of `multiprocessing`, may be ended without notice, such as by its pool. There each call
+    A forked child or a `multiprocessing` process may be ended without notice, for example by its pool. There, each call
     writes before it returns, if the folder is local.
 
     Args:
-        log_dir: a folder, created if absent, or its address for `fsspec`, such as ``s3://bucket/run``.
-        linger: seconds that an event may wait for others to be written together; at most 1, and 10 where the
-            folder is remote.
+        log_dir: a folder, created if missing, or its `fsspec` address, such as ``s3://bucket/run``.
+        linger: seconds that an event may wait to be written together with others; at most 1, or 10 if the folder is
+            remote.
         filename_suffix: end of the name ``events.out.tfevents.<seconds>.<host>.<process>.<n><suffix>``.
-        fsync: `flush` and `close` return when the disk has the bytes, not only the operating system.
-        clock: gives the wall time of events that bring none.
+        fsync: if True, `flush` and `close` return only when the disk has the bytes, not just the operating system.
+        clock: returns the wall time of events without one.
 
     Raises:
-        OSError: the folder or the file cannot be made.
-        ValueError, ImportError: nobody knows the address's protocol, or a package for it is missing.
+        OSError: the folder or the file cannot be created.
+        ValueError, ImportError: the address's protocol is unknown, or a package for it is missing.
     """
 
     _output: Output
-    """Used by whoever works."""
+    """Used by whoever works on the queue: the thread or a caller."""
     _unready: bool
-    """Before a call takes anything it must look what is amiss: a failure, no file, no room."""
+    """A call must check what is wrong before it accepts anything: a failure, no file, no room."""
     _full: bool
-    """The disk refuses, and too much is unwritten to take more."""
+    """The disk refuses writes, and too much is unwritten to accept more."""
     _waiting_event_bytes: int
     _failure: Exception | None
-    """What writing ran into, until a caller has been told."""
+    """The error that writing ran into, until a caller has been told."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class EventFileWriter(Handover):
         wall_time: float | None = None,
         form: ScalarForm = "simple_value",
     ) -> None:
-        """Queue one point; arguments must be valid (`stepscope.summary.arguments`)."""
+        """Queue one point; the arguments must be valid (see `stepscope.summary.arguments`)."""
         index = self._template_indexes[form].get(tag)
         if index is None:
             index = self._add_template(tag, form)
@@ -158,9 +158,7 @@ class EventFileWriter(Handover):
             self._press()
 
     def add_ready_scalar(self, tag: str, number: float, step: int, wall_time: float | None = None) -> None:
-        """Queue one point right after `check_ready`, where others that belong to it must be taken with it: never
-        raises.
-        """
+        """Queue one point right after `check_ready`, never raising, so that related points are accepted together."""
         index = self._add_template(tag, "simple_value")
         point = _PACK_POINT(index, self._clock() if wall_time is None else wall_time, step, number)
         self._take(point, len(point))
@@ -173,7 +171,7 @@ class EventFileWriter(Handover):
         wall_times: NDArray[np.float64] | None = None,
         form: ScalarForm = "simple_value",
     ) -> None:
-        """Queue many points of one tag; arguments must be valid, of one length, and are copied."""
+        """Queue many points of one tag; the arrays must be valid and of one length, and are copied."""
         self.check_ready()
         template = self._templates[self._add_template(tag, form)]
         now = self._clock()
@@ -184,20 +182,20 @@ class EventFileWriter(Handover):
             self._take(_Series(template, copied, times, numbers[piece].copy()), 24 * len(copied))
 
     def add_event(self, event: Event, wall_time: float | None = None) -> None:
-        """Queue one event, at the present time unless ``wall_time`` is given."""
+        """Queue one event, at the current time unless ``wall_time`` is given."""
         self.check_ready()
         event.wall_time = self._clock() if wall_time is None else wall_time
         record = frame(event.SerializeToString())
         self._take(bytearray(record), len(record))
 
     def add_prepared(self, prepared: Prepared, step: int, wall_time: float | None = None) -> None:
-        """Queue an event with a summary of one value that is encoded in its turn."""
+        """Queue an event with a summary of one value, which is encoded when its turn comes."""
         self.check_ready()
         deferred = _Deferred(prepared, step, self._clock() if wall_time is None else wall_time)
         self._take(deferred, prepared.held_bytes)
 
     def check_ready(self) -> None:
-        """Return when a call may take what it is given, with a file that is open; raises what is amiss."""
+        """Return when a file is open and a call may accept data; raise the error that prevents it."""
         if not self._unready:
             return
         self._tell(self._failure, "not taken")
@@ -212,19 +210,19 @@ class EventFileWriter(Handover):
         self._unready = self._full or self._failure is not None
 
     def flush(self) -> None:
-        """Return when everything queued before is in the file, handed to the operating system.
+        """Return when everything queued so far is in the file, handed to the operating system.
 
         Raises:
-            OSError: it cannot be written; it is kept.
+            OSError: the data cannot be written; it is kept.
         """
         if self._output.name is not None or self._pending:
             self._tell(self._ask("flush").failure)
 
     def close(self) -> None:
-        """Write what is queued and close the file.
+        """Write everything queued and close the file.
 
         Raises:
-            OSError: it cannot be written; the file stays open, and `close` may be called again.
+            OSError: the data cannot be written; the file stays open, and `close` may be called again.
         """
         if self._output.name is not None or self._pending:
             self._tell(self._ask("close").failure)
@@ -239,7 +237,7 @@ class EventFileWriter(Handover):
             atexit.unregister(self._close_at_exit)
 
     def _forget(self) -> None:
-        """Make a writer without a file; in a forked child, what is queued belongs to the parent."""
+        """Reset to a writer without a file; in a forked child, the queued data belongs to the parent."""
         at_once = _may_end_without_notice() and not isinstance(self.folder, RemoteFolder)
         self._begin(self._linger, at_once=at_once)
         self._output = Output(self.folder, self._filename_suffix, self._clock)
@@ -249,7 +247,7 @@ class EventFileWriter(Handover):
         self._unready = True
 
     def _add_template(self, tag: str, form: ScalarForm) -> int:
-        """Return its place. Threads that make it at once make several, of which one is used."""
+        """Return the template's index. Threads that add it simultaneously add several, of which one is used."""
         indexes = self._template_indexes[form]
         if tag not in indexes:
             template = scalar_template(tag, form)
@@ -274,7 +272,7 @@ class EventFileWriter(Handover):
             self._hurry()
 
     def _tell(self, failure: Exception | None, prefix: str = "") -> None:
-        """Warn of files that were removed, and raise what writing ran into."""
+        """Warn of removed files, and raise the error that writing ran into."""
         failure, self._failure = failure or self._failure, None
         with suppress(IndexError):
             while True:
@@ -307,7 +305,7 @@ class EventFileWriter(Handover):
         return output.name is None or "close" in purposes
 
     def _encode(self, items: list[Any]) -> Exception | None:
-        """Give the records of all items that can be encoded to the file, and return why one could not."""
+        """Pass the records of all items that can be encoded to the file, and return the error of one that cannot."""
         try:
             pieces, count, failure = self._encoded(items)
         except BaseException as error:
@@ -318,7 +316,7 @@ class EventFileWriter(Handover):
         return failure
 
     def _encoded(self, items: list[Any]) -> tuple[list[Piece], int, Exception | None]:
-        """Return whole records, how many, and why an item could not be encoded."""
+        """Return whole records, their number, and the error of an item that could not be encoded."""
         pieces: list[Piece] = []
         count = 0
         failure: Exception | None = None

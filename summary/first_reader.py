@@ -1,6 +1,6 @@
-"""Reads many small event files into the index of a log directory of which nothing is kept, in a process of its own.
+"""Reads many small event files into the index of a log directory that has none yet, in a process of its own.
 
-The server that has started it goes on importing meanwhile, and is spared the compiled loops, which take 130 MB.
+The server that started it continues importing meanwhile, and does not need the compiled loops, which take 130 MB.
 `stepscope.summary.first_reading` is the server's end.
 """
 
@@ -30,26 +30,26 @@ from stepscope.summary.packed_points import Packer
 from stepscope.summary.source import FoundFile, Opener, Source
 
 LEAST_FILES: Final = 500
-"""Small event files for which the loops are worth loading."""
+"""Number of small event files from which loading the loops pays off."""
 _LOOKED_AT: Final = 2 * LEAST_FILES
-"""Event files by which that is decided: where most of them are large, the server reads them itself."""
+"""Event files that decide this: if most of them are large, the server reads them itself."""
 _PART_BYTES: Final = 32 << 20
 _PART_FILES: Final = 2_000
-"""What becomes one segment of the index."""
+"""A part of this many bytes or files becomes one segment of the index."""
 _SHARE_BYTES: Final = 1 << 20
-"""What is read at once: what it takes in memory stays in the caches of the processor."""
+"""Bytes that are read at once; the memory they take stays in the processor's caches."""
 _MOST_THREADS: Final = 4
-"""More would wait for each other, as half of the work is Python's."""
+"""More would wait for each other, as half of the work is done in Python."""
 
 
 def main(index: str, *logdirs: str) -> None:
-    """Read what is small in log directories, and print the segments of each part as a line of JSON, once it is written.
+    """Read the small event files in log directories; print the segments of each part, once written, as a JSON line.
 
-    The process ends with its standard input, which is when the server is gone.
+    The process ends when its standard input ends, which is when the server is gone.
 
     Args:
         index: the folder of the index.
-        logdirs: what `stepscope.summary.logdir_source.sources_of` takes.
+        logdirs: log directories, as `stepscope.summary.logdir_source.sources_of` takes them.
     """
     threading.Thread(target=end_with_input, daemon=True).start()
     gc.disable()
@@ -82,10 +82,10 @@ def main(index: str, *logdirs: str) -> None:
 
 
 def parts_of_small_files(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
-    """Yield the small event files, whole runs of them together, or nothing where there are few.
+    """Yield the small event files in parts of whole runs, or nothing if there are few.
 
     Args:
-        files: of a listing, where the files of a run follow each other.
+        files: the files of a listing, in which the files of a run follow each other.
     """
     event_files = (file for file in files if is_event_file(file.path.name))
     first = list(itertools.islice(event_files, _LOOKED_AT))
@@ -112,11 +112,11 @@ def _folder(file: FoundFile) -> str:
 
 
 def read_part(source: Source, files: Sequence[FoundFile], index: str, packer: Packer) -> Sequence[SegmentPlace]:
-    """Read files and write a segment of them; those that cannot be read are left to the server, which says so.
+    """Read files and write a segment of them; files that cannot be read are left to the server, which reports them.
 
     Args:
-        source: where they are.
-        files: whole runs.
+        source: where the files are.
+        files: the files of whole runs.
         index: the folder of the index.
         packer: shares tables.
 

@@ -1,6 +1,6 @@
 """The server's end of the process that reads many small event files before the server itself can.
 
-See `stepscope.summary.first_reader`. Nothing here takes long to import: the process is started before anything else is.
+See `stepscope.summary.first_reader`. This module imports quickly, as the process is started before anything else.
 """
 
 import logging
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from stepscope.summary.log_index import SegmentPlace
 
 _LEAST_FOLDERS: Final = 1_000
-"""From which on it pays; it has loops and libraries of its own to load."""
+"""Number of folders from which the process pays off; it has its own loops and libraries to load."""
 _MOST_LISTED: Final = 64
-"""Folders that are listed to find out."""
+"""Maximum folders that are listed to find out."""
 _CODE: Final = (
     # Ctrl+C goes to all processes of a terminal; this one ends with the server.
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
@@ -30,14 +30,14 @@ _log: Final = logging.getLogger(__name__)
 
 
 class FirstReading:
-    """A process that reads what is small in log directories into their index; what it leaves out is read later on.
+    """A process that reads the small event files in log directories into their index; the others are read later.
 
     Args:
-        logdirs: what `stepscope.summary.logdir_source.sources_of` takes.
+        logdirs: log directories, as `stepscope.summary.logdir_source.sources_of` takes them.
         index: the folder of the index.
 
     Raises:
-        OSError: no process can be started.
+        OSError: the process cannot be started.
     """
 
     def __init__(self, logdirs: Sequence[str], index: str) -> None:
@@ -46,7 +46,7 @@ class FirstReading:
         )
 
     def segments(self) -> Iterator[Sequence["SegmentPlace"]]:
-        """Yield what was written into the index, part by part, until all is or the process ends before."""
+        """Yield the segments written into the index, part by part, until all are or the process ends early."""
         import msgspec
 
         from stepscope.summary.log_index import SegmentPlace
@@ -61,7 +61,7 @@ class FirstReading:
             _log.warning("the process that was to read event files failed; they are read without it")
 
     def stop(self) -> None:
-        """End the process; nothing happens where it has ended, and whoever asks for `segments` waits no longer."""
+        """End the process, if it has not ended; callers of `segments` then no longer wait."""
         assert self._process.stdin is not None
         self._process.kill()
         self._process.wait()
@@ -69,10 +69,10 @@ class FirstReading:
 
 
 def read_ahead(logdirs: Sequence[str], folders: Sequence[Path], index: str) -> FirstReading | None:
-    """Start to read ahead, where nothing is kept of log directories and they have very many folders.
+    """Start to read ahead if log directories have no index yet and have very many folders; else return None.
 
     Args:
-        logdirs: what `stepscope.summary.logdir_source.sources_of` takes.
+        logdirs: log directories, as `stepscope.summary.logdir_source.sources_of` takes them.
         folders: where they are on this machine.
         index: the address of the index.
     """

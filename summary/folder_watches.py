@@ -1,4 +1,4 @@
-"""Has Linux tell of changes in some folders: each costs one of its watches, of which there are few for all programs."""
+"""Watches folders for changes on Linux; each folder takes one of the few watches that all programs share."""
 
 import ctypes
 import errno
@@ -31,11 +31,11 @@ class FolderWatches:
     """The folders that are watched, without those below them.
 
     Args:
-        tell: called with the paths of each change, on a thread of its own; with the watched folders where the system
+        tell: called, on a thread of its own, with the paths of each change, or with the watched folders if the system
             had more changes than it could keep.
 
     Raises:
-        OSError: the system has no room for one more program that watches.
+        OSError: the system has no room for another program that watches.
     """
 
     def __init__(self, tell: Callable[[Sequence[str]], None]) -> None:
@@ -59,7 +59,7 @@ class FolderWatches:
         A folder that cannot be watched is left out.
 
         Raises:
-            OSError: the system allows no further watch; those before it in order are watched.
+            OSError: the system allows no more watches; the folders that come earlier are watched.
         """
         for folder in self._watches.keys() - set(wanted):
             self._forget(folder)
@@ -81,7 +81,7 @@ class FolderWatches:
         return added
 
     def stop(self) -> None:
-        """End all watches; returns when the thread has ended."""
+        """End all watches and wait until the thread has ended."""
         os.write(self._ending, b"!")
         self._thread.join()
         for file in (self._file, self._end, self._ending):

@@ -1,4 +1,4 @@
-"""Follows a log directory from one thread: woken by the file system where it tells, by the clock where it does not."""
+"""Follows a log directory from one thread, woken by the file system if it reports changes, else by the clock."""
 
 import logging
 import math
@@ -24,34 +24,34 @@ if TYPE_CHECKING:
 
 _SETTLING_SECONDS: Final = 0.05
 _MOST_WATCHED: Final = 4_000
-"""Folders that Linux is asked to watch: other programs need watches too. The others are looked at now and then."""
+"""Maximum folders that Linux is asked to watch, as other programs need watches too; the others are polled."""
 _MOST_HEEDED: Final = 1_000
-"""Runs that somebody looks at, whose folders are watched before any other."""
+"""Maximum runs being viewed whose folders are watched before any others."""
 _QUIET_SHARE: Final = 0.005
-"""Of a core, for looking at what does not change, ..."""
+"""Share of a core for polling what does not change, ..."""
 _LONGEST_POLL: Final = 120.0
-"""... unless it would be looked at more rarely than this."""
+"""... unless the polling interval would exceed this."""
 _SECONDS_BETWEEN_ATTEMPTS: Final = 60.0
-"""After the system refused to watch a folder, for which it may have to go through all folders below."""
+"""Pause after the system refused to watch a folder; an attempt may have to go through all folders below."""
 _MOST_WAIT_SECONDS: Final = 5.0
-"""For whoever is to show first what an index has."""
+"""Maximum wait for the content of an index to be shown first."""
 _SECONDS_BETWEEN_PARTS: Final = 0.5
 _PARTS_REST: Final = 10
-"""Times as long as it took to show a part of what another process reads, until more of it is shown."""
+"""Pause before more of what another process reads is shown, as a multiple of the time to show the last part."""
 _log: Final = logging.getLogger(__name__)
 
 
 class Follower:
-    """Updates a `Logdir` whenever its files change, and hands every new snapshot to a callback.
+    """Updates a `Logdir` whenever its files change, and passes every new snapshot to a callback.
 
-    The callback runs on the follower's thread, for the snapshots of a first pass under way too.
+    The callback runs on the follower's thread, also for the snapshots of an unfinished first pass.
 
     Args:
         logdir: only the follower calls its ``update`` from `start` on.
         on_snapshot: called with each snapshot whose revision is new.
-        poll_seconds: how often to look in any case, for file systems that do not tell of changes.
-        may_look: is waited for, a little while, where an index has something to show before the first look, which
-            would keep the processor from who shows it.
+        poll_seconds: interval between looks in any case, for file systems that do not report changes.
+        may_look: awaited for a short time before the first look if an index has something to show: the look would keep
+            the processor from whoever shows it.
         reading: fills the index of the log directory meanwhile; ended with the follower.
     """
 
@@ -86,15 +86,15 @@ class Follower:
         self._thread.start()
 
     def heed(self, runs: Iterable[str]) -> None:
-        """Watch the folders of runs that somebody looks at, however long they have been quiet; any thread may call.
+        """Watch the folders of runs that are being viewed, however long they have been quiet; any thread may call.
 
-        Those that were named last stay watched, `_MOST_HEEDED` at most.
+        The runs named last stay watched, `_MOST_HEEDED` at most.
         """
         if self._heeded.add(runs):
             self._wake.set()
 
     def stop(self) -> None:
-        """End the thread; returns when it has ended, also when it is called again."""
+        """End the thread and wait until it has ended; may be called again."""
         self._stopping.set()
         if self._may_look is not None:
             self._may_look.set()
@@ -160,7 +160,7 @@ class Follower:
             self._may_look.wait(_MOST_WAIT_SECONDS)
 
     def _show_what_is_read_ahead(self) -> None:
-        """Publish what another process reads into the index until that is all, now and then as it comes."""
+        """Publish what another process reads into the index, at intervals, until it has read everything."""
         if self._reading is None:
             return
         written: list[SegmentPlace] = []
@@ -181,9 +181,9 @@ class Follower:
             self._on_snapshot(snapshot)
 
     def _observe(self) -> bool:
-        """Watch folders as soon as they exist, and return whether one is watched that was not before.
+        """Watch folders as soon as they exist, and return whether any is newly watched.
 
-        Where watching is impossible, the clock alone remains.
+        Where watching is impossible, only the clock remains.
         """
         watched_anew = False
         for folder in self._logdir.source.watchable_folders:
@@ -211,10 +211,10 @@ class Follower:
         """Watch the folders in which something will most likely change.
 
         Args:
-            others: find out which these are beside the runs that somebody looks at; else those are taken as before.
+            others: determine these folders besides those of runs being viewed; else take the ones found before.
 
         Returns:
-            Whether some were not watched before; these are to be looked at again.
+            Whether any were not watched before; these must be looked at again.
         """
         source = self._logdir.source
         heeded = self._heeded.take() if source.watchable_folders else []
@@ -244,7 +244,7 @@ class Follower:
 
 
 class _Heeded:
-    """The runs that somebody looks at, the last ones of them."""
+    """The runs that were viewed last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -253,11 +253,11 @@ class _Heeded:
 
     @property
     def news(self) -> bool:
-        """Whether there are others than when they were last taken."""
+        """Whether runs were added since they were last taken."""
         return self._news
 
     def add(self, runs: Iterable[str]) -> bool:
-        """Return whether any of the runs was not among them."""
+        """Add runs, and return whether any of them is new."""
         with self._lock:
             added = False
             for run in islice(runs, _MOST_HEEDED):
@@ -276,7 +276,7 @@ class _Heeded:
 
 
 class _Changes:
-    """The paths that the system told of since they were last taken."""
+    """The paths that the system has reported since they were last taken."""
 
     def __init__(self, wake: threading.Event) -> None:
         self._wake = wake

@@ -1,4 +1,4 @@
-"""Protobuf messages of anybody's class, brought to ours."""
+"""Converts protobuf messages of foreign classes to ours."""
 
 from typing import TypeVar
 
@@ -8,11 +8,11 @@ M = TypeVar("M", bound=Message)
 
 
 def own_message(kind: type[M], message: object, name: str) -> M:
-    """Return a copy of ``message`` in our class ``kind``: from any class of that name, or serialized.
+    """Return a copy of ``message``, which is of any class of that name or serialized, in our class ``kind``.
 
     Raises:
-        TypeError: it is another message, or none.
-        ValueError: the bytes are no such message.
+        TypeError: ``message`` is another message, or not a message.
+        ValueError: the bytes are not such a message.
     """
     wanted = kind.DESCRIPTOR.name
     if isinstance(message, bytes):

@@ -1,7 +1,7 @@
-"""Parquet and Arrow files, read by a process beside this one.
+"""Reads Parquet and Arrow files in a child process.
 
-A damaged page may declare any size, and Polars ends its process when there is no such memory. So the files are read by
-a child, whose end is an error like any other.
+A damaged page may declare any size, and Polars ends its process if there is not that much memory. When a child process
+reads the files, its end is an error like any other.
 """
 
 import atexit
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _CODE: Final = "from stepscope.summary.foreign_tables import serve; serve()"
 _SPARE_BYTES: Final = 4 << 30
-"""Address space of a reader beside what a table declares: libraries, threads and buffers."""
+"""Address space of a reader besides what a table declares: libraries, threads and buffers."""
 _LIMITS: Final = {"POLARS_MAX_THREADS": "2", "RUST_BACKTRACE": "0", "MALLOC_ARENA_MAX": "2"}
 _LOOK_S: Final = 0.05
 _READ: Final = b"\0"
@@ -40,11 +40,11 @@ def read_foreign_table(content: bytes, declared: int) -> "pl.DataFrame":
 
     Args:
         content: the file.
-        declared: bytes of memory that it says it needs; a file that takes much more is not read.
+        declared: bytes of memory that the file says it needs; a file that takes much more is not read.
 
     Raises:
-        ForeignTableError: it cannot be read.
-        Cancelled: nobody waits for it any more.
+        ForeignTableError: the file cannot be read.
+        Cancelled: the result is no longer wanted.
     """
     import polars as pl
 
@@ -67,7 +67,7 @@ class _Reader:
         )
 
     def ask(self, content: bytes, declared: int) -> bytes:
-        """Return an Arrow stream of the table; raises as `read_foreign_table`."""
+        """Return an Arrow stream of the table; raises as `read_foreign_table` does."""
         answer: Future[tuple[bytes, bytes] | None] = Future()
         threading.Thread(target=self._converse, args=(content, declared, answer), daemon=True).start()
         try:
@@ -133,7 +133,7 @@ if hasattr(os, "register_at_fork"):
 
 @atexit.register
 def end_readers() -> None:
-    """End the processes that wait for a further file; the next file starts one."""
+    """End the processes that wait for another file; the next file starts a new one."""
     while _idle:
         _idle.pop().end()
 
@@ -154,7 +154,7 @@ def _receive(stream: IO[bytes]) -> tuple[bytes, bytes] | None:
 
 
 def serve() -> None:
-    """Run a reader for its whole life: it gets two uint64, the size of a file and what it declares, and the file."""
+    """Run a reader until its input ends: per file two uint64, its size and what it declares, and then its content."""
     import polars as pl
 
     source = os.fdopen(os.dup(0), "rb")

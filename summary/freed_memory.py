@@ -1,4 +1,4 @@
-"""Gives memory back to the system that was freed."""
+"""Gives freed memory back to the system."""
 
 import ctypes
 import sys
@@ -12,9 +12,9 @@ def _trim() -> Any:
 
 
 def give_back() -> None:
-    """Give back what the program has freed; after much work of several threads, glibc keeps a fifth of all and more.
+    """Give back freed memory; after much work in several threads, glibc keeps a fifth of all memory or more.
 
-    Where the C library has no such call (``malloc_trim``, glibc's) nothing happens.
+    Do nothing if the C library has no ``malloc_trim``, a function of glibc.
     """
     trim = _trim()
     if trim is not None:

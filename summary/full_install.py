@@ -1,4 +1,4 @@
-"""What an installation does without, and what is said where something needs it."""
+"""Packages that an installation may lack, and the errors raised if something needs them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -9,7 +9,7 @@ from typing import Final
 from stepscope.summary.errors import UserError
 
 _DISTRIBUTIONS: Final[Mapping[str, str]] = MappingProxyType({"PIL": "Pillow", "av": "PyAV", "sklearn": "scikit-learn"})
-"""What packages are installed by, where it has another name."""
+"""Names by which packages are installed, if they differ from the import names."""
 
 
 SCIKIT_LEARN: Final = "stepscope[scikit-learn]"
@@ -17,17 +17,17 @@ SCIKIT_LEARN: Final = "stepscope[scikit-learn]"
 
 
 class NotInstalledError(UserError, ImportError):
-    """Something needs a package that `stepscope`, or an extra, brings and that is not installed."""
+    """Something needs a package that is not installed and that `stepscope`, or an extra, provides."""
 
 
 def needs_full_install(what: str) -> AbstractContextManager[None]:
-    """Import in the block what `stepscope-core` does without.
+    """Import, in the block, packages that `stepscope-core` does not include.
 
     Args:
-        what: what is done with it, as the beginning of a sentence.
+        what: what needs the packages, as the beginning of a sentence.
 
     Raises:
-        NotInstalledError: a package is not installed; one sentence that says which, and what to install.
+        NotInstalledError: a package is not installed; the message, one sentence, says which, and what to install.
     """
     return _named(
         lambda package: f"{what} needs {package}, which stepscope-core does without. Run: pip install stepscope"
@@ -35,20 +35,20 @@ def needs_full_install(what: str) -> AbstractContextManager[None]:
 
 
 def needs_extra(what: str, requirement: str) -> AbstractContextManager[None]:
-    """Import in the block what an extra brings.
+    """Import, in the block, packages that an extra provides.
 
     Args:
-        what: what is done with it, as the beginning of a sentence.
-        requirement: what to install, as ``stepscope-core[images]``.
+        what: what needs the packages, as the beginning of a sentence.
+        requirement: what to install, such as ``stepscope-core[images]``.
 
     Raises:
-        NotInstalledError: a package is not installed; one sentence that says which, and what to install.
+        NotInstalledError: a package is not installed; the message, one sentence, says which, and what to install.
     """
     return _named(lambda package: f"{what} needs {package}. Run: pip install '{requirement}'")
 
 
 def check_extra(what: str, package: str, requirement: str) -> None:
-    """Raise what `needs_extra` raises where ``package`` is not installed, without importing it."""
+    """Raise the error of `needs_extra` if ``package`` is not installed, without importing it."""
     with needs_extra(what, requirement):
         if find_spec(package) is None:
             raise ModuleNotFoundError(name=package)

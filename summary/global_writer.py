@@ -1,4 +1,4 @@
-"""One writer for all modules and worker processes of a program, which counts the steps, as tensorboardX has it."""
+"""A writer that counts steps, for all modules and worker processes of a program, as in tensorboardX."""
 
 import multiprocessing
 import os
@@ -8,21 +8,21 @@ from stepscope.summary.writer import SummaryWriter
 
 
 class GlobalSummaryWriter:
-    """A `SummaryWriter` whose steps are counted per tag, across the processes that inherit it.
+    """A `SummaryWriter` that counts the steps of each tag across all processes that inherit it.
 
     Args:
-        logdir: as `SummaryWriter`.
-        comment: as `SummaryWriter`.
-        purge_step: as `SummaryWriter`.
-        max_queue: as `SummaryWriter`.
-        flush_secs: as `SummaryWriter`.
-        filename_suffix: as `SummaryWriter`.
-        write_to_disk: as `SummaryWriter`.
-        log_dir: as `SummaryWriter`.
-        coalesce_process: no effect; each process writes a file of its own into the one folder.
+        logdir: as in `SummaryWriter`.
+        comment: as in `SummaryWriter`.
+        purge_step: as in `SummaryWriter`.
+        max_queue: as in `SummaryWriter`.
+        flush_secs: as in `SummaryWriter`.
+        filename_suffix: as in `SummaryWriter`.
+        write_to_disk: as in `SummaryWriter`.
+        log_dir: as in `SummaryWriter`.
+        coalesce_process: no effect; each process writes its own file in the same folder.
         kwargs: further arguments of `SummaryWriter`.
 
-    It raises what `SummaryWriter` does.
+    It raises the same errors as `SummaryWriter`.
     """
 
     _shared: ClassVar["GlobalSummaryWriter | None"] = None
@@ -49,26 +49,26 @@ class GlobalSummaryWriter:
 
     @staticmethod
     def getSummaryWriter() -> "GlobalSummaryWriter":  # noqa: N802
-        """Return the one of this program, made at the first call and after a `close`."""
+        """Return the program's shared writer, created at the first call and again after a `close`."""
         shared = GlobalSummaryWriter._shared
         if shared is None or shared.smw is None:
             shared = GlobalSummaryWriter._shared = GlobalSummaryWriter()
         return shared
 
     def add_scalar(self, tag: str, scalar_value: Any, walltime: float | None = None) -> None:
-        """`SummaryWriter.add_scalar` at the tag's next step."""
+        """Call `SummaryWriter.add_scalar` with the tag's next step."""
         self._writer().add_scalar(tag, scalar_value, self._next_step("scalar", tag), walltime)
 
     def add_image(self, tag: str, img_tensor: Any, walltime: float | None = None, dataformats: str = "CHW") -> None:
-        """`SummaryWriter.add_image` at the tag's next step."""
+        """Call `SummaryWriter.add_image` with the tag's next step."""
         self._writer().add_image(tag, img_tensor, self._next_step("image", tag), walltime, dataformats)
 
     def add_text(self, tag: str, text_string: Any, walltime: float | None = None) -> None:
-        """`SummaryWriter.add_text` at the tag's next step."""
+        """Call `SummaryWriter.add_text` with the tag's next step."""
         self._writer().add_text(tag, text_string, self._next_step("text", tag), walltime)
 
     def close(self) -> None:
-        """Write all that was added and close the file."""
+        """Write everything added so far and close the file."""
         if self.smw is not None:
             self.smw.close()
             self.smw = None

@@ -1,10 +1,10 @@
-"""What any number of threads hand over to one that works on it, so that no interruption of theirs can harm it.
+"""Passes items from any number of threads to one worker thread; interrupting the callers cannot harm it.
 
-A signal handler may raise in a caller between any two instructions. So callers hold no lock, not for a moment: they
-append to a deque, put into a `SimpleQueue`, and wait for a bare lock that another thread releases. Each of these is one
-call into C, which has happened or has not. `threading.Event` and `threading.Condition` are not of that kind: an
-exception in the midst of their Python code leaves their lock held for ever. So does the start of a `threading.Thread`,
-which waits for such an event; the thread here is a bare one.
+A signal handler may raise in a caller between any two instructions. Callers therefore never hold a lock: they append to
+a deque, put into a `SimpleQueue`, and wait for a bare lock that another thread releases. Each of these is one call into
+C, which either has happened or has not. `threading.Event` and `threading.Condition` are different: an exception in the
+middle of their Python code leaves their lock held forever. So does starting a `threading.Thread`, which waits for such
+an event; the thread here is a bare one.
 """
 
 import atexit
@@ -23,44 +23,44 @@ _WORK: Final = False
 _HURRY: Final = True
 
 Purpose: TypeAlias = Literal["open", "flush", "close"]
-"""What else is to be done."""
+"""What else a request asks for."""
 
 
 class Request:
-    """Waits in the queue until all that was handed over before it is dealt with."""
+    """Waits in the queue until everything handed over before it has been processed."""
 
     __slots__ = ("_passed", "failure", "purpose")
 
     def __init__(self, purpose: Purpose) -> None:
         self.purpose: Final = purpose
         self.failure: Exception | None = None
-        """What it ran into."""
+        """The error that occurred, if any."""
         self._passed: Final = allocate_lock()
         self._passed.acquire()
 
     def grant(self) -> None:
-        """Let the caller go on."""
+        """Let the caller continue."""
         if self._passed.locked():
             self._passed.release()
 
     def wait(self) -> None:
-        """Return when it is granted."""
+        """Wait until the request is granted."""
         self._passed.acquire()
 
 
 class Handover(ABC):
-    """A queue and the one thread that works on it, which starts and ends when it is needed."""
+    """A queue and the one thread that works on it, which starts and ends as needed."""
 
     _pending: deque[Any]
-    """What was handed over, `Request`s among it, in the order of the calls."""
+    """The items that were handed over, including `Request` objects, in the order of the calls."""
     _idle: bool
     """The thread waits and must be woken. It sets this before it looks into the queue; callers read it after they
-    append, so that nothing is left behind unnoticed."""
+    append, so that no item goes unnoticed."""
     _at_once: bool
-    """Callers work themselves, so that all is done when a call returns."""
+    """Callers do the work themselves, so that it is done when a call returns."""
 
     def _begin(self, linger: float, *, at_once: bool) -> None:
-        """Make the queue, again in a forked child; what is handed over may wait ``linger`` seconds for more to come."""
+        """Create the queue, again in a forked child; items may wait ``linger`` seconds for more to arrive."""
         self._longest_wait = linger
         self._at_once = at_once
         self._pending = deque()
@@ -73,23 +73,23 @@ class Handover(ABC):
 
     @abstractmethod
     def _work(self, items: list[Any], requests: list[Request]) -> bool:
-        """Deal with what was handed over, and say in the requests what it ran into.
+        """Process the items that were handed over, and record errors in the requests.
 
-        Returns whether no thread is needed until more is handed over. It raises nothing of its own; where a caller
-        works, an interruption may.
+        Return whether no thread is needed until more is handed over. Nothing is raised by the work itself; if a caller
+        does it, an interruption may be.
         """
 
     def _wake(self) -> None:
-        """Has what was handed over dealt with, sooner or later."""
+        """Have the items that were handed over processed, sooner or later."""
         self._signals.put(_WORK)
         self._have_it_worked_on()
 
     def _hurry(self) -> None:
-        """Has it dealt with soon."""
+        """Have the items processed soon."""
         self._signals.put(_HURRY)
 
     def _ask(self, purpose: Purpose) -> Request:
-        """Return when all that was handed over before is dealt with."""
+        """Return once everything handed over before has been processed."""
         request = Request(purpose)
         if self._worker == get_ident():
             return request  # from within the work, such as a finalizer's: nobody else could grant it
@@ -134,7 +134,7 @@ class Handover(ABC):
                 return
 
     def _serve(self) -> list[Request]:
-        """Work until the thread is not needed; returns what is to be granted then."""
+        """Work until the thread is not needed; return the requests to grant then."""
         while True:
             self._idle = True
             hurried = _WORK if self._pending else self._signals.get()
@@ -154,7 +154,7 @@ class Handover(ABC):
             _grant(granted)
 
     def _work_off(self) -> tuple[list[Request], bool]:
-        """Return what to grant, and whether no thread is needed until something is handed over."""
+        """Process the queue; return the requests to grant, and whether no thread is needed until more arrives."""
         items = [self._pending.popleft() for _ in range(len(self._pending))]
         requests = [item for item in items if type(item) is Request]
         try:
@@ -170,10 +170,10 @@ def _grant(requests: list[Request]) -> None:
 
 
 def before_threads_end(function: Callable[[], None]) -> None:
-    """Call it at the end of the process, while threads still run; what came last is called first.
+    """Call ``function`` at the end of the process, while threads still run; functions added last are called first.
 
-    Functions of `atexit` come too late for remote file systems, which ask threads of their own, and never in a
-    process of `multiprocessing`. Only the interpreter's own libraries have another way.
+    `atexit` functions run too late for remote file systems, which use their own threads, and never run in a
+    `multiprocessing` process. Only the interpreter's own libraries have another way.
     """
     register = getattr(threading, "_register_atexit", atexit.register)
     # Too late to be told: then the callers work.
@@ -193,8 +193,8 @@ before_threads_end(_remember_end)
 
 
 def interpreter_ends() -> bool:
-    """Return whether threads can no longer be started; callers then work themselves.
+    """Return whether threads can no longer be started; callers then do the work themselves.
 
-    The main thread itself must not be asked: interrupted, its `is_alive` makes it one that has ended.
+    The main thread itself must not be queried: if its `is_alive` is interrupted, it marks the thread as ended.
     """
     return _threads_end or sys.is_finalizing()

@@ -1,4 +1,4 @@
-"""Hooks: what a training loop does besides training, every so many steps or seconds; for any loop, of any framework.
+"""Hooks: work that a training loop of any framework does besides training, at intervals of steps or seconds.
 
     from stepscope.summary import SummaryWriter
     from stepscope.summary.hooks import Hooks, LogValues, StepCounter, StopOnNan, SummarySaver
@@ -9,8 +9,8 @@
             loss = train(batch)
             hooks.log(loss=loss)
 
-What the loop logs stays as it is until a hook needs its number: a tensor on a device is copied only in steps that are
-saved or shown. The names and intervals are those of TensorFlow 1's session hooks.
+Logged values stay as they are until a hook needs their numbers: a tensor on a device is copied only in steps that are
+saved or shown. Names and intervals are the same as for TensorFlow 1's session hooks.
 """
 
 import logging
@@ -29,7 +29,7 @@ from stepscope.summary.writer import SummaryWriter
 
 T = TypeVar("T")
 Clock = Callable[[], float]
-"""Seconds since any moment; never goes back."""
+"""Returns seconds since an arbitrary moment; never goes backward."""
 
 STEPS_PER_SECOND_TAG: Final = "global_step/sec"
 
@@ -41,7 +41,7 @@ class NanLossError(RuntimeError):
 
 
 class Every:
-    """Says when something that happens every ``steps`` steps, or every ``secs`` seconds, is due; made by `every`."""
+    """An interval of ``steps`` steps or ``secs`` seconds that reports when it is over; created by `every`."""
 
     def __init__(self, steps: int | None, secs: float | None, clock: Clock) -> None:
         self._steps: Final = steps
@@ -50,10 +50,10 @@ class Every:
         self._last: tuple[int, float] | None = None
 
     def is_due(self, step: int) -> bool:
-        """Return whether it should happen at ``step``: the first time, and whenever the interval since the last time is
-        over.
+        """Return whether ``step`` is due: the first time, and whenever the interval since the last time is over.
 
-        The step of the last time is not due again; one before it is, for the loop was restarted.
+        The step of the last time is not due again; an earlier step is, if the interval is in steps:
+        the loop was restarted.
         """
         if self._last is None:
             return True
@@ -64,7 +64,7 @@ class Every:
         return step != last_step and self._clock() >= last_time + self._secs
 
     def happened(self, step: int) -> tuple[int, float] | None:
-        """Start the next interval; returns the steps and the seconds since the last one, None the first time."""
+        """Start the next interval; return the steps and the seconds since the last time, or None the first time."""
         now = self._clock()
         last, self._last = self._last, (step, now)
         return None if last is None else (step - last[0], now - last[1])
@@ -74,7 +74,7 @@ def every(steps: int | None = None, secs: float | None = None, *, clock: Clock =
     """Return an interval in steps or in seconds.
 
     Raises:
-        TypeError: ``steps`` is not a whole number, or ``secs`` no number.
+        TypeError: ``steps`` is not a whole number, or ``secs`` is not a number.
         ValueError: both or neither are given, ``steps`` is below 1, or ``secs`` is not positive and finite.
     """
     if (steps is None) == (secs is None):
@@ -93,39 +93,39 @@ def every(steps: int | None = None, secs: float | None = None, *, clock: Clock =
 
 
 class Hook:
-    """Something that goes along with a loop; a subclass overrides what it needs."""
+    """Base class of objects that accompany a loop; a subclass overrides the methods that it needs."""
 
     should_stop = False
-    """Set it to end the loop after the running step."""
+    """Set to True to end the loop after the current step."""
 
     def begin(self) -> None:
-        """Begin with the loop."""
+        """Run at the beginning of the loop."""
 
     def before_step(self, step: int) -> None:
-        """Begin with a step."""
+        """Run at the beginning of a step."""
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """End with a step; ``values`` are what the loop logged in it, by tag."""
+        """Run at the end of a step; ``values`` are the values that the loop logged in it, by tag."""
 
     def end(self, step: int, values: Mapping[str, Any]) -> None:
-        """End with the loop, for whatever reason; ``step`` is its last step, which may be unfinished."""
+        """Run when the loop ends for any reason; ``step`` is its last step, which may be unfinished."""
 
 
 class SummarySaver(Hook):
     """Writes scalars at the first step and then every ``save_steps`` steps or ``save_secs`` seconds.
 
     Args:
-        writer: where to.
+        writer: the writer to write to.
         save_steps: interval in steps.
-        save_secs: interval in seconds; give one of the two.
-        values: what is written beside what the loop logs, by tag: numbers, arrays or tensors of one element that the
-            loop changes in place, or functions that are called with nothing when it is due.
-        save: called with the writer and the step when it is due, for what is not a number: images, histograms, text.
-        clock: seconds; another one is for tests.
+        save_secs: interval in seconds; pass one of the two.
+        values: values to write besides those that the loop logs, by tag: numbers, arrays or tensors of one element that
+            the loop changes in place, or functions that are called without arguments when due.
+        save: called with the writer and the step when due, for data other than numbers: images, histograms, text.
+        clock: returns seconds; replaced in tests.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be; when due, a value is not a number, and then nothing
-            of that step is written.
+        TypeError, ValueError: an argument has the wrong type or value; when due, a value is not a number, in which
+            case nothing of that step is written.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class SummarySaver(Hook):
         self._save: Final = save
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Write, if it is due."""
+        """Write, if due."""
         if not self._interval.is_due(step):
             return
         self._interval.happened(step)
@@ -161,18 +161,18 @@ class SummarySaver(Hook):
 
 
 class StepCounter(Hook):
-    """Writes how many steps per second the loop makes, under TensorFlow's tag ``global_step/sec``.
+    """Writes the loop's steps per second, under TensorFlow's tag ``global_step/sec``.
 
-    The time between two loops, such as that of an evaluation after each epoch, does not count.
+    Time between two loops, such as an evaluation after each epoch, does not count.
 
     Args:
-        writer: where to.
+        writer: the writer to write to.
         every_n_steps: interval in steps; 100 if neither is given.
         every_n_secs: interval in seconds.
-        clock: seconds; another one is for tests.
+        clock: returns seconds; replaced in tests.
 
     Raises:
-        TypeError, ValueError: an interval is not what it must be.
+        TypeError, ValueError: an interval has the wrong type or value.
     """
 
     def __init__(
@@ -192,12 +192,12 @@ class StepCounter(Hook):
         self._writer: Final = _checked_writer(writer)
 
     def begin(self) -> None:
-        """Go on counting where the last loop ended."""
+        """Resume counting where the last loop ended."""
         if self._ended is not None:
             self._between_loops += self._clock() - self._ended
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Write, if it is due."""
+        """Write, if due."""
         if not self._interval.is_due(step):
             return
         elapsed = self._interval.happened(step)
@@ -216,21 +216,21 @@ class StepCounter(Hook):
 
 
 class LogValues(Hook):
-    """Shows what the loop logs on the terminal: ``loss = 0.25, step = 100 (1.234 sec)``.
+    """Shows logged values on the terminal: ``loss = 0.25, step = 100 (1.234 sec)``.
 
-    The time is what passed since the line before. Numbers are shown as briefly as their precision allows.
+    The time is measured from the previous line. Numbers are shown with as few digits as their precision allows.
 
     Args:
-        every_n_iter: interval in steps, from the loop's first on; 100 if nothing else is given.
+        every_n_iter: interval in steps, from the loop's first step; 100 if nothing else is given.
         every_n_secs: interval in seconds.
-        at_end: shows the loop's last values at its end, too; alone, shows nothing else.
-        tags: which values, in this order; all if absent. One that a step does not log is left out.
-        formatter: makes the line of the values, with ``step`` among them, instead.
-        to: a logger, which gets the line at level INFO, or a text stream; by default the standard error stream.
-        clock: seconds; another one is for tests.
+        at_end: also show the loop's last values at its end; if given without an interval, show nothing else.
+        tags: tags of the values to show, in this order; by default all. Values that a step does not log are left out.
+        formatter: returns the line for the values, which include ``step``, instead of the default format.
+        to: a logger, which gets the line at level INFO, or a text stream; by default standard error.
+        clock: returns seconds; replaced in tests.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be.
+        TypeError, ValueError: an argument has the wrong type or value.
     """
 
     def __init__(
@@ -264,12 +264,12 @@ class LogValues(Hook):
         self._last_shown = None
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Show the values, if they are due."""
+        """Show the values, if due."""
         if self._shows_steps and self._interval.is_due(step):
             self._show(step, values)
 
     def end(self, step: int, values: Mapping[str, Any]) -> None:
-        """Show the last values, if asked to, and if they were not shown already."""
+        """Show the last values, if requested and not shown already."""
         if self._at_end and self._last_shown != step:
             self._show(step, values)
 
@@ -291,12 +291,12 @@ class StopOnNan(Hook):
 
     Args:
         fail_on_nan_loss: raise `NanLossError`; otherwise log a warning and ask the loop to stop.
-        tag: the loss among the values that the loop logs.
-        every_n_steps: how often to look; each look waits for the device that computes the loss.
+        tag: the tag of the loss among the logged values.
+        every_n_steps: interval in steps between checks; each check waits for the device that computes the loss.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be; when looking, the step did not log the loss, or it is
-            no number.
+        TypeError, ValueError: an argument has the wrong type or value; when checked, the step did not log the loss, or
+            it is not a number.
     """
 
     def __init__(self, fail_on_nan_loss: bool = True, tag: str = "loss", every_n_steps: int = 1) -> None:
@@ -305,11 +305,11 @@ class StopOnNan(Hook):
         self._interval: Final = every(every_n_steps)
 
     def begin(self) -> None:
-        """Take back an earlier loop's request to stop."""
+        """Withdraw an earlier loop's request to stop."""
         self.should_stop = False
 
     def after_step(self, step: int, values: Mapping[str, Any]) -> None:
-        """Look, if it is due."""
+        """Check the loss, if due."""
         if not self._interval.is_due(step):
             return
         self._interval.happened(step)
@@ -325,13 +325,13 @@ class StopOnNan(Hook):
 
 
 class Hooks:
-    """Several hooks and the loop that they go along with.
+    """Several hooks and the loop that they accompany.
 
-    `loop` does all that is needed. Where it does not fit, call `begin`, then for each step `before_step`, `log` and
-    `after_step`, look at `should_stop`, and call `end` at last.
+    `loop` does everything needed. Where it does not fit, call `begin`; then for each step `before_step`, `log` and
+    `after_step`, and check `should_stop`; finally, call `end`.
 
     Raises:
-        TypeError: an argument is no `Hook`.
+        TypeError: an argument is not a `Hook`.
     """
 
     def __init__(self, *hooks: Hook) -> None:
@@ -345,17 +345,17 @@ class Hooks:
 
     @property
     def should_stop(self) -> bool:
-        """Whether a hook, or `request_stop`, asked to end the loop."""
+        """Whether a hook or `request_stop` asked to end the loop."""
         return self._stop_requested or any(hook.should_stop for hook in self._hooks)
 
     def request_stop(self) -> None:
-        """Ask the loop to end after the running step."""
+        """Ask the loop to end after the current step."""
         self._stop_requested = True
 
     def log(self, values: Mapping[str, Any] = MappingProxyType({}), /, **more_values: Any) -> None:
-        """Give values of the running step to the hooks, by tag; a later value of the same tag counts.
+        """Pass values of the current step to the hooks, by tag; a later value replaces an earlier one of the same tag.
 
-        ``hooks.log(loss=loss)`` and ``hooks.log({"loss/train": loss})`` are the same but for the tag.
+        ``hooks.log(loss=loss)`` and ``hooks.log({"loss/train": loss})`` differ only in the tag.
 
         Raises:
             TypeError, ValueError: a name is not a tag.
@@ -363,13 +363,13 @@ class Hooks:
         self._values.update({checked_tag(tag): value for tag, value in {**values, **more_values}.items()})
 
     def loop(self, batches: Iterable[T], first_step: int = 0) -> Iterator[tuple[int, T]]:
-        """Yield the number of each step and its batch, and runs the hooks around it.
+        """Yield the number and the batch of each step, and run the hooks around it.
 
-        The step that ``break`` or an exception leaves is unfinished: its hooks' `Hook.after_step` is not called, but
+        A step that is left by ``break`` or an exception is unfinished: `Hook.after_step` is not called for it, but
         `Hook.end` always is.
 
         Raises:
-            TypeError, ValueError: ``first_step`` is no int64.
+            TypeError, ValueError: ``first_step`` is not an int64.
         """
         return self._steps(batches, checked_step(first_step))
 
@@ -407,7 +407,7 @@ class Hooks:
             hook.after_step(step, MappingProxyType(self._values))
 
     def end(self) -> None:
-        """End the loop: every hook gets to know, also when one of them fails; without a step none does."""
+        """End the loop: call `Hook.end` of every hook, even if one of them fails; without a step, call none."""
         if self._step is None:
             return
         with ExitStack() as ends:
@@ -420,7 +420,7 @@ def _line(values: Mapping[str, Any]) -> str:
 
 
 def _shortest(tag: str, value: Any) -> str:
-    """Return a number with no more digits than tell it from its neighbors of the same precision."""
+    """Return a number with the fewest digits that distinguish it from its neighbors of the same precision."""
     if isinstance(value, str | int):
         return str(value)
     number = checked_number(value, f"the value {tag!r}")

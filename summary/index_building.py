@@ -1,4 +1,4 @@
-"""Fills the index of a log directory by an engine: workers read event files and write segments of it."""
+"""Fills the index of a log directory with an engine, whose workers read event files and write index segments."""
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from stepscope.summary.source import FoundFile
 
 @dataclass(frozen=True)
 class IndexTotals:
-    """What a log directory has, and what it took to bring its index up to date."""
+    """Totals of a log directory and of the work to bring its index up to date."""
 
     runs: int
     files: int
@@ -26,9 +26,9 @@ class IndexTotals:
     taken: int
     """Files that had been read before."""
     left_out: LeftOut
-    """Of what was read now."""
+    """Data left out of what was read now."""
     requests: Requests
-    """How often stores were asked for the logs."""
+    """Requests to stores for the logs."""
 
 
 @dataclass(frozen=True)
@@ -36,33 +36,33 @@ class _Work:
     logs: LogPart
     index: str
     segments: tuple[SegmentPlace, ...]
-    """What the index has of these files."""
+    """Segments of the index that hold these files."""
 
 
 @dataclass(frozen=True)
 class _Done:
     segments: tuple[SegmentPlace, ...]
-    """Written for these files."""
+    """Segments written for these files."""
     taken: int
     left_out: LeftOut
     requests: Requests
     refused: str
-    """Why segments cannot be written; empty where they can."""
+    """Why segments cannot be written; empty if they can."""
 
 
 def fill_index(
     logdirs: Sequence[str], index: LogIndex, engine: Engine, progress: Progress
 ) -> Generator[IndexTotals, None, None]:
-    """Bring an index up to date; yield what is known at first, and again after each part.
+    """Bring an index up to date; yield the totals at the start and after each part.
 
-    What was read is in the index, whenever this ends. A file that takes its worker with it, as it may need more memory
-    than the worker has, is a failure of the progress, and the others are read.
+    Everything that was read is in the index, whenever this ends. A file that kills its worker, perhaps because it needs
+    more memory than the worker has, is recorded as a failure in ``progress``, and the others are read.
 
     Args:
         logdirs: see `stepscope.summary.log_parts.from_anywhere`.
-        index: where all workers reach it.
+        index: an index that all workers can reach.
         engine: runs the parts.
-        progress: is told how far it is, in event files and their bytes.
+        progress: updated as the work advances, in event files and their bytes.
 
     Raises:
         UserError: the engine cannot be used, or the index cannot be written.
@@ -103,7 +103,7 @@ def fill_index(
 
 
 def unwritable(address: str, reason: str) -> str:
-    """Say that an index cannot be written."""
+    """Return the message that an index cannot be written."""
     return (
         f"The index at {address} cannot be written: {reason}; expected a folder that is yours to write to.\n"
         "Choose another: stepscope index LOGDIR --to ADDRESS"
@@ -111,7 +111,7 @@ def unwritable(address: str, reason: str) -> str:
 
 
 def _of_changed_runs(files: Sequence[FoundFile], indexed: IndexedFiles) -> Iterator[FoundFile]:
-    """Yield all files of runs that the index has not as they are: what a restart overwrote shows beside the others."""
+    """Yield all files of runs that are not up to date in the index: the others show what a restart overwrote."""
     changed = _folders(file for file in files if not _is_indexed(file, indexed))
     return (file for file in files if file.path.parent in changed)
 
@@ -126,7 +126,7 @@ def _folders(files: Iterable[FoundFile]) -> Collection[PurePosixPath]:
 
 
 def _read_part(work: _Work) -> _Done:
-    """Read a part in a worker and write what it has into the index."""
+    """Read a part in a worker and write its data into the index."""
     index = PartOfIndex(work.index, work.segments)
     logdir = work.logs.logdir(index=index)
     snapshot = logdir.update()

@@ -22,33 +22,33 @@ from stepscope.summary.storage import LocalFolder, RemoteFolder, folder_at
 _NAME: Final = re.compile(r"[0-9a-f]{16}\.segment")
 _MANIFEST: Final = "manifest"
 _ABANDONED_SECONDS: Final = 3600.0
-"""A segment that no manifest has for so long is nobody's: who writes one replaces the manifest at once."""
+"""A segment that no manifest has listed for this long is abandoned: its writer replaces the manifest at once."""
 _RECENT_BYTES: Final = 32 << 20
 _LARGEST_PART: Final = 1 << 31
-"""Bytes; more are not read at once, whatever a manifest says."""
+"""Maximum bytes that are read at once, whatever a manifest says."""
 
 
 class IndexFolder:
-    """A folder of this machine or at an address; it need not be there.
+    """An index folder on this machine or at an address; it need not exist.
 
     Args:
-        address: a path or an address that `fsspec` knows.
+        address: a path or an address that `fsspec` supports.
 
     Raises:
-        ValueError: nobody knows the address's protocol.
+        ValueError: the address's protocol is unknown.
         ImportError: the protocol needs a package that is not installed; the message names it.
     """
 
     def __init__(self, address: str | os.PathLike[str]) -> None:
         self._folder: Final = folder_at(address)
         self.recent: Final = BlobCache(_RECENT_BYTES)
-        """Blocks that were read lately: charts ask for tag after tag of the same runs."""
+        """Recently read blocks: charts request tag after tag of the same runs."""
         self.numbers: Final = itertools.count()
         self.address: Final = self._folder.address
         self._source: Final = source_of(self._folder.address)
 
     def open(self, name: str, size: int) -> BinaryIO:
-        """Open a file that should have so many bytes; raises OSError."""
+        """Open a file that should have ``size`` bytes; raises OSError."""
         if isinstance(self._source, RemoteSource):
             return self._source.open_sized(PurePosixPath(name), size)
         return self._source.open(PurePosixPath(name), 0)
@@ -68,7 +68,7 @@ class IndexFolder:
         self._replace(_MANIFEST, [content])
 
     def sweep(self, in_use: Sequence[str]) -> None:
-        """Delete segments that no manifest has any more, but not those that may be on their way into one."""
+        """Delete segments that no manifest lists any longer, except those that may be on their way into one."""
         with contextlib.suppress(OSError):
             for found in list(self._source.list()):
                 name = str(found.path)
@@ -104,19 +104,19 @@ _UNFINISHED: Final = "unfinished-"
 
 
 def is_segment_name(name: str) -> bool:
-    """Return whether a segment may have that name: a manifest from elsewhere may have any."""
+    """Return whether a segment may have that name: a manifest from elsewhere may contain any name."""
     return _NAME.fullmatch(name) is not None
 
 
 class Segment:
     """A file of blocks that never changes; any thread may read it.
 
-    It is kept open, so that it can be read when another program has replaced it.
+    It is kept open so that it can still be read after another program has replaced it.
 
     Args:
-        folder: where it is.
-        name: the file's.
-        size: how many bytes it should have.
+        folder: where the segment is.
+        name: the name of the file.
+        size: the number of bytes that it should have.
     """
 
     def __init__(self, folder: IndexFolder, name: str, size: int) -> None:
@@ -129,7 +129,7 @@ class Segment:
         self._stream: BinaryIO | None = None
 
     def block(self, at: int, length: int, crc: int) -> bytes | None:
-        """Return bytes of it that may be asked for again soon; None where they are damaged or gone."""
+        """Return bytes that may be requested again soon; None if they are damaged or gone."""
         key = BlobKey(self.number, at)
         content = self.recent.get(key)
         if content is None:
@@ -139,7 +139,7 @@ class Segment:
         return content
 
     def read(self, at: int, length: int, crc: int) -> bytes | None:
-        """Return bytes of it; None where they are damaged or gone."""
+        """Return bytes of the segment; None if they are damaged or gone."""
         if not 0 <= length <= _LARGEST_PART:
             return None
         try:
@@ -156,4 +156,4 @@ class Segment:
 
 
 _EASILY_READ: Final = 1 << 20
-"""Bytes for which memory is taken before it is known that they are there."""
+"""Bytes for which memory is allocated before it is known that they exist."""

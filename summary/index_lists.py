@@ -1,6 +1,6 @@
-"""The list at the end of an index's segment: what each event file was and how it was read, as columns.
+"""The list at the end of an index segment: the state of each event file and how it was read, as columns.
 
-A list is decoded at once for all files; an object of a file is made when somebody asks for that file.
+A list is decoded at once for all files; the object of a file is created when that file is requested.
 """
 
 import os
@@ -22,7 +22,7 @@ from stepscope.summary.source import FoundFile
 from stepscope.summary.stored_points import NONE_SAID, TagTexts, Texts, are_texts_of
 
 _SETTLED_NS: Final = 2_000_000_000
-"""A file that changed so shortly before it was read may have changed again without a later time of change."""
+"""A file that changed within this time before it was read may have changed again without a later change time."""
 _LARGEST_IDENTITY: Final = (1 << 64) - 1
 
 ENTRY: Final = np.dtype(
@@ -44,8 +44,8 @@ ENTRY: Final = np.dtype(
         ("has_events", "?"),
     ]
 )
-"""An event file as the listing saw it (``device`` and ``file`` are its identity), where its points are in the segment,
-which of the segment's tables is theirs, and of what was read of it that by which runs are told from each other.
+"""An event file as the listing saw it (``device`` and ``file`` are its identity), the location of its points in the
+segment, the index of their table in the segment, and the data read from it by which runs are distinguished.
 
 ``begun`` and ``ended`` are the span of `stepscope.summary.event_file.EventFile`.
 """
@@ -55,17 +55,17 @@ CRC: Final = np.dtype("<u4")
 
 
 class IndexedFile(NamedTuple):
-    """What an index has of an event file."""
+    """The data of an event file in an index."""
 
     found: FoundFile
-    """As the listing saw it when it was read."""
+    """The file as the listing saw it when it was read."""
     seen_ns: int
-    """When that was, in nanoseconds since the epoch."""
+    """Time of that listing, in nanoseconds since the epoch."""
     state: FileState
     points: PackedPoints
 
     def is_certainly(self, found: FoundFile) -> bool:
-        """Return whether a file is the one that was read, unchanged, as its size and its times alone tell."""
+        """Return whether a file is certainly the one that was read, unchanged, by its size and its times alone."""
         then = self.found
         if (found.size, found.modified_ns, found.changed_ns, found.etag) != (
             then.size,
@@ -92,19 +92,19 @@ class _Listed(msgspec.Struct, array_like=True, frozen=True):
     entries: bytes
     """`ENTRY` [paths]."""
     etags: dict[int, str]
-    """By the file's place, where there is one."""
+    """By the file's place, for files that have one."""
     texts: dict[int, msgspec.Raw]
-    """By the file's place, of those that have some."""
+    """By the file's place, for files that have some."""
     states: list[msgspec.Raw]
     """`FileState` of each."""
     summaries: bytes
     """`SUMMARY` [tags of all files, one after the other]."""
     crcs: dict[int, bytes]
-    """By the file's place, of those whose block is divided: `CRC` of each part."""
+    """By the file's place, for files with a divided block: `CRC` of each part."""
 
 
 class _Strings:
-    """Byte strings as one, and where each of them ends: each object of its own would be larger than most of them."""
+    """Byte strings joined into one, with the end of each; separate objects would be larger than most of the strings."""
 
     __slots__ = ("_content", "_ends")
 
@@ -121,12 +121,12 @@ class _Strings:
 
 
 class SegmentFiles:
-    """The files of one segment, by their places in its list; any thread may ask for them.
+    """The files of one segment, by their places in its list; any thread may request them.
 
     Args:
-        segment: has their points.
+        segment: holds their points.
         listed: the list.
-        tables: those of the list; equal ones of several segments are one object.
+        tables: the tables of the list; equal tables of several segments are one object.
     """
 
     __slots__ = (
@@ -167,7 +167,7 @@ class SegmentFiles:
         return (path.decode(errors="surrogateescape") for path in self._paths)
 
     def file(self, place: int) -> IndexedFile:
-        """Return a file; raises DecodeError, a ValueError, where its state or its texts are none."""
+        """Return a file; raises DecodeError, a ValueError, if its state or its texts are invalid."""
         entry = self.entries[place]
         identity = (int(entry["device"]), int(entry["file"]))
         found = FoundFile(
@@ -186,18 +186,18 @@ class SegmentFiles:
         return PackedPoints(self.tables[self.entries["table"][place]], BlockOfSegment(self, place))
 
     def summary(self, place: int, tag_place: int) -> ScalarSummary | None:
-        """Return what sums up a scalar tag of a file; None where it has no points."""
+        """Return the summary of a scalar tag of a file; None if the tag has no points."""
         tags = self.tables[self.entries["table"][place]].tags
         if not tags.counts[tag_place]:
             return None
         return from_row(self._summaries[self.summary_begins[place] + tag_place], tags.last_steps[tag_place])
 
     def crc_of_part(self, place: int, number: int) -> int:
-        """Return that of a part of a file's divided block."""
+        """Return the CRC of a part of a file's divided block."""
         return int(np.frombuffer(self._crcs[place], CRC)[number])
 
     def texts(self, place: int) -> Texts:
-        """Return what the first values of a file's tags say; raises DecodeError, a ValueError, where they are none."""
+        """Return the texts in the first values of a file's tags; raises DecodeError, a ValueError, if invalid."""
         encoded = b"" if self._texts is None else self._texts[place]
         if not encoded:
             return NONE_SAID
@@ -208,7 +208,7 @@ class SegmentFiles:
 
 
 class BlockOfSegment:
-    """The points of a file in its segment, of which the texts can be decoded."""
+    """The points of a file in its segment, whose texts can be decoded."""
 
     __slots__ = ("_files", "_place")
 
@@ -239,7 +239,7 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 class Written(NamedTuple):
-    """A segment as it is written: blocks, of which each begins where the one before ends, and then their list."""
+    """A segment as it is written: blocks, each of which begins where the previous one ends, and then their list."""
 
     blocks: list[bytes]
     list: bytes
@@ -251,9 +251,9 @@ class Written(NamedTuple):
 
 
 def encoded(files: Sequence[IndexedFile], at: int) -> Written:
-    """Return a segment of files, of which the first block is to be at an offset.
+    """Return a segment of files, whose first block will be at offset ``at``.
 
-    Raises OSError where a block that is stored elsewhere is damaged or gone.
+    Raises OSError if a block that is stored elsewhere is damaged or gone.
     """
     blocks: list[bytes] = []
     tables: dict[int, int] = {}
@@ -320,7 +320,7 @@ def decoded(content: bytes, segment: Segment, end: int, packer: Packer) -> Segme
     """Return the files of a segment whose blocks end at ``end``.
 
     Raises:
-        ValueError: it is no list, or not of such a segment.
+        ValueError: ``content`` is not a list, or not the list of such a segment.
     """
     listed = _LIST_DECODER.decode(content)
     if not all(table.is_sound for table in listed.tables):

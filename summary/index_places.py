@@ -1,4 +1,4 @@
-"""Where the index of a log directory is unless somebody says: in the user's cache, one folder for each."""
+"""The default location of a log directory's index: the user's cache, with one folder per log directory."""
 
 import contextlib
 import hashlib
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 _DAY: Final = 86400
 _UNUSED_SECONDS: Final = 30 * _DAY
 _MOST_BYTES: Final = 4 << 30
-"""Beyond which the indexes that were used longest ago are deleted."""
+"""Total size beyond which the least recently used indexes are deleted."""
 
 
 def place_in_cache(source: Source) -> Path:
-    """Return where the index of a log directory is in the user's cache; it need not be there."""
+    """Return the location of a log directory's index in the user's cache; it need not exist."""
     key = hashlib.blake2b(os.fsencode(identity_of(source)), digest_size=16).hexdigest()
     return cache_folder("index") / key
 
 
 def index_in_cache(source: Source) -> "LogIndex":
-    """Return the index of a log directory in the user's cache; those that nobody used for long are deleted."""
+    """Return the index of a log directory in the user's cache; indexes that have long been unused are deleted."""
     # A server that starts knows the place before it imports what reads.
     from stepscope.summary.log_index import LogIndex
 
@@ -41,7 +41,7 @@ def index_in_cache(source: Source) -> "LogIndex":
 
 
 def prune(folder: Path, kept: str) -> None:
-    """Delete the indexes in a folder that were not used for long, and the oldest beyond a size; but not ``kept``."""
+    """Delete indexes in a folder that have long been unused, and the oldest beyond a total size, but not ``kept``."""
     indexes = []
     with os.scandir(folder) as entries:
         for entry in entries:

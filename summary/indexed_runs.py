@@ -1,8 +1,8 @@
-"""The runs of a log directory as its index has them, before anybody has looked at the directory itself.
+"""The runs of a log directory according to its index, before anything has looked at the directory itself.
 
-Names of runs and tags, and what sums up scalars, are the index's. Points are shown where the event file is still as it
-was when it was read, which is asked whenever somebody wants them; else they are read from the event file, and are gone
-where that is another one.
+Names of runs and tags, and summaries of scalars, come from the index. So do points if the event file is still as it was
+when it was read, which is checked at each request; otherwise, they are read from the event file, and are gone if that
+is another file.
 """
 
 import errno
@@ -32,7 +32,7 @@ _MAKING: Final = threading.Lock()
 
 
 class _File(NamedTuple):
-    """An event file, by its place in a segment's list, and what it takes to put it in its run."""
+    """An event file, by its place in a segment's list, and the data needed to put it in its run."""
 
     path: str
     files: SegmentFiles
@@ -44,7 +44,7 @@ class _File(NamedTuple):
 
     @property
     def texts(self) -> Texts:
-        """What the first values of its tags say."""
+        """The texts in the first values of its tags."""
         try:
             return self.files.texts(self.place)
         except msgspec.DecodeError:
@@ -52,19 +52,19 @@ class _File(NamedTuple):
 
 
 class IndexedRuns(Mapping[str, Run]):
-    """The runs that the index has, in order of first event; any thread may read it.
+    """The runs in the index, in order of first event; any thread may read it.
 
-    Runs are left out of which all points must be looked at to know which of them are shown, as a step goes back, files
-    were written at once, or a session was started again.
+    A run is left out if all its points must be examined to know which of them are shown: a step goes back, files were
+    written at once, or a session was restarted.
 
     Args:
-        files: what the index has.
-        source: where the event files are, of which some are on this machine.
+        files: the files in the index.
+        source: where the event files are, some of which are on this machine.
         blobs: keeps payloads that were read.
-        number: numbers event files, which ``blobs`` tells them apart by.
-        version: of all series.
+        number: returns the numbers by which ``blobs`` distinguishes event files.
+        version: the version of all series.
         keep_superseded: show points that a restart overwrote.
-        before: what was shown when the index had less; runs that have the same files are the same.
+        before: the runs shown when the index had less; runs with the same files are reused.
     """
 
     def __init__(
@@ -109,18 +109,18 @@ class IndexedRuns(Mapping[str, Run]):
         return len(self._runs)
 
     def version_of(self, run: str, paths: Iterable[PurePosixPath]) -> int | None:
-        """Return the version of a run's series if they are those of some files, and of no other."""
+        """Return the version of a run's series if the run has exactly these files."""
         found = self.with_files(run, set(map(str, paths)))
         return found.series.version if found is not None and isinstance(found.series, _IndexedSeries) else None
 
     def with_files(self, run: str, paths: Set[str]) -> Run | None:
-        """Return a run if it is of some files, and of no other."""
+        """Return a run if it has exactly these files."""
         found = self._runs.get(run)
         series = None if found is None else found.series
         return found if isinstance(series, _IndexedSeries) and series.paths == paths else None
 
     def stored(self, run: str, files: Iterable[_File]) -> StoredSeries:
-        """Return the series of a run, of its files in order."""
+        """Return the series of a run, given its files in order."""
         found = [self._stored_file(file) for file in files]
         return StoredSeries(run, found, self.version, self._source, self._blobs)
 
@@ -144,7 +144,7 @@ class IndexedRuns(Mapping[str, Run]):
 
 
 class _NoPoints:
-    """Of a file of which the index has nothing that can be used."""
+    """The points of a file for which the index has nothing usable."""
 
     texts = NONE_SAID
 
@@ -162,7 +162,7 @@ class _NoPoints:
 
 
 class _IfUnchanged:
-    """The points that the index has of a file, unless that may be another by now."""
+    """The points of a file in the index, unless it may be another file by now."""
 
     def __init__(self, file: IndexedFile, source: Source) -> None:
         self._file: Final = file
@@ -193,7 +193,7 @@ class _IfUnchanged:
 
 
 class _IndexedSeries(LazySeries):
-    """The series of a run, of which the first that is asked for has its files looked up."""
+    """The series of a run, whose files are looked up when the first series is requested."""
 
     __slots__ = ("_files", "_made", "_run", "_runs")
 
@@ -205,7 +205,7 @@ class _IndexedSeries(LazySeries):
 
     @property
     def paths(self) -> set[str]:
-        """Of its files."""
+        """The paths of its files."""
         return {file.path for file in self._files}
 
     @property
@@ -292,7 +292,7 @@ def _files(indexed: IndexedFiles) -> Iterator[_File]:
 
 
 def _in_order(files: Sequence[_File], *, keep_superseded: bool) -> Sequence[_File]:
-    """Return the files of a run in order of their ranks; none where its series are more than what these have."""
+    """Return the files of a run in order of rank; none if its series are not just their points one after the other."""
     if len(files) == 1:
         (file,) = files
         as_it_is = file.session_starts <= 1 and (keep_superseded or not file.table.tags.going_back)

@@ -1,8 +1,8 @@
-"""A digest of event files, in the text of ``tensorboard --inspect``.
+"""A digest of event files, in the text format of ``tensorboard --inspect``.
 
-What is counted, and the layout, are those of TensorBoard's ``backend/event_processing/event_file_inspector.py``: events
-with a graph, with session logs, and the values of summaries by the field that holds them. Files of one directory are
-read in order of their names. Unlike there, reading goes on after damage, as everywhere here.
+The counts and the layout follow TensorBoard's ``backend/event_processing/event_file_inspector.py``: events with a
+graph, events with session logs, and summary values by the field that holds them. Files of one directory are read in
+order of their names. Unlike in TensorBoard, reading continues after damage, as everywhere in Stepscope.
 """
 
 import contextlib
@@ -34,14 +34,14 @@ VALUE_FIELDS: Final[Mapping[str, str]] = {
     **{kind.legacy_field: name for name, kind in KINDS.items() if kind.legacy_field is not None},
     "tensor": "tensor",
 }
-"""What a field of ``Summary.Value`` is called in the digest."""
+"""Names of the fields of ``Summary.Value`` in the digest."""
 _SESSION_FIELDS: Final[Mapping[int, str]] = {
     SessionLog.START: "sessionlog:start",
     SessionLog.STOP: "sessionlog:stop",
     SessionLog.CHECKPOINT: "sessionlog:checkpoint",
 }
 _LISTED_FIELDS: Final = ("sessionlog:start", "sessionlog:stop")
-"""Every step of these is listed; of others, there are too many."""
+"""Fields whose steps are all listed; other fields have too many."""
 FIELDS: Final = ("graph", *_SESSION_FIELDS.values(), *VALUE_FIELDS.values())
 
 _WINDOW_BYTES: Final = 8 << 20
@@ -52,13 +52,13 @@ Statistics = dict[str, Any]
 
 @dataclass
 class Observations:
-    """What the event files of one directory hold: the steps of each field in the order of the events, and its tags."""
+    """The contents of one directory's event files: the steps of each field in the order of the events, and its tags."""
 
     steps: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in FIELDS})
     tags: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in VALUE_FIELDS.values()})
 
     def add_event(self, event: Event, only_tag: str) -> None:
-        """Count an event; of one tag only where ``only_tag`` is not empty."""
+        """Count an event; if ``only_tag`` is not empty, count only that tag."""
         match event.WhichOneof("what"):
             case "summary":
                 for value in event.summary.value:
@@ -79,7 +79,7 @@ class Observations:
             self.add_event(event, only_tag)
 
     def statistics(self) -> dict[str, Statistics | None]:
-        """By field, what `text_of_statistics` prints; None where no event has the field."""
+        """Return, by field, the statistics that `text_of_statistics` prints; None if no event has the field."""
         return {
             name: None if not steps else _all_steps(steps) if name in _LISTED_FIELDS else _digest(steps)
             for name, steps in sorted(self.steps.items())
@@ -91,7 +91,7 @@ class Observations:
 
 
 def read_events(path: PurePosixPath, open_at: Callable[[PurePosixPath, int], BinaryIO]) -> Iterator[Event]:
-    """Yield every event of a file that its CRCs vouch for and that holds something, in order; raises OSError."""
+    """Yield every event of a file that has valid CRCs and is not empty, in order; raises OSError."""
     scanner = Scanner()
     rows = np.empty(_WINDOW_ROWS, ROW)
     position, window = 0, _WINDOW_BYTES
@@ -131,7 +131,7 @@ def _events_of_rows(rows: np.ndarray[Any, np.dtype[np.void]], content: bytes, ba
 
 
 def text_of_statistics(statistics: Mapping[str, Statistics | None], *, show_missing: bool) -> str:
-    """Return the lines on each field, in order of names."""
+    """Return the lines about each field, in order of names."""
     lines: list[str] = []
     for name, digest in sorted(statistics.items()):
         if digest is not None:
@@ -143,7 +143,7 @@ def text_of_statistics(statistics: Mapping[str, Statistics | None], *, show_miss
 
 
 def text_of_tags(tags: Mapping[str, list[str]]) -> str:
-    """Return the lines on the tags of each field, in order of names."""
+    """Return the lines about the tags of each field, in order of names."""
     lines: list[str] = []
     for name, names in sorted(tags.items()):
         lines += [name, *(f"   {tag}" for tag in names)] if names else [f"{name} -"]
@@ -151,7 +151,7 @@ def text_of_tags(tags: Mapping[str, list[str]]) -> str:
 
 
 def steps_that_go_back(steps: list[int]) -> list[tuple[int, int]]:
-    """Return the pairs of neighbors whose second step is below the first."""
+    """Return the pairs of adjacent steps whose second step is below the first."""
     return [(before, after) for before, after in pairwise(steps) if after < before]
 
 
@@ -181,7 +181,7 @@ class SingleFile:
     """
 
     PATH: Final = PurePosixPath("events.out.tfevents")
-    """What the file is called here, so that it counts as an event file."""
+    """Name of the file here, so that it counts as an event file."""
 
     def __init__(self, given: str) -> None:
         path = given if is_address(given) else str(Path(given).expanduser().absolute())
@@ -228,11 +228,11 @@ class Inspected:
     observations: Observations
     files: tuple[FileHealth, ...]
     superseded: int
-    """Points, of the tag that was asked for or of all, that a restart overwrote."""
+    """Points, of the requested tag or of all tags, that a restart overwrote."""
 
 
 def inspect(source: Source, *, only_tag: str = "") -> list[Inspected]:
-    """Read every event file of a log directory: one object per directory, in the order of a walk by name.
+    """Read every event file of a log directory; return one object per directory, in the order of a walk by name.
 
     Args:
         source: the log directory, or a `SingleFile`.
@@ -275,9 +275,9 @@ def text_of(inspected: Sequence[Inspected], logdir: str, *, only_tag: str = "") 
     """Return what ``tensorboard --inspect`` prints.
 
     Args:
-        inspected: what `inspect` found.
-        logdir: what the user calls the log directory; "" where one file was inspected.
-        only_tag: the tag that was asked for.
+        inspected: the result of `inspect`.
+        logdir: the log directory as the user named it; "" if one file was inspected.
+        only_tag: the requested tag.
     """
     text = f"{RULE}Processing event files... (this can take a few minutes)\n{RULE}\n"
     if logdir and inspected:
@@ -295,9 +295,9 @@ def text_of(inspected: Sequence[Inspected], logdir: str, *, only_tag: str = "") 
 
 
 def text_of_files(inspected: Sequence[Inspected], *, only_tag: str = "") -> str:
-    """Return what was read of each file, and what was not: where, and why.
+    """Return, as text, what was read from each file, and what was not: where, and why.
 
-    And what of ``only_tag`` a restart overwrote.
+    With ``only_tag``, include the number of its points that a restart overwrote.
     """
     lines: list[str] = []
     for found in inspected:

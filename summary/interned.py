@@ -1,4 +1,4 @@
-"""Texts with numbers, in the tables by which `stepscope.summary.scan_kernel` finds them."""
+"""Numbered texts, in the tables with which `stepscope.summary.scan_kernel` finds them."""
 
 from typing import Final
 
@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 from stepscope.summary import scan_layout
 
 _AT_FIRST: Final = 16
-"""The room of the tables, which stay for as long as a file may grow: of each of many files."""
+"""Initial capacity of the tables, which each of many files keeps for as long as it may grow."""
 
 
 class Interned:
-    """Distinct byte strings, numbered in the order in which they came; one thread adds."""
+    """Distinct byte strings, numbered in the order in which they were added; only one thread adds."""
 
     __slots__ = ("arena", "slots", "starts", "state", "successors")
 
     def __init__(self) -> None:
         self.state: NDArray[np.int64] = np.array([0] * 7 + [-1], np.int64)
-        """What the kernel hands back, by the places of `stepscope.summary.scan_layout`."""
+        """State that the kernel returns, at the indices in `stepscope.summary.scan_layout`."""
         self.arena: NDArray[np.uint8] = np.empty(32 * _AT_FIRST, np.uint8)
         self.starts: NDArray[np.int64] = np.zeros(_AT_FIRST, np.int64)
         self.slots: NDArray[np.int64] = np.full(2 * _AT_FIRST, -1, np.int64)
@@ -32,16 +32,16 @@ class Interned:
 
     @property
     def tables(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """What the kernel takes of them, beside the state: arena, starts, slots and successors."""
+        """The tables that the kernel takes besides the state: arena, starts, slots and successors."""
         return self.arena, self.starts, self.slots, self.successors
 
     @property
     def nbytes(self) -> int:
-        """The memory that the tables take."""
+        """Bytes of memory that the tables take."""
         return self.arena.nbytes + self.starts.nbytes + self.slots.nbytes + self.successors.nbytes
 
     def add(self, text: bytes) -> int:
-        """Enter a text that is not there yet, and return its number."""
+        """Add a text that is not there yet, and return its number."""
         number = len(self)
         while (
             self.state[scan_layout.ARENA] + len(text) > len(self.arena)
@@ -57,7 +57,7 @@ class Interned:
         return number
 
     def grow(self) -> None:
-        """Double the room of the table that is full."""
+        """Double the capacity of the table that is full."""
         count = len(self)
         if count + 3 <= len(self.starts) and 2 * (count + 1) <= len(self.slots):
             self.arena = np.concatenate([self.arena, np.empty_like(self.arena)])

@@ -1,4 +1,4 @@
-"""What is kept of event files for the next start: large ones in a cache file each, all others in one index."""
+"""Storage of event-file data for the next start: a cache file for each large file, one index for all others."""
 
 import contextlib
 import time
@@ -19,20 +19,20 @@ from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.staged_run import StagedFile
 
 LEAST_CACHED: Final = 1 << 18
-"""Bytes of a file from which on it has a cache file of its own."""
+"""Minimum size in bytes of a file that has a cache file of its own."""
 _CACHED_GROWTH: Final = 0.25
-"""A file is kept again when it has grown by this share."""
+"""A file is stored again when it has grown by this fraction."""
 _SECONDS_BETWEEN_SEGMENTS: Final = 30.0
-"""While files grow; each time is a file more in the index."""
+"""Interval while files grow; each write adds a file to the index."""
 
 
 class KeptFiles:
-    """Takes event files from where an earlier start left them, and leaves them to the next.
+    """Restores event-file data that an earlier start stored, and stores it for the next start.
 
     Args:
-        source: where the event files are.
-        cache: has a file for each large event file.
-        index: has the others, or all of them where there is no cache.
+        source: the source of the event files.
+        cache: holds a file for each large event file.
+        index: holds the other event files, or all of them if there is no cache.
     """
 
     def __init__(self, source: Source, cache: ColumnCache | None, index: LogIndex | None) -> None:
@@ -41,28 +41,28 @@ class KeptFiles:
         self._index: Final = index
         self._packer: Final = Packer()
         self.taken = 0
-        """How many files were taken that had not changed."""
+        """Number of unchanged files that were restored."""
         self._indexed: IndexedFiles | None = None
-        """What the index had at the beginning, while the first pass is under way."""
+        """Initial contents of the index, during the first pass."""
         self._are_others = False
-        """These are files of other log directories: what is taken of them is to be this one's, too."""
+        """Whether the indexed files belong to other log directories; files taken from them are added to this one."""
         self._seen_ns: int | None = None
-        """When the files were listed last, in nanoseconds since the epoch."""
+        """Time of the last listing, in nanoseconds since the epoch."""
         self._storing: Final = ThreadPoolExecutor(1, "stepscope-cache")
         self._written: list[Future[None]] = []
-        """What was last handed on to be written to the index."""
+        """The last submitted write to the index."""
         self._waiting: dict[PurePosixPath, tuple[StagedFile, int]] = {}
-        """Files that the index should have, and when they were listed for that."""
+        """Files to be added to the index, with the time of their listing."""
         self._stored_at = -_SECONDS_BETWEEN_SEGMENTS
 
     def begin(self) -> None:
-        """Note that the files are about to be listed; the first time, read what the index has of them."""
+        """Record that the files are about to be listed; on the first call, read the index."""
         if self._seen_ns is None:
             self.indexed()
         self._seen_ns = time.time_ns()
 
     def indexed(self) -> IndexedFiles | None:
-        """Read what the index has, before anything is listed; return that if it is of this log directory."""
+        """Read the index before anything is listed; return its contents if they are of this log directory."""
         if self._index is None:
             return None
         if self._indexed is None:
@@ -74,22 +74,22 @@ class KeptFiles:
         return None if self._are_others else self._indexed
 
     def adopt(self, written: Sequence[SegmentPlace]) -> None:
-        """Take over what another process has just written into the index, before anything is listed."""
+        """Load segments that another process has just written to the index, before anything is listed."""
         if self._index is not None:
             self.indexed()
             self._index.adopt(written)
             self._indexed, self._are_others = self._index.loaded(), False
 
     def forget_others(self) -> None:
-        """Let go of what the index had at the beginning: who asks for a file from now on asks for it as it is."""
+        """Release the initial contents of the index, which are not needed after the first pass."""
         self._indexed = None
         # Behind what waits to be written.
         self._storing.submit(give_back)
 
     def take(self, file: StagedFile, *, cheaply: bool = False) -> bool:
-        """Take what there is of a file that was not read yet, and return whether that is all of it.
+        """Restore the stored data of a file that was not read yet, and return whether the file is complete.
 
-        With ``cheaply``, only where no file has to be opened for it.
+        With ``cheaply``, do so only if no file has to be opened.
         """
         if file.events.position > 0:
             return False
@@ -144,14 +144,14 @@ class KeptFiles:
             file.cached_bytes = file.events.position
 
     def read(self, file: StagedFile) -> None:
-        """Read what is new in a file; any thread may, one for each file. Raises OSError."""
+        """Read new data of a file; callable from any thread, but only one per file. Raises OSError."""
         if file.events.position == 0 and self._is_indexed(file.found):
             file.packed = file.events.read_packed(file.found.size, self._packer)
         else:
             file.events.read_new(file.found.size)
 
     def read_together(self, files: Sequence[StagedFile]) -> Sequence[StagedFile]:
-        """Read small files of this machine of which nothing was read yet, and return the others; any thread may."""
+        """Read small local files that were not read yet, and return the others; callable from any thread."""
         small = [file for file in files if file.events.position == 0 and 0 < file.found.size < LEAST_CACHED]
         opened = [partial(self._source.open, file.found.path, 0) for file in small]
         packed = read_together(opened, [file.found.size for file in small], self._packer)
@@ -173,12 +173,12 @@ class KeptFiles:
         at_once: bool,
         listed: Callable[[], Collection[PurePosixPath]] | None = None,
     ) -> None:
-        """Leave to the next start what it has not of files that were read.
+        """Store data of files that is not stored yet, for the next start.
 
         Args:
-            files: that were read.
-            at_once: there may be more of them than what running programs append.
-            listed: gives all files that there are; None where more are to be read.
+            files: files that were read.
+            at_once: whether the files may hold more than running programs append.
+            listed: returns all existing files; None if more are still to be read.
         """
         for file in files:
             kept = file.cached_bytes
@@ -208,7 +208,7 @@ class KeptFiles:
             self._waiting[file.found.path] = file, self._seen_ns
 
     def _indexed_now(self, file: StagedFile, seen_ns: int) -> Iterator[IndexedFile]:
-        """Yield what the index is to have of a file, unless that is nothing."""
+        """Yield the index entry of a file, if there is one."""
         packed, file.packed = file.packed, None
         if packed is None or packed[0].position != file.events.position:
             try:
@@ -221,5 +221,5 @@ class KeptFiles:
         yield IndexedFile(file.found, seen_ns, *packed)
 
     def wait_until_stored(self) -> None:
-        """Return when all that was to be kept so far is."""
+        """Wait until everything submitted so far has been stored."""
         self._storing.submit(lambda: None).result()

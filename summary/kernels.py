@@ -1,7 +1,8 @@
-"""Loops that Numba compiles: the decorator, where their machine code is kept, and which are ready.
+"""Loops compiled by Numba: the decorator, the cache of their machine code, and which are ready.
 
-Numba compiles a loop when it is first called, which takes seconds, and keeps the machine code beside the source or in
-the user's cache. A server has that done by another process (`Group.compiled_elsewhere`) and goes on without meanwhile.
+Numba compiles a loop when it is first called, which takes seconds, and caches the machine code next to the source or in
+the user's cache. A server lets another process compile (`Group.compiled_elsewhere`) and continues without the kernels
+in the meantime.
 """
 
 import atexit
@@ -28,11 +29,11 @@ Result = TypeVar("Result")
 _log: Final = logging.getLogger(__name__)
 _decorating: Final = threading.RLock()
 _PATIENCE: Final = 2.0
-"""Seconds after which who compiles elsewhere hears that somebody waits."""
+"""Seconds after which the compiling process is notified that a caller is waiting."""
 
 
 def can_compile() -> bool:
-    """Return whether Numba is installed; the first time that it is not, log what that means."""
+    """Return whether Numba is installed; if not, log the consequences once."""
     # A cache alone would let several threads come first.
     with _decorating:
         return _has_numba()
@@ -49,16 +50,17 @@ def _has_numba() -> bool:
 
 
 def kernel(**options: Any) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
-    """Have a function compiled when it is first called; the machine code is kept, and runs without the GIL.
+    """Compile a function when it is first called; the machine code is cached and runs without the GIL.
 
-    A kernel may call only kernels of its own module, since Numba notices changes in one file at a time. To assign to a
-    slice of an array (``a[i, :] = b``) costs three seconds of compiling for a message about shapes; assign elements.
+    A kernel may call only kernels of its own module, because Numba detects changes in one file at a time. Assign
+    elements rather than slices: a slice assignment (``a[i, :] = b``) adds three seconds of compilation for a message
+    about shapes.
 
     Args:
-        options: further ones of `numba.njit`, such as ``fastmath``.
+        options: further options of `numba.njit`, such as ``fastmath``.
 
     Raises:
-        NotInstalledError: Numba is not there, which a module of kernels cannot be imported without.
+        NotInstalledError: Numba, without which a module of kernels cannot be imported, is not installed.
     """
 
     def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -71,7 +73,7 @@ def kernel(**options: Any) -> Callable[[Callable[Parameters, Result]], Callable[
 
 
 class _Kernel:
-    """A function that becomes one of Numba's when it is first called or looked at, as Numba takes long to import."""
+    """A function wrapped by Numba on its first call or attribute access, because importing Numba takes long."""
 
     def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
         update_wrapper(self, function)
@@ -111,7 +113,7 @@ class _Kernel:
 def is_compiled(function: Callable[..., object]) -> bool:
     """Return whether a kernel can be called without being compiled first.
 
-    It may be wrong where the processor is another.
+    The result may be wrong if the code was compiled for another processor.
     """
     dispatcher = cast(Any, function)
     if not hasattr(dispatcher, "signatures") or dispatcher.signatures:
@@ -128,7 +130,7 @@ class Group:
     """Kernels that are needed together, and whether they can be called without waiting for the compiler."""
 
     def __init__(self, name: str, modules: Sequence[str]) -> None:
-        """Make a group that nobody compiles yet: the kernels of some modules, which are imported when somebody asks."""
+        """Create a group of the kernels of some modules, which are imported on demand; nothing compiles it yet."""
         self.name = name
         self.modules = tuple(modules)
         self._done: threading.Event | None = None
@@ -138,16 +140,16 @@ class Group:
         self._spared = 0
 
     def spare(self, amount: int) -> None:
-        """Have so much be done without the kernels, unless they were called before: to load them takes longer."""
+        """Do ``amount`` of work without the kernels, as loading them takes longer, unless they were called before."""
         self._spared = 0 if self._called else amount
 
     @property
     def spared(self) -> bool:
-        """Whether something little may be done without the kernels."""
+        """Whether a small amount of work may be done without the kernels."""
         return self._spared > 0
 
     def take(self, amount: int) -> bool:
-        """Return whether to call the kernels for an amount of work, rather than to do it without them."""
+        """Return whether to call the kernels for an amount of work rather than do it without them."""
         if amount < self._spared:
             self._spared -= amount
             return False
@@ -157,18 +159,18 @@ class Group:
         return False
 
     def note_call(self) -> None:
-        """Take it that the kernels are loaded."""
+        """Record that the kernels are loaded."""
         self._called, self._spared = True, 0
 
     @property
     def ready(self) -> bool:
-        """Whether to call the kernels: Numba is there, and has compiled them or nobody else is about to."""
+        """Whether to call the kernels: Numba is installed, and no other process is still to compile them."""
         self._have_a_look()
         return can_compile() and (self._done is None or self._done.is_set())
 
     @property
     def compiled(self) -> bool:
-        """Whether none of the kernels needs to be compiled any more."""
+        """Whether all kernels are compiled."""
         return all(map(is_compiled, self.kernels()))
 
     def kernels(self) -> list[Callable[..., object]]:
@@ -181,15 +183,15 @@ class Group:
         ]
 
     def compiled_elsewhere(self, done: threading.Event, look: Callable[[], object] | None = None) -> None:
-        """Take note that another process compiles them; ``done`` is set once it has, or has failed.
+        """Record that another process compiles the kernels; ``done`` is set when it has finished or failed.
 
-        ``look`` finds out whether they need to be compiled, and sets ``done`` if not. Any thread that asks for the
-        group may call it, several times.
+        ``look`` checks whether they need to be compiled and sets ``done`` if not. Any thread that uses the group may
+        call it, several times.
         """
         self._done, self._look = done, look
 
     def hurried_by(self, hurry: Callable[[], object]) -> None:
-        """Have ``hurry`` called, from any thread, every few seconds while somebody waits for the other process."""
+        """Set a function to call, from any thread, every few seconds while a caller waits for the other process."""
         self._hurry = hurry
 
     def _have_a_look(self) -> None:
@@ -228,9 +230,9 @@ def _cached_in(folder: str) -> Iterator[None]:
 
 @cache
 def _temporary_folder() -> str:
-    """Return a private folder for machine code, the same for all processes of the user where that can be had.
+    """Return a private folder for machine code, shared by all processes of the user if possible.
 
-    What is in it is loaded as code, so a folder that others can write to is never used.
+    Its contents are loaded as code, so a folder that others can write to is never used.
     """
     user = os.getuid() if hasattr(os, "getuid") else 0
     shared = Path(tempfile.gettempdir()) / f"stepscope-kernels-{user}"

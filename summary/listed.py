@@ -1,4 +1,4 @@
-"""Long lists, made without keeping other threads from running meanwhile."""
+"""Conversion of long columns to lists without blocking other threads."""
 
 from typing import Any, Final
 
@@ -9,9 +9,9 @@ _PIECE: Final = 1 << 18
 
 
 def listed(column: NDArray[np.generic]) -> list[Any]:
-    """Return the values of a column ``[n]`` as Python's, as its ``tolist`` does.
+    """Return the values of a column ``[n]`` as Python objects, like ``tolist``.
 
-    That holds the interpreter's lock until it has made them all, which for millions takes tenths of a second.
+    Unlike this function, ``tolist`` holds the GIL until all values are converted, tenths of a second for millions.
     """
     values: list[Any] = []
     for begin in range(0, len(column), _PIECE):

@@ -1,4 +1,4 @@
-"""Files below a local folder, found without asking for each of them at every look."""
+"""Files below a local folder, found without checking each of them on every listing."""
 
 import errno
 import os
@@ -15,72 +15,71 @@ from typing import BinaryIO, Final, NamedTuple
 from stepscope.summary.source import Changes, FoundFile
 
 _MOST_WAYS: Final = 16
-"""How many paths to one folder are followed."""
+"""Maximum number of paths to one folder that are followed."""
 _QUIET_SHARE: Final = 1 / 20
-"""A folder is left alone for this share of the time since it last changed, ..."""
+"""A folder is not checked again for this fraction of the time since its last change, ..."""
 _LONGEST_REST: Final = 60.0
-"""... but for no more seconds than this, unless it is known to have changed, ..."""
+"""... but at most for this many seconds, and not if it is known to have changed, ..."""
 _LOOKS_PER_SECOND: Final = 500
-"""... or that there are so many that to look at more of them would keep a processor busy."""
+"""... unless so many folders exist that checking more than this many per second would keep a processor busy."""
 _TICK_NS: Final = 2_000_000_000
-"""A folder that changed so shortly before it was listed may change again without a later time of change."""
+"""A folder that changed within this time before it was listed may change again with the same modification time."""
 
 
 _NOTHING_THERE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""What vanished while the folder was listed, and links that lead nowhere."""
+"""Errors of entries that vanished while the folder was listed, and of broken links."""
 
 
 class _Folder(NamedTuple):
     path: str
     relative: str
-    """Below the log directory, with slashes; empty for the directory itself."""
+    """Path relative to the log directory, with slashes; empty for the directory itself."""
     identity: tuple[int, int]
     """Device and inode."""
     ancestors: frozenset[tuple[int, int]]
-    """Identities of the folders that it was reached through; one object for all folders of a folder."""
+    """Identities of the folders through which it was reached; one object for all subfolders of a folder."""
 
     @property
     def depth(self) -> int:
-        """How many folders below the log directory."""
+        """Number of levels below the log directory."""
         return self.relative.count("/") + 1 if self.relative else 0
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What a folder held when it was looked at."""
+    """The contents of a folder when it was last checked."""
 
     folder: _Folder
     modified_ns: int
     entries_certain: bool
-    """Whether the same time of change means the same entries."""
+    """Whether an equal modification time means equal entries."""
     files: list[FoundFile]
     folders: list[_Folder]
     looked_at: float
     changed_at: float
     problem: str = ""
-    """Why it, or some of it, could not be looked at."""
+    """Reason the folder, or part of it, could not be checked."""
 
 
 class _Told(NamedTuple):
-    """What was found where something is told to have changed."""
+    """Changes found in folders that were reported as changed."""
 
     found: list[FoundFile]
     gone: dict[PurePosixPath, None]
     looked_at: set[str]
-    """Folders, by their paths."""
+    """Paths of the folders that were checked."""
 
 
 class LocalSource:
     """Files below a local directory.
 
-    Symbolic links are followed, and loops of them found. A folder that can be reached in very many ways, as folders
-    that link to each other can, is listed for the shortest of them only.
+    Symbolic links are followed, and loops are detected. A folder that can be reached by very many paths, such as
+    folders that link to each other, is listed for the shortest of them only.
 
     Args:
-        root: the directory; it may be created later.
-        only: wildcards, one per level, that folders below ``root`` must match; files above the last level are left
-            out.
-        clock: seconds that only grow.
+        root: the directory; it need not exist yet.
+        only: wildcards, one per level, that folders below ``root`` must match; files above the last level are omitted.
+        clock: returns monotonic time in seconds.
     """
 
     def __init__(self, root: Path, *, only: Sequence[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
@@ -138,10 +137,9 @@ class LocalSource:
         self._seen, self._unlisted = seen, unlisted
 
     def changes(self, changed: Collection[str]) -> Changes | None:
-        """Return what is other than it was, in folders in which something is known to have changed.
+        """Return the changes in folders where something is known to have changed.
 
-        Nothing is looked at but these folders and those that came into them. None where only a listing tells what is
-        new.
+        Only these folders and new folders in them are checked. Return None if only a listing can determine the changes.
 
         Args:
             changed: as for `list`.
@@ -159,7 +157,7 @@ class LocalSource:
         return Changes(told.found, told.gone.keys())
 
     def _nearest_seen(self, path: str) -> _Seen | None:
-        """Return the lowest folder that was seen of those that hold a path, the path itself among them."""
+        """Return the deepest folder seen so far that contains a path, or is the path itself."""
         while path not in self._seen:
             above = os.path.dirname(path)
             if above == path:
@@ -168,7 +166,7 @@ class LocalSource:
         return self._seen[path]
 
     def _look_below(self, top: _Folder, told: _Told) -> bool:
-        """Add what is new in a folder and in those that came into it; returns False where that cannot be told."""
+        """Add what is new in a folder and in its new folders; return False if that cannot be determined."""
         pending = [top]
         while pending:
             folder = pending.pop()
@@ -198,7 +196,7 @@ class LocalSource:
         return True
 
     def _forget(self, folder: str, gone: dict[PurePosixPath, None]) -> None:
-        """Take it that a folder that was seen is there no more, and no file in it."""
+        """Record that a folder that was seen, and every file in it, no longer exists."""
         pending = [folder]
         while pending:
             seen = self._seen.pop(pending.pop(), None)
@@ -237,7 +235,7 @@ class LocalSource:
         return known
 
     def _look_at_files(self, folder: _Folder, known: _Seen) -> None:
-        """Ask for the files of a folder that has the same entries as before."""
+        """Check the files of a folder whose entries are the same as before."""
         known.looked_at = self._clock()
         for index, file in enumerate(known.files):
             try:
@@ -297,9 +295,9 @@ class LocalSource:
         return _Seen(folder, modified_ns, now_ns - modified_ns > _TICK_NS, files, folders, now, changed_at, problem)
 
     def _without_a_look(self, folder: _Folder, known: _Seen | None, error: OSError) -> _Seen | None:
-        """Return what is taken for in a folder that cannot be looked at now: what there was.
+        """Return the last known contents of a folder that cannot be checked now.
 
-        Nothing where it is gone.
+        Return None if the folder no longer exists.
         """
         if _is_gone(folder.path, error):
             return None
@@ -320,7 +318,7 @@ class LocalFiles:
 
     Args:
         folder: the folder.
-        names: of the files; they may come, go and change.
+        names: names of the files, which may appear, disappear and change.
     """
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
@@ -365,7 +363,7 @@ def _opened(path: str, offset: int) -> BinaryIO:
 
 
 def look_at(path: PurePosixPath, place: str) -> FoundFile:
-    """Return a file of this machine as a listing would; raises OSError."""
+    """Return a local file as a listing would; raises OSError."""
     return _found(path, os.stat(place))
 
 
@@ -375,7 +373,7 @@ def _found(path: PurePosixPath, status: os.stat_result) -> FoundFile:
 
 
 def _is_gone(path: str, error: OSError) -> bool:
-    """Return whether a folder that could not be looked at is there no more, as the folder above it says."""
+    """Return whether a folder that could not be checked no longer exists, according to its parent folder."""
     if error.errno not in _NOTHING_THERE:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Locks that neither a fork nor an interruption leaves locked."""
+"""Locks that stay locked neither after a fork nor after an interruption."""
 
 import os
 import sys
@@ -9,10 +9,10 @@ from typing import Any
 
 
 class ForkSafeLock:
-    """A lock that is free in a forked child, whichever thread of the parent held it; a thread may take it again.
+    """A reentrant lock that is free in a forked child, whichever thread of the parent held it.
 
-    The ``with`` statement calls the built-in lock itself: in a Python function between the two, a signal handler might
-    raise when the lock is taken and nobody is there yet to free it.
+    The ``with`` statement calls the built-in lock directly: in a Python function between the two, a signal handler
+    could raise after the lock is acquired but before anything can release it.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,10 @@
-"""What was read of a log directory, kept in few files, so that the next start reads only what changed.
+"""Data read from a log directory, stored in few files so that the next start reads only what changed.
 
-An index is a folder: segments, which have the points of many event files and, at their end, a list (msgpack) of what
-each event file was and how it was read; and a manifest, which says which segments each log directory has. Each part has
-a CRC. Who has something new writes a segment and replaces the manifest, so that several programs may share an index: of
-one log directory the last one wins, and what it does not know is read again. An index of another version is replaced.
-All of it may be deleted.
+An index is a folder of segments and a manifest. Segments hold the points of many event files and end with a list
+(msgpack) of what each event file was and how it was read; the manifest lists the segments of each log directory. Each
+part has a CRC. A program with new data writes a segment and replaces the manifest, so several programs can share an
+index: for one log directory the last one wins, and files it does not know are read again. An index of another version
+is replaced. The whole index may be deleted.
 """
 
 import logging
@@ -27,33 +27,33 @@ _PREFIX_BYTES: Final = len(_MAGIC) + 4
 _SMALL_SEGMENT: Final = 1 << 22
 _MOST_SMALL_SEGMENTS: Final = 8
 _SEGMENT_BYTES: Final = 64 << 20
-"""Of blocks that are written again."""
+"""Bytes of blocks per segment."""
 _log: Final = logging.getLogger(__name__)
 
 
 class SegmentPlace(msgspec.Struct, array_like=True, frozen=True):
-    """What a manifest says of a segment."""
+    """A manifest's entry for a segment."""
 
     name: str
     at: int
-    """Where its list is, which goes on to its end."""
+    """Offset of the segment's list, which extends to the end of the segment."""
     length: int
     crc: int
 
 
 _Manifest: TypeAlias = dict[str, list[SegmentPlace]]
-"""The segments of each log directory; a later one has the latest of a file that several have."""
+"""The segments of each log directory; if several have a file, the last one has its latest data."""
 
 _Place: TypeAlias = tuple[SegmentFiles, int]
-"""Where a file is."""
+"""The location of a file."""
 
 
 class IndexedFiles(Mapping[PurePosixPath, IndexedFile]):
-    """What an index has, by the event file's path; a file is made when it is asked for."""
+    """The files of an index, by path of the event file; each is created on access."""
 
     def __init__(self, places: Mapping[str, _Place]) -> None:
         self.places: Final = places
-        """The same by the paths' texts."""
+        """The locations of the files, by path as a string."""
 
     def __getitem__(self, path: PurePosixPath) -> IndexedFile:
         files, place = self.places[str(path)]
@@ -70,19 +70,19 @@ class IndexedFiles(Mapping[PurePosixPath, IndexedFile]):
 
 
 class LogIndex:
-    """The index of one log directory; where it cannot be written, nothing is kept.
+    """The index of one log directory; if it cannot be written, nothing is stored.
 
-    Several log directories may have theirs at one address: each is told of its own. One thread loads it before any
-    stores.
+    Several log directories may have their indexes at one address; each gets only its own data. One thread loads the
+    index before any thread stores.
 
     Args:
-        address: a local folder, or an address that `fsspec` knows; made when something is stored.
+        address: a local folder, or an address supported by `fsspec`; created when something is stored.
 
     Attributes:
-        logs: what the log directory is called, which `load` goes by.
+        logs: the identity of the log directory, by which `load` selects its segments.
 
     Raises:
-        ValueError: nobody knows the address's protocol.
+        ValueError: the address's protocol is unknown.
         ImportError: the protocol needs a package that is not installed; the message names it.
     """
 
@@ -90,22 +90,22 @@ class LogIndex:
         self._folder: Final = IndexFolder(address) if isinstance(address, str) else address
         self._places: dict[str, SegmentPlace] = {}
         self._files: dict[str, _Place] = {}
-        """By path; nobody changes what `load` returned."""
+        """Locations by path; the mapping that `load` returned is never changed."""
         self._others: _Manifest = {}
-        """What the manifest had of other log directories when it was loaded."""
+        """The manifest's entries for other log directories when it was loaded."""
         self.logs = ""
         self._packer: Final = Packer()
         self._changing: Final = threading.Lock()
         self.refused = ""
-        """Why it cannot be written, once that was found out."""
+        """Reason the index cannot be written; empty until a write fails."""
 
     @property
     def address(self) -> str:
-        """Where it is."""
+        """The address of the index."""
         return self._folder.address
 
     def load(self) -> IndexedFiles:
-        """Return what the index has of this log directory; what is damaged is left out."""
+        """Return the index's files of this log directory, without damaged data."""
         self._places, self._files = {}, {}
         self._others = self._manifest()
         for place in self._others.pop(self.logs, ()):
@@ -113,9 +113,9 @@ class LogIndex:
         return IndexedFiles(dict(self._files))
 
     def of_others(self) -> IndexedFiles:
-        """Return what the index had of other log directories when it was loaded.
+        """Return the index's files of other log directories when it was loaded.
 
-        This one may be among them, under another name.
+        They may include this log directory under another name.
         """
         found: dict[str, _Place] = {}
         for place in chain.from_iterable(self._others.values()):
@@ -131,31 +131,31 @@ class LogIndex:
             return {}
 
     def _write_manifest(self) -> list[str]:
-        """Replace this log directory's part of the manifest; return the names of all segments that it has."""
+        """Replace this log directory's part of the manifest; return the names of all segments in the manifest."""
         parts = self._manifest() | {self.logs: list(self._places.values())}
         self._folder.write_manifest(_encoded_manifest(parts))
         return [place.name for places in parts.values() for place in places]
 
     def loaded(self) -> IndexedFiles:
-        """Return what it has of itself and of `adopt`, without a look at what others may have written."""
+        """Return the files loaded, stored or adopted so far, without checking what others may have written."""
         with self._changing:
             return IndexedFiles(dict(self._files))
 
     def segments_of(self, paths: Iterable[PurePosixPath]) -> tuple[SegmentPlace, ...]:
-        """Return the segments that have some files."""
+        """Return the segments that hold the given files."""
         places = (self._files.get(str(path)) for path in paths)
         names = {place[0].segment.name for place in places if place is not None}
         return tuple(self._places[name] for name in sorted(names))
 
     def adopt(self, segments: Iterable[SegmentPlace]) -> None:
-        """Take in segments that another program has written into the same folder; errors as in `store`."""
+        """Add segments that another program has written to the same folder; errors are as for `store`."""
         with self._changing:
             for place in segments:
                 self._take_segment(place)
         self._writing(self._write_manifest)
 
     def _take_segment(self, place: SegmentPlace) -> None:
-        """Take in what a segment has, or nothing where it is damaged."""
+        """Add the files of a segment, or nothing if it is damaged."""
         files = self._segment_files(place)
         if files is not None:
             self._files.update(_places_in(files))
@@ -174,11 +174,11 @@ class LogIndex:
             return None
 
     def store(self, files: Sequence[IndexedFile], listed: Collection[PurePosixPath] | None = None) -> None:
-        """Keep files; after the first that fails, nothing is tried any more, which is said once.
+        """Store files; after the first failure, which is logged once, nothing more is attempted.
 
         Args:
-            files: their points are in memory, which is given free: they are in the index then.
-            listed: all files that there are; what is of others is left out from now on. None where that is not known.
+            files: files whose points are in memory, which is freed once they are in the index.
+            listed: all existing files; data of other files is dropped from now on. None if unknown.
         """
 
         def store() -> None:
@@ -218,9 +218,9 @@ class LogIndex:
         return True
 
     def _tidy(self) -> bool:
-        """Leave out segments of which nothing is of use, and write many small or half empty ones as one.
+        """Drop unused segments, and combine segments if many are small or half empty.
 
-        Returns whether there were any.
+        Return whether there were any.
         """
         live: dict[str, int] = dict.fromkeys(self._places, 0)
         used: dict[str, int] = dict.fromkeys(self._places, 0)
@@ -254,11 +254,11 @@ class LogIndex:
 
 
 class PartOfIndex(LogIndex):
-    """Writes segments of which another program tells the manifest; one of several workers that fill an index.
+    """Writes segments that another program adds to the manifest; for one of several workers that fill an index.
 
     Args:
-        address: of the index.
-        segments: what it has of the files that are to be read; those alone are loaded.
+        address: the address of the index.
+        segments: segments that hold the files to be read; only these are loaded.
     """
 
     def __init__(self, address: str, segments: Sequence[SegmentPlace]) -> None:
@@ -309,7 +309,7 @@ def _encoded_manifest(manifest: _Manifest) -> bytes:
 
 
 def _decoded_manifest(content: bytes) -> _Manifest:
-    """Return what a manifest says; raises ValueError or DecodeError where it is none of this version."""
+    """Return the contents of a manifest; raises ValueError or DecodeError if it is not one of this version."""
     encoded = content[_PREFIX_BYTES:]
     if not content.startswith(_MAGIC) or crc32c(encoded) != int.from_bytes(
         content[len(_MAGIC) : _PREFIX_BYTES], "little"

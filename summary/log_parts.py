@@ -1,4 +1,4 @@
-"""A log directory in parts of whole runs, which workers of this machine or of others read by themselves."""
+"""A log directory divided into parts of whole runs that workers, local or remote, read independently."""
 
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -14,36 +14,36 @@ from stepscope.summary.source import FoundFile, Source
 from stepscope.summary.storage import is_address
 
 PART_BYTES: Final = 64 << 20
-"""Of event files: what a worker reads in some seconds, and does again where another was lost."""
+"""Bytes of event files per part: read by a worker in seconds, and read again if a worker is lost."""
 PART_FILES: Final = 5_000
 
 
 @dataclass(frozen=True)
 class LogPart:
-    """Some runs of a log directory; small enough to be sent to a worker."""
+    """Some runs of a log directory, small enough to send to a worker."""
 
     name: str
-    """Tells it from the others and sorts among them."""
+    """Unique name, by which parts are sorted."""
     logdirs: tuple[str, ...]
-    """As `stepscope.summary.logdir_source.sources_of` takes them, the same from any working folder."""
+    """Arguments of `stepscope.summary.logdir_source.sources_of`, independent of the working directory."""
     files: tuple[FoundFile, ...]
-    """All event files of these runs, as the listing saw them."""
+    """All event files of these runs, as found by the listing."""
 
     @property
     def size(self) -> int:
-        """Bytes of its files."""
+        """Total bytes of the part's files."""
         return sum(file.size for file in self.files)
 
     def source(self) -> Source:
-        """Return its files, and no others, without a listing."""
+        """Return a source of only the part's files, without listing."""
         return SomeFiles(sources_of(self.logdirs), self.files)
 
     def logdir(self, **options: Any) -> Logdir:
-        """Return the log directory that has these runs alone; options as `Logdir` takes them."""
+        """Return a log directory with these runs only; options are passed to `Logdir`."""
         return Logdir(self.source(), **options)
 
     def halves(self) -> Sequence["LogPart"]:
-        """Return it in two parts, of whole runs where it has several; none where it has one file."""
+        """Return two parts, of whole runs if there are several; return none if there is only one file."""
         if len(self.files) < 2:
             return ()
         folders = list(dict.fromkeys(file.path.parent for file in self.files))
@@ -57,11 +57,11 @@ class LogPart:
 
 
 def cut(logdirs: Sequence[str], files: Iterable[FoundFile]) -> list[LogPart]:
-    """Return the runs that have some event files in parts, in the order of their names.
+    """Divide the runs of event files into parts, in order of their names.
 
     Args:
         logdirs: see `LogPart.logdirs`.
-        files: all of those runs; others than event files are left out.
+        files: all files of the runs; files other than event files are ignored.
     """
     runs: defaultdict[PurePosixPath, list[FoundFile]] = defaultdict(list)
     for file in files:
@@ -82,7 +82,7 @@ def cut(logdirs: Sequence[str], files: Iterable[FoundFile]) -> list[LogPart]:
 
 
 class Work(Protocol):
-    """What a worker is sent: a part, and what to do with it."""
+    """The work sent to a worker: a part, and what to do with it."""
 
     @property
     def logs(self) -> LogPart:
@@ -101,10 +101,10 @@ def work_through(
     work_on: Callable[[LogPart], AnyWork],
     progress: Progress,
 ) -> Generator[Result, None, None]:
-    """Have an engine do something with each part, and yield what comes of it, as parts are done.
+    """Run a function on each part with an engine, and yield the results as parts finish.
 
-    A part that fails is divided, down to the file at fault, which may need more memory than a worker has; that is a
-    failure of the progress. The progress counts files and their bytes.
+    A part that fails is divided until the faulty file is found, which may need more memory than a worker has; the
+    progress records that file as a failure. The progress counts files and their bytes.
 
     Raises:
         UserError: the engine cannot be used.
@@ -127,7 +127,7 @@ def work_through(
 
 
 def from_anywhere(logdirs: Iterable[str]) -> tuple[str, ...]:
-    """Return log directories as a process with another working folder has to call them."""
+    """Return log directories in a form that is valid in a process with another working directory."""
     return tuple(_absolute(given) for given in logdirs)
 
 

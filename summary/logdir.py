@@ -1,4 +1,4 @@
-"""A log directory: runs, tags and series, read piece by piece and handed out as immutable snapshots."""
+"""A log directory: runs, tags and series, read incrementally and returned as immutable snapshots."""
 
 import itertools
 import math
@@ -33,27 +33,27 @@ from stepscope.summary.staged_run import StagedFile
 
 _SECONDS_BETWEEN_LISTINGS: Final = 5.0
 _LISTING_REST: Final = 20
-"""Times as long as a listing took, for which files that are told of are looked at alone."""
+"""Multiple of the last listing's duration during which only files reported as changed are checked."""
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
 _SHARE: Final = 1 << 20
-"""Bytes of small files that a thread reads at a time: to hand out each alone costs more than it gains."""
+"""Bytes of small files that a thread reads at a time; dispatching each file separately costs more than it gains."""
 _REQUESTS_AT_ONCE: Final = 16
 
 
 class Logdir:
     """Follows the event files below a directory.
 
-    One thread calls `update`; the snapshots it returns may be read by any.
+    Only one thread may call `update`; any thread may read the snapshots that it returns.
 
     Args:
-        source: where the files are, or what `stepscope.summary.logdir_source.source_of` takes; a directory may come
-            later.
+        source: the files, or any argument that `stepscope.summary.logdir_source.source_of` accepts; the directory need
+            not exist yet.
         companion_patterns: file names, with wildcards, of other files that snapshots should list.
-        recognizers: tell by the content which of the others they should list too.
+        recognizers: identify further files to list by their content.
         keep_superseded: show points that a restart overwrote.
-        cache: keeps what was read of large files for the next time.
-        index: keeps what was read of small ones, or of all where there is no cache.
-        clock: seconds since the epoch.
+        cache: stores data read from large files for the next start.
+        index: stores data read from small files, or from all files if there is no cache.
+        clock: returns the current time in seconds since the epoch.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Logdir:
         self._keep_superseded = keep_superseded
         self._kept = KeptFiles(self.source, cache, index)
         self._indexed: IndexedRuns | None = None
-        """What was shown before the first look, until that is over."""
+        """The indexed runs shown until the first listing has been read."""
         # Pages outlive servers: what they have of one must not pass for what the next one has at the same count.
         self._versions = itertools.count(secrets.randbits(52))
         self._file_numbers = itertools.count(1)
@@ -87,17 +87,17 @@ class Logdir:
             shown=lambda name, paths: None if self._indexed is None else self._indexed.version_of(name, paths),
         )
         self._runs = OrderedRuns()
-        """Those of the snapshot."""
+        """The runs of the snapshot."""
         self._companions_shown: tuple[Companion, ...] = ()
         self._dumps: Mapping[str, Run] = {}
-        """The runs that these make."""
+        """The runs that the companions form."""
         self._listing: list[FoundFile] | None = None
-        """The last one; None where not all of it was taken in."""
+        """The last listing; None if it has not been processed completely."""
         self._listed_until = -math.inf
-        """When all of it is listed again, whatever is told of single files; by ``time.monotonic``."""
+        """When everything is listed again, even if single files are reported as changed; by ``time.monotonic``."""
         self._unlisted: tuple[FileHealth, ...] = ()
         self._unlisted_shown: tuple[FileHealth, ...] = ()
-        """Those of the snapshot."""
+        """The unlisted folders of the snapshot."""
         self._snapshot = EMPTY_SNAPSHOT
 
     @property
@@ -107,16 +107,16 @@ class Logdir:
 
     @property
     def taken_files(self) -> int:
-        """How many files were as an earlier start had left them, and were not read."""
+        """Number of files that have not changed since an earlier start and were therefore not read."""
         return self._kept.taken
 
     def indexed(self, written: Sequence[SegmentPlace] = ()) -> Snapshot:
-        """Return what the index has, marked as loading, before the log directory is looked at for the first time.
+        """Return the contents of the index, marked as loading, before the log directory is first listed.
 
-        The snapshot is that of the last update where there was one, or where the index has nothing of this directory.
+        Return the snapshot of the last update if there was one, or if the index has nothing about this directory.
 
         Args:
-            written: what another process has written into the index since this was last called.
+            written: segments that another process has added to the index since the last call.
         """
         # What is at an address is not asked for file by file.
         if not self.source.watchable_folders or (self._snapshot.revision > 0 and self._indexed is None):
@@ -148,8 +148,9 @@ class Logdir:
     ) -> Snapshot:
         """List the directory, read what is new in it, and return a snapshot.
 
-        The snapshot is the one before, with the same revision, where nothing changed. While many files are still to
-        be read, partial snapshots, marked as loading, go to ``publish``. ``changed`` is what `Source.list` takes.
+        If nothing changed, the previous snapshot is returned, with the same revision. While many files are still to
+        be read, ``publish`` is called with partial snapshots, marked as loading. ``changed`` is passed to
+        `Source.list`.
         """
         self._kept.begin()
         first = self._snapshot.revision == 0 or self._snapshot.loading
@@ -171,17 +172,17 @@ class Logdir:
         return snapshot
 
     def wait_until_stored(self) -> None:
-        """Return when the cache holds what it should of all updates so far."""
+        """Wait until everything to be cached from the updates so far has been stored."""
         self._kept.wait_until_stored()
 
     def _told(self, changed: Collection[str]) -> Changes | None:
-        """Return how files differ, of what is told to have changed; None where a listing has to tell."""
+        """Return the changes to the files reported as changed; None if only a listing can determine them."""
         if not isinstance(self.source, LocalSource) or self._listing is None:
             return None
         return self.source.changes(changed)
 
     def _news(self, listing: Sequence[FoundFile]) -> Changes:
-        """Return how a listing differs from the one before, by its objects: a source gives the same one again."""
+        """Return how a listing differs from the last; sources reuse the objects of unchanged files."""
         if self._listing is None:
             listed = {found.path for found in listing}
             return Changes(listing, [path for path in self._paths() if path not in listed])
@@ -204,13 +205,13 @@ class Logdir:
         first: bool,
         unlisted: tuple[FileHealth, ...] | None = None,
     ) -> Snapshot:
-        """Read what is new, and return a snapshot with that.
+        """Read new data and return a snapshot that includes it.
 
         Args:
-            changes: since the look before.
-            listing: the last one.
-            publish: takes snapshots of a part.
-            first: nothing was there before the changes.
+            changes: changes since the last check.
+            listing: the last listing.
+            publish: called with partial snapshots.
+            first: whether there were no files before the changes.
             unlisted: folders that could not be listed; None for those of the last listing.
         """
         # Until all of it is taken in, lest an error leave something out for good.
@@ -274,7 +275,7 @@ class Logdir:
                     publish_now_and_then()
 
     def _read_files(self, files: Sequence[StagedFile], *, together: bool) -> None:
-        """Read files, small ones many at a time if that is worth it."""
+        """Read files, combining small ones if that is worthwhile."""
         for file in self._kept.read_together(files) if together else files:
             self._read_file(file)
 
@@ -319,7 +320,7 @@ class Logdir:
         return self._snapshot
 
     def _run(self, name: str) -> Run | None:
-        """Return what is shown under a name: what was read, a dump, or what the index has as long as all is read."""
+        """Return the run shown under a name: one that was read, a dump or, until everything is read, an indexed run."""
         committed = self._stage.committed(name) or self._dumps.get(name)
         # What was shown stays until it is known to be gone.
         return self._indexed.get(name) if committed is None and self._indexed is not None else committed
@@ -331,7 +332,7 @@ def _health_of_folder(path: PurePosixPath, reason: str) -> FileHealth:
 
 
 def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) -> Snapshot:
-    """Read a log directory once, as it is now: a path, also with wildcards, or an address such as ``s3://...``."""
+    """Read a log directory once: a path, which may have wildcards, or an address such as ``s3://...``."""
     return Logdir(path, keep_superseded=keep_superseded).update()
 
 

@@ -1,4 +1,4 @@
-"""From what a user calls a log directory to the source of its files."""
+"""Sources of files from paths and addresses as users give them."""
 
 import glob
 import os
@@ -18,19 +18,19 @@ _NAMED: Final = re.compile(r"([^/\\:]+):(?!//)(.+)", re.DOTALL)
 
 
 class SeveralSources:
-    """Several trees as one, each below a folder of its own name."""
+    """Several trees combined, each below a folder with its name."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self._sources: Final = dict(sources)
 
     @property
     def names(self) -> Sequence[str]:
-        """What each is called."""
+        """The names of the trees."""
         return tuple(self._sources)
 
     @property
     def requests(self) -> Requests:
-        """How often stores were asked so far."""
+        """Number of requests to stores so far."""
         asked = [requests_of(source) for source in self._sources.values()]
         return Requests(sum(one.pages for one in asked), sum(one.files for one in asked))
 
@@ -52,7 +52,7 @@ class SeveralSources:
                 yield replace(found, path=PurePosixPath(name) / found.path)
 
     def take_listing(self, files: Iterable[FoundFile]) -> None:
-        """Take the sizes of all files from a listing, which another process may have made."""
+        """Record the sizes of all files from a listing, possibly made by another process."""
         of_each: defaultdict[str, list[FoundFile]] = defaultdict(list)
         for file in files:
             of_each[file.path.parts[0]].append(replace(file, path=PurePosixPath(*file.path.parts[1:])))
@@ -75,7 +75,7 @@ class SeveralSources:
 
 
 class SomeFiles:
-    """Files of a source that were listed before, maybe by another process; what else is there is not looked at."""
+    """Files of a source that were listed before, possibly by another process; all other files are ignored."""
 
     def __init__(self, source: Source, files: Sequence[FoundFile]) -> None:
         self._source: Final = source
@@ -84,7 +84,7 @@ class SomeFiles:
 
     @property
     def requests(self) -> Requests:
-        """How often stores were asked so far."""
+        """Number of requests to stores so far."""
         return requests_of(self._source)
 
     @property
@@ -115,10 +115,11 @@ class SomeFiles:
 def source_of(logdir: str | os.PathLike[str]) -> Source:
     """Return the files of one log directory: a path, a path with wildcards, or an address such as ``s3://bucket/logs``.
 
-    Wildcards choose folders, those that come later too; a folder of that very name is meant itself. A file is itself.
+    Wildcards match folders, including ones created later, unless a folder of that literal name exists. The path of a
+    file selects that file.
 
     Raises:
-        ValueError: nobody knows the address's protocol.
+        ValueError: the address's protocol is unknown.
         ImportError: the protocol needs a package that is not installed; the message names it.
     """
     given = os.fspath(logdir)
@@ -135,10 +136,10 @@ def source_of(logdir: str | os.PathLike[str]) -> Source:
 
 
 def sources_of(logdirs: Sequence[str]) -> Source:
-    """Return the files of one or several log directories, each a `source_of`, or ``NAME:`` before one.
+    """Return the files of one or several log directories, each an argument of `source_of`, optionally after ``NAME:``.
 
-    The runs of several are prefixed by NAME, or else by as many of the path's last folders as tell it from the
-    others. One without a name has its runs as they are; files of one folder without a name are one.
+    With several, runs are prefixed by NAME, or else by as many of the path's last folders as distinguish it from the
+    others. A single log directory without a name has no prefix; unnamed files of one folder count as one log directory.
 
     Raises:
         ValueError: two have the same name, or an address's protocol is unknown.
@@ -160,7 +161,7 @@ def sources_of(logdirs: Sequence[str]) -> Source:
 def _without_files(
     named: Sequence[tuple[str | None, str]],
 ) -> tuple[list[tuple[str | None, str]], dict[str, LocalFiles]]:
-    """Log directories with those that are files without a name by the folder of these; and the files of each folder."""
+    """Return log directories with unnamed files replaced by their folders, and the files of each such folder."""
     others: list[tuple[str | None, str]] = []
     names: dict[str, list[str]] = {}
     for name, given in named:
@@ -174,18 +175,18 @@ def _without_files(
 
 
 def requests_of(source: Source) -> Requests:
-    """Return how often stores were asked so far for what is in a source; a folder of this machine is none."""
+    """Return the number of requests to stores so far for a source; local folders make none."""
     return source.requests if isinstance(source, RemoteSource | SeveralSources | SomeFiles) else Requests()
 
 
 def _take_listing(source: Source, files: Iterable[FoundFile]) -> None:
-    """Tell a source what a listing saw: at an address each size that is known is a request less."""
+    """Pass a listing to a source: each known size saves one request at an address."""
     if isinstance(source, SeveralSources | RemoteSource):
         source.take_listing(files)
 
 
 def identity_of(source: Source) -> str:
-    """Return what tells a log directory from every other, whoever opens it."""
+    """Return a unique identity of a log directory, the same whoever opens it."""
     names = ",".join(source.names) if isinstance(source, SeveralSources) else ""
     return f"{names}\0{source.address}"
 
@@ -196,7 +197,7 @@ def name_of(address: str) -> str:
 
 
 def named_logdir(given: str) -> tuple[str | None, str]:
-    """``NAME:DIR`` in its parts; a path or an address that merely holds a colon has no name."""
+    """Split ``NAME:DIR``; a path or address that merely contains a colon has no name."""
     match = _NAMED.fullmatch(given)
     if match is None or is_address(given) or os.path.exists(given):
         return None, given

@@ -1,7 +1,7 @@
-"""Bounds the memory of what is read at once, before it is taken.
+"""Limits on the memory of concurrent reads, enforced before the memory is allocated.
 
-Whoever takes much memory for what a file declares calls `claim` first, from wherever it is; who lets files be read puts
-the `MemoryBudget` around it. Without one, nothing is bounded.
+Code that allocates much memory because of what a file declares calls `claim` first, at any depth; code that starts
+reading wraps it in a `MemoryBudget`. Without a budget, nothing is limited.
 """
 
 import threading
@@ -13,26 +13,26 @@ from typing import Final
 from stepscope.summary.cancellation import check_cancelled
 
 MOST_BYTES: Final = 3 << 30
-"""Of all that is read at once."""
+"""Default maximum of the bytes claimed at the same time."""
 LONGEST_WAIT: Final = 30.0
-"""Seconds."""
+"""Default maximum wait of a claim, in seconds."""
 _LOOK_SECONDS: Final = 0.1
 
 
 class TooLargeError(ValueError):
-    """Something needs more memory than may ever be taken; the message is a sentence for a person."""
+    """More memory is needed than may ever be claimed; the message is a user-readable sentence."""
 
 
 class NoMemoryError(Exception):
-    """Something needs more memory than others leave now; the message is a sentence for a person."""
+    """More memory is needed than others leave available now; the message is a user-readable sentence."""
 
 
 class MemoryBudget:
-    """Bytes that may be claimed at once; safe to use from many threads.
+    """Limit on the bytes claimed at the same time; thread-safe.
 
     Args:
-        most: bytes.
-        longest_wait: seconds that a claim waits for others to end.
+        most: maximum number of bytes.
+        longest_wait: maximum number of seconds that a claim waits for others to end.
     """
 
     def __init__(self, most: int = MOST_BYTES, longest_wait: float = LONGEST_WAIT) -> None:
@@ -43,12 +43,12 @@ class MemoryBudget:
 
     @property
     def claimed(self) -> int:
-        """Bytes that are claimed now."""
+        """Number of bytes currently claimed."""
         return self._claimed
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Provide what `claim` is called with inside the block counts until its end."""
+        """Count claims made inside the block until the block ends."""
         lease = self.lease()
         try:
             with lease.reading():
@@ -57,7 +57,7 @@ class MemoryBudget:
             lease.release()
 
     def lease(self) -> "Lease":
-        """Memory for what outlives its reading, nothing yet."""
+        """Return an empty lease, for memory that outlives the read."""
         return Lease(self)
 
     def _give_back(self, size: int) -> None:
@@ -94,7 +94,7 @@ class Lease:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Provide what `claim` is called with inside the block counts until `release`."""
+        """Count claims made inside the block until `release`."""
         token = _current.set(self)
         try:
             yield
@@ -102,7 +102,7 @@ class Lease:
             _current.reset(token)
 
     def release(self) -> None:
-        """Give back what was claimed."""
+        """Release the claimed bytes."""
         held, self.held = self.held, 0
         self.budget._give_back(held)
 
@@ -111,12 +111,12 @@ _current: ContextVar[Lease | None] = ContextVar("memory lease", default=None)
 
 
 def claim(size: int) -> None:
-    """Count bytes that are about to be taken, and wait for others to end where they leave too few.
+    """Claim bytes that are about to be allocated, waiting for others to end if too few are available.
 
     Raises:
-        TooLargeError: they are more than may ever be taken.
-        NoMemoryError: others did not end.
-        Cancelled: nobody waits for the work any more.
+        TooLargeError: the bytes are more than may ever be claimed.
+        NoMemoryError: others did not end in time.
+        Cancelled: the result of the work is no longer needed.
     """
     lease = _current.get()
     if lease is not None:

@@ -1,8 +1,8 @@
-"""Fields of many protobuf messages at once, as columns: where they lie in a buffer, without an object for each message.
+"""Fields of many protobuf messages at once, as columns of positions in a buffer, without an object for each message.
 
-It is for messages that are as their writers write them. One with bytes that parsers may take in different ways, with a
-field that is not expected, or with one twice is not *plain*: protobuf's own parser is to read it. Nothing here looks
-whether texts are valid UTF-8.
+This is for messages as written by their usual writers. A message with bytes that parsers may interpret differently,
+with an unexpected field, or with a field that occurs twice is not *plain*: protobuf's own parser must read it. Nothing
+here checks whether texts are valid UTF-8.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stepscope.summary.interned import Interned
 
 Wire = Literal["number", "double", "bytes"]
-"""Varints; fixed64; and texts, bytes, messages and packed fields."""
+"""Varints ("number"); fixed64 ("double"); texts, bytes, messages and packed fields ("bytes")."""
 _WIRES: Final[Mapping[Wire, int]] = {"number": 0, "double": 1, "bytes": 2}
 _LONGEST_KEY: Final = 1 << 16
 MOST_KEYS: Final = 200_000
@@ -25,11 +25,11 @@ Numbers = NDArray[np.int64]
 
 
 class Layout:
-    """Which fields messages of a type may have.
+    """The fields that messages of a type may have.
 
     Args:
-        fields: number of each, from 1 to 15, and how it is written.
-        repeated: the number of the one that may come several times.
+        fields: the wire type of each field by its number, from 1 to 15.
+        repeated: the number of the field that may occur several times.
     """
 
     def __init__(self, fields: Mapping[int, Wire], repeated: int = -1) -> None:
@@ -41,36 +41,36 @@ class Layout:
 
 
 class Ranges(NamedTuple):
-    """Stretches of a buffer, such as one field of each message; empty ones from 0 to 0 where it is not there."""
+    """Ranges of a buffer, such as one field of each message; from 0 to 0 if the field is missing."""
 
     begins: Numbers
     ends: Numbers
 
     @property
     def lengths(self) -> Numbers:
-        """Return how many bytes each has."""
+        """Return the number of bytes of each."""
         return self.ends - self.begins
 
     @property
     def there(self) -> Mask:
-        """Return which fields are there; it may be without content."""
+        """Return which fields exist; they may be empty."""
         return self.ends > 0
 
 
 class Fields:
-    """What the fields of messages of a buffer are; see `split`."""
+    """The fields of the messages in a buffer; see `split`."""
 
     def __init__(self, layout: Layout, found: NDArray[np.int64]) -> None:
         self._layout: Final = layout
         self._found: Final = found
 
     def numbers(self, field: int) -> Numbers:
-        """Return a varint as int64, 0 where it is not there; of the repeated field how often it is there."""
+        """Return a varint field as int64, 0 if missing; for the repeated field, return its number of occurrences."""
         found: Numbers = self._found[self._layout.slots[field], 0]
         return found
 
     def ranges(self, field: int) -> Ranges:
-        """Return where a double, or bytes, lie in the buffer."""
+        """Return the positions of a double or bytes field in the buffer."""
         begins, ends = self._found[self._layout.slots[field]]
         return Ranges(begins, ends)
 
@@ -79,10 +79,10 @@ def split(buffer: NDArray[np.uint8], messages: Ranges, layout: Layout, plain: Ma
     """Find the fields of messages.
 
     Args:
-        buffer: what they lie in.
-        messages: where; of empty ones all fields are not there.
-        layout: their type.
-        plain: [n] which messages to look at; those that are not plain are taken out.
+        buffer: the buffer that holds the messages.
+        messages: positions of the messages; empty messages have no fields.
+        layout: the type of the messages.
+        plain: [n] which messages to examine; set to False for messages that are not plain.
     """
     from stepscope.summary import scan_kernel
 
@@ -92,14 +92,14 @@ def split(buffer: NDArray[np.uint8], messages: Ranges, layout: Layout, plain: Ma
 
 
 def repeated(buffer: NDArray[np.uint8], messages: Ranges, field: int, counts: Numbers, plain: Mask) -> Ranges:
-    """Return where each message of a repeated field lies, in order.
+    """Return the position of each message of a repeated field, in order.
 
     Args:
-        buffer: what the messages lie in that have the field.
-        messages: these, which `split` has looked at.
-        field: its number.
-        counts: how often each of them has it.
-        plain: [n] which of them to look at.
+        buffer: the buffer that holds the messages with the field.
+        messages: positions of these messages, which `split` has examined.
+        field: the number of the field.
+        counts: number of occurrences of the field in each message.
+        plain: [n] which messages to examine.
     """
     from stepscope.summary import scan_kernel
 
@@ -109,7 +109,7 @@ def repeated(buffer: NDArray[np.uint8], messages: Ranges, field: int, counts: Nu
 
 
 def varint_counts(buffer: NDArray[np.uint8], packed: Ranges, plain: Mask) -> Numbers:
-    """Return how many numbers packed fields have; those that are not plain are taken out."""
+    """Return the count of numbers in each packed field; ``plain`` is set to False for those that are not plain."""
     from stepscope.summary import scan_kernel
 
     counts = np.empty(len(plain), np.int64)
@@ -118,7 +118,7 @@ def varint_counts(buffer: NDArray[np.uint8], packed: Ranges, plain: Mask) -> Num
 
 
 def varints(buffer: NDArray[np.uint8], packed: Ranges, counts: Numbers, plain: Mask) -> Numbers:
-    """Return the numbers of packed fields, of which `varint_counts` told how many there are, one after the other."""
+    """Return the numbers of packed fields, concatenated; ``counts`` come from `varint_counts`."""
     from stepscope.summary import scan_kernel
 
     found = np.empty(int(counts[plain].sum()), np.int64)
@@ -127,7 +127,7 @@ def varints(buffer: NDArray[np.uint8], packed: Ranges, counts: Numbers, plain: M
 
 
 def doubles(buffer: NDArray[np.uint8], begins: Numbers, counts: Numbers, most: int) -> NDArray[np.float64]:
-    """Return [n, most]: ``counts`` numbers from each place on, and 0 behind them."""
+    """Return [n, most]: ``counts`` numbers starting at each position, padded with 0."""
     from stepscope.summary import scan_kernel
 
     found = np.zeros((len(begins), most))
@@ -136,7 +136,7 @@ def doubles(buffer: NDArray[np.uint8], begins: Numbers, counts: Numbers, most: i
 
 
 class KeyTable:
-    """Numbers what messages have in common; it only grows, and no further than the bounds of this module."""
+    """Assigns numbers to keys shared by messages; the table only grows, up to the limits of this module."""
 
     def __init__(self) -> None:
         self._interned: Final = Interned()
@@ -147,20 +147,20 @@ class KeyTable:
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes."""
+        """Memory used, in bytes."""
         return self._interned.nbytes + self._scratch.nbytes
 
     def number(
         self, buffer: NDArray[np.uint8], texts: Sequence[Ranges], numbers: Sequence[Numbers], plain: Mask
     ) -> Numbers:
-        """Return the number of the key of each message, which is a new one where it was not there.
+        """Return the number of each message's key; a key not in the table gets a new number.
 
         Args:
-            buffer: what the messages lie in.
-            texts: ranges of each that are part of the key.
-            numbers: of each that are part of the key.
-            plain: which messages have a key. Where there is no room for further keys, those that would need one are
-                taken out.
+            buffer: the buffer that holds the messages.
+            texts: ranges of each message that are part of the key.
+            numbers: numbers of each message that are part of the key.
+            plain: which messages have a key. If there is no room for further keys, set to False for messages that
+                would need one.
         """
         from stepscope.summary import scan_kernel
 

@@ -1,27 +1,27 @@
-"""Names of tags and runs as they are shown: bounded, and without characters that let one look like another."""
+"""Names of tags and runs as displayed: bounded, and without characters that make one name look like another."""
 
 import hashlib
 import re
 from typing import Final
 
 LONGEST_NAME: Final = 4096
-"""Characters of a name that can be shown and asked for."""
+"""Maximum number of characters of a name that can be displayed and requested."""
 _KEPT: Final = 4000
-"""Characters of a longer one that are shown."""
+"""Number of characters displayed of a longer name."""
 _REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Unicode's embeddings, overrides and isolates, after which text is drawn in another order than it has."""
+"""Unicode's embeddings, overrides and isolates, after which text is displayed in a different order."""
 
 
 def in_order(text: str) -> str:
-    r"""Return text such as code with what reorders it written as its escape, such as ``\u202e``."""
+    r"""Return text, such as code, with characters that reorder it replaced by escapes, such as ``\u202e``."""
     return text if text.isascii() else _REORDERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def readable_name(name: str) -> str:
-    r"""Return the name itself, as a rule.
+    r"""Return a name as displayed, which is usually the name itself.
 
-    What reorders text is written as its escape, such as ``\u202e``. Of a name beyond `LONGEST_NAME` the beginning is
-    taken, with its length and a hash of all of it.
+    Characters that reorder text are replaced by escapes, such as ``\u202e``. A name longer than `LONGEST_NAME` is
+    shortened to its beginning, followed by its length and a hash of the whole name.
     """
     if len(name) > LONGEST_NAME:
         digest = hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=4).hexdigest()

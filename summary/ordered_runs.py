@@ -1,4 +1,4 @@
-"""Runs in the order in which snapshots have them, of which one look changes few."""
+"""Runs in the order of snapshots, with efficient updates when few runs change."""
 
 from collections.abc import Mapping
 
@@ -6,18 +6,18 @@ from stepscope.summary.series import Run
 
 
 class OrderedRuns:
-    """Runs by name, in order of their first events and then of their names."""
+    """Runs by name, ordered by first event, then by name."""
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
-        """Never changed; replaced by another."""
+        """Never modified; replaced by a new mapping."""
 
     def get(self, name: str) -> Run | None:
-        """Return a run, if there is one of this name."""
+        """Return the run of this name, if it exists."""
         return self._runs.get(name)
 
     def changed(self, news: Mapping[str, Run | None]) -> Mapping[str, Run]:
-        """Return all runs after changes: of some names, what they are now, or None for what is gone."""
+        """Return all runs after applying changes: new runs by name, or None for runs that no longer exist."""
         runs = dict(self._runs)
         placed: list[Run] = []
         for name, run in news.items():

@@ -1,4 +1,4 @@
-"""The event file that a writer appends to, and the next one where that cannot go on."""
+"""The event file to which a writer appends, and its successor if it cannot be continued."""
 
 import contextlib
 import errno
@@ -18,19 +18,19 @@ FILE_VERSION: Final = "brain.Event:2"
 WRITER: Final = "stepscope.summary"
 
 _MOST_REMOVALS: Final = 8
-"""Files that are removed under one write before it gives up."""
+"""Number of files removed during one write after which it fails."""
 
 
 class Output:
-    """Appends records to a file of its own in a folder; used by one thread at a time.
+    """Appends records to its own file in a folder; for use by one thread at a time.
 
-    Records that the file refuses wait, and each `write` tries again. A file that somebody removed is followed by
-    another one, which gets all that was not in it yet; what was in it is told of in ``notices``.
+    Records that the file refuses are kept, and each `write` tries again. If the file is removed, a new file gets all
+    records that were not written yet; ``notices`` reports the records that were lost.
 
     Args:
-        folder: where; made if absent.
+        folder: the folder; created if absent.
         suffix: end of the name ``events.out.tfevents.<seconds>.<host>.<process>.<n><suffix>``.
-        clock: gives the wall time of a file's first event.
+        clock: returns the wall time of a file's first event.
     """
 
     def __init__(self, folder: Folder, suffix: str, clock: Callable[[], float]) -> None:
@@ -40,31 +40,31 @@ class Output:
         self._backlog: Final = Backlog()
         self._file: AppendFile | None = None
         self._count = 0
-        """Records in the file, without its version."""
+        """Number of records in the file, without the version event."""
         self.file_names: Final[list[str]] = []
-        """All files so far that are still there."""
+        """All files so far that still exist."""
         self.notices: Final[deque[str]] = deque()
-        """What a person must hear of."""
+        """Messages to report to the user."""
 
     @property
     def name(self) -> str | None:
-        """The open file's path or address."""
+        """Path or address of the open file."""
         return None if self._file is None else self._file.name
 
     @property
     def waiting(self) -> int:
-        """Bytes that are not in the file."""
+        """Number of bytes not yet in the file."""
         return self._backlog.size
 
     def add(self, pieces: Iterable[Piece], count: int) -> None:
-        """Take ``count`` whole records for the next `write`."""
+        """Add ``count`` whole records for the next `write`."""
         self._backlog.extend(pieces, count)
 
     def open(self) -> None:
-        """Open a file, if none is open; its version is in it at once, so that readers see the run.
+        """Open a file, if none is open; its version event is written immediately, so that readers see the run.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: the file cannot be created.
         """
         if self._file is not None:
             return
@@ -84,10 +84,10 @@ class Output:
         self.file_names.append(PurePath(file.name).name)
 
     def write(self, *, to_disk: bool) -> None:
-        """Return when readers, or a disk, have all that was added.
+        """Write everything that was added, and wait until readers can see it or, with ``to_disk``, a disk holds it.
 
         Raises:
-            OSError: the file refuses; what is not in it is kept.
+            OSError: the file refuses records; those not in it are kept.
         """
         for _ in range(_MOST_REMOVALS):
             if self._file is not None and self._file.full and self._backlog.size:
@@ -111,13 +111,13 @@ class Output:
         raise OSError(errno.ENOENT, "each new file is removed at once", self._folder.address)
 
     def close(self) -> None:
-        """Close the file; what it refused is kept."""
+        """Close the file; records that it refused are kept."""
         if self._file is not None:
             self._file.close()
         self._file = None
 
     def explained(self, error: Exception) -> Exception:
-        """Return an OSError that says how much waits, if anything does; any other error as it is."""
+        """Return an OSError that reports how much is waiting, if anything is; return any other error unchanged."""
         if not isinstance(error, OSError) or not self._backlog.size:
             return error
         reason = error.strerror or str(error)
@@ -145,7 +145,7 @@ class Output:
 
 
 def _create_file(folder: Folder, suffix: str, now: float) -> AppendFile:
-    """Return an empty file that no other writer has."""
+    """Create an empty file that no other writer uses."""
     folder.make()
     stem = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}.{os.getpid()}"
     number = 0

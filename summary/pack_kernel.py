@@ -1,6 +1,6 @@
-"""The compiled loops that bring the points of many small files together, as `stepscope.summary.small_files` says.
+"""The compiled loops that pack the points of many small files, for `stepscope.summary.small_files`.
 
-Nothing here is annotated, as in `stepscope.summary.scan_kernel`, whose rows these loops take.
+Nothing here is annotated, as in `stepscope.summary.scan_kernel`, whose rows these loops process.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from stepscope.summary.scan_layout import NUMBER
 
 @kernel()
 def _is_version(buffer, at, end):
-    """Return whether an event is a version in ASCII, with or without a wall time and a step, and nothing else."""
+    """Return whether an event has only a version in ASCII, with or without a wall time and a step."""
     if at + 9 <= end and buffer[at] == 0x09:
         at += 9
     if at < end and buffer[at] == 0x10:
@@ -28,7 +28,7 @@ def _is_version(buffer, at, end):
 
 @kernel()
 def _is_bare_number(buffer, at, length, arena, start, tag_length):
-    """Return whether a value is a tag, in ASCII, and a ``simple_value``, and nothing else."""
+    """Return whether a value has only a tag, in ASCII, and a ``simple_value``."""
     fits = (
         tag_length < 0x80
         and length == tag_length + 7
@@ -47,11 +47,11 @@ def _is_bare_number(buffer, at, length, arena, start, tag_length):
 def pack_files(
     buffer, ends, rows, row_ends, records, arena, starts, tags, files, times, entries, firsts, block, narrow
 ):
-    """Bring the points of each file together, tag after tag, where nothing is damaged.
+    """Pack the points of each undamaged file, tag after tag.
 
-    Of a tag either all values are numbers or none is. Fills what `stepscope.summary.small_files.FILES`, ``TIMES`` and
-    ``ENTRIES`` say, and ``firsts`` with the row of the first value of each entry, or -1 where that value is its tag and
-    its number and nothing else. ``block`` is float64, ``narrow`` the same memory as float32.
+    For each tag, either all values are numbers or none is. Fill the columns `stepscope.summary.small_files.FILES`,
+    ``TIMES`` and ``ENTRIES``, and ``firsts`` with the row of the first value of each entry, or -1 if that value has
+    only its tag and its number. ``block`` is float64; ``narrow`` is the same memory as float32.
     """
     whole = block.view(np.int64)
     indices = narrow.view(np.int32)
@@ -179,7 +179,7 @@ def pack_files(
 
 @kernel()
 def _pack_entries(whole, steps, entries, first, count):
-    """Keep the steps of neighbors that have the same once; returns how many there are."""
+    """Store equal steps of neighboring tags once; return the number of steps."""
     packed = np.int64(0)
     before = np.int64(0)
     for each in range(first, first + count):

@@ -1,12 +1,11 @@
-"""The points of one event file as one block of bytes, and a table, shared by files that are alike, of what is where.
+"""The points of one event file as one block of bytes, with a table of its layout that similar files share.
 
-A block has the columns of all tags one after the other: steps (int64), those of neighbors with the same steps once;
-wall times (float64); offsets and lengths of records (int64); values (float32 where that is exact, else float64);
-indices (int32). All are little endian. A tag has those columns that `stepscope.summary.points.TagPoints` keeps for its
-kind.
+A block holds the columns of all tags in sequence: steps (int64), stored once for neighbors with equal steps; wall times
+(float64); offsets and lengths of records (int64); values (float32 if that is exact, else float64); indices (int32). All
+are little endian. A tag has the columns that `stepscope.summary.points.TagPoints` keeps for its kind.
 
-Of a large block nobody should have to read all for the columns of one tag. It is divided: a part for each tag, a block
-as that of a file with this tag alone, and behind them the picture, a block of few points of each long curve.
+A large block is divided, so that the columns of one tag can be read without the rest: it has a part for each tag, laid
+out like the block of a file with only that tag, followed by the picture, a block of a few points of each long curve.
 """
 
 import errno
@@ -31,16 +30,16 @@ _TIMES: Final = np.dtype("<f8")
 _PLACES: Final = np.dtype("<i8")
 _INDICES: Final = np.dtype("<i4")
 _NUMBERS: Final = (np.dtype("<f8"), np.dtype("<f4"))
-"""Values, and values of which float32 loses nothing."""
+"""Data types of values in general, and of values that float32 represents exactly."""
 LARGEST_UNDIVIDED: Final = 4 << 20
-"""Bytes of a block that are as soon read as a part of it."""
+"""Maximum size in bytes of a block that is read as fast as a part of it."""
 _NO_PLACES: Final = np.empty(0, np.int64)
 _NO_NUMBERS: Final = np.empty(0, np.float64)
 _NO_INDICES: Final = np.empty(0, np.int32)
 
 
 class _Begins(NamedTuple):
-    """Where the columns of each tag begin, in elements; behind the last one, where all end."""
+    """Start of each tag's columns, in elements, followed by the end of the last tag's."""
 
     rows: list[int]
     values: list[int]
@@ -48,21 +47,21 @@ class _Begins(NamedTuple):
 
 
 class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
-    """The tags of a file, and what is where in its block."""
+    """The tags of a file and the layout of its block."""
 
     tags: TagTable
     step_begins: list[int]
-    """Where the steps of each tag begin."""
+    """Start of each tag's steps."""
     steps: int
-    """How many there are."""
+    """Number of stored steps."""
     narrow: bool
-    """Values are float32."""
+    """Whether values are float32."""
     divided: bool = False
-    """The block has a part for each tag, and the picture."""
+    """Whether the block has a part for each tag, and the picture."""
 
     @cached_property
     def part_begins(self) -> list[int]:
-        """Where the parts of a divided block begin: those of the tags, the picture, and behind them its end."""
+        """Start of each part of a divided block: those of the tags, then the picture, then the end of the block."""
         lengths = [self._bytes_alone(*pair) for pair in zip(self.tags.kinds, self.tags.counts, strict=True)]
         return list(accumulate([*lengths, self.picture.length], initial=0))
 
@@ -72,12 +71,12 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
         return count * (_STEPS.itemsize + _TIMES.itemsize + values + blobs)
 
     def alone(self, place: int) -> "PackedTable":
-        """Return the table of the part of the tag at a place."""
+        """Return the table of one tag's part, given the tag's index."""
         return PackedTable(self.tags.alone(place), [0], self.tags.counts[place], self.narrow)
 
     @cached_property
     def picture(self) -> "PackedTable":
-        """The table of the picture, in which curves that are not long have no point."""
+        """The table of the picture, in which only long curves have points."""
         tags = self.tags
         pairs = zip(tags.kinds, tags.counts, strict=True)
         counts = [PICTURE_POINTS if kind == SCALARS and count >= LEAST_PICTURED else 0 for kind, count in pairs]
@@ -88,17 +87,17 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
         )
 
     def has_picture(self, place: int) -> bool:
-        """Return whether the picture has points of the tag at a place."""
+        """Return whether the picture has points of the tag at an index."""
         return self.divided and self.picture.tags.counts[place] > 0
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Where each tag is."""
+        """The index of each tag."""
         return places_of(self.tags.tags)
 
     @cached_property
     def length(self) -> int:
-        """Return how many bytes the block has."""
+        """Return the size of the block in bytes."""
         if self.divided:
             return self.part_begins[-1]
         rows, values, blobs = (begins[-1] for begins in self.begins)
@@ -106,7 +105,7 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
 
     @cached_property
     def begins(self) -> _Begins:
-        """Where the columns of each tag begin."""
+        """Start of each tag's columns."""
         pairs = list(zip(self.tags.kinds, self.tags.counts, strict=True))
         return _Begins(
             list(accumulate(self.tags.counts, initial=0)),
@@ -116,8 +115,8 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
 
     @cached_property
     def _of_scalars(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """How many points each tag has of which a summary tells, where its steps begin, and, of tags with such points,
-        where the last time is; where each of their values is, unless that is all values.
+        """Number of summarized points and start of the steps of each tag; for tags with such points, the index of the
+        last time; and the index of each of their values, unless all values belong to them.
         """
         rows, values, _ = self.begins
         scalars = np.array([kind == SCALARS for kind in self.tags.kinds], np.bool_)
@@ -159,7 +158,7 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
 
     @property
     def is_sound(self) -> bool:
-        """Return whether all columns fit each other; a table from elsewhere may not."""
+        """Return whether all columns are consistent; those of a table from elsewhere may not be."""
         return (
             self.tags.is_sound(len(self.step_begins))
             and 0 <= self.steps <= sum(self.tags.counts)
@@ -170,7 +169,7 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
         )
 
     def state(self, block: bytes, place: int, texts: Texts) -> TagState:
-        """Return the points of the tag at a place of the table, from the block: views of it, or copies."""
+        """Return the points of the tag at an index of the table, from the block, as views or copies."""
         if self.divided:
             begin, end = self.part_begins[place : place + 2]
             return self.state_of_part(block[begin:end], place, texts)
@@ -204,33 +203,33 @@ class PackedTable(msgspec.Struct, array_like=True, frozen=True, dict=True):
         )
 
     def state_of_part(self, part: bytes, place: int, texts: Texts) -> TagState:
-        """Return the points of the tag at a place of the table, from its part of a divided block."""
+        """Return the points of the tag at an index of the table, from its part of a divided block."""
         return self.alone(place).state(part, 0, {0: texts.get(place, NO_TEXTS)})
 
 
 class Block(Protocol):
-    """Where the bytes of a block are, and what is known of them."""
+    """Access to the bytes of a block, and what is known of them."""
 
     @property
     def texts(self) -> Texts:
-        """What the first values of the tags say."""
+        """The texts in the first values of the tags."""
         ...
 
     def read(self) -> bytes | None:
-        """Return the bytes; None where they are damaged or gone."""
+        """Return the bytes; None if they are damaged or no longer exist."""
         ...
 
     def read_part(self, number: int, begin: int, end: int) -> bytes | None:
-        """Return those of a part of a divided block; None where they are damaged or gone."""
+        """Return the bytes of one part of a divided block; None if they are damaged or no longer exist."""
         ...
 
     def summary(self, place: int) -> ScalarSummary | None:
-        """Return what sums up the scalar tag at a place of the table; None where that is not at hand."""
+        """Return the summary of the scalar tag at an index of the table; None if it is not available."""
         ...
 
 
 class BlockInMemory(NamedTuple):
-    """A block that is nowhere else."""
+    """A block held only in memory."""
 
     content: bytes
     texts: Texts = NONE_SAID
@@ -246,26 +245,26 @@ class BlockInMemory(NamedTuple):
 
 
 class PackedPoints:
-    """The points of one file, in memory or stored; any thread may ask for them."""
+    """The points of one file, in memory or stored; thread-safe."""
 
     __slots__ = ("block", "table")
 
     def __init__(self, table: PackedTable, block: Block) -> None:
         self.table = table
         self.block = block
-        """May be replaced by another that has the same."""
+        """May be replaced by another block with the same content."""
 
     @property
     def texts(self) -> Texts:
-        """What the first values of the tags say."""
+        """The texts in the first values of the tags."""
         return self.block.texts
 
     def summary(self, place: int) -> ScalarSummary | None:
-        """Return what sums up the scalar tag at a place of the table; None where that is not at hand."""
+        """Return the summary of the scalar tag at an index of the table; None if it is not available."""
         return self.block.summary(place)
 
     def load(self, place: int) -> TagState | None:
-        """Return the points of the tag at a place of the table; None where they are damaged or gone."""
+        """Return the points of the tag at an index of the table; None if they are damaged or no longer exist."""
         if self.table.divided:
             part = self._part(place)
             return None if part is None else self.table.state_of_part(part, place, self.texts)
@@ -273,11 +272,11 @@ class PackedPoints:
         return None if content is None else self.table.state(content, place, self.texts)
 
     def has_picture(self, place: int) -> bool:
-        """Return whether a first picture of the tag at a place of the table needs few of its points."""
+        """Return whether a first picture of the tag at an index of the table needs only a few of its points."""
         return self.table.has_picture(place)
 
     def picture(self, place: int) -> TagState | None:
-        """Return the points of that; None where there are none, or they are damaged or gone."""
+        """Return the points of that picture; None if there are none, or they are damaged or no longer exist."""
         if not self.has_picture(place):
             return None
         part = self._part(len(self.table.tags.tags))
@@ -288,7 +287,7 @@ class PackedPoints:
         return self.block.read_part(number, begin, end)
 
     def states(self) -> list[TagState]:
-        """Return the points of all tags, in the table's order; raises OSError where they are damaged or gone."""
+        """Return the points of all tags, in table order; raises OSError if they are damaged or no longer exist."""
         content = self.block.read()
         if content is None:
             raise OSError(errno.EIO, "packed points are damaged or gone")
@@ -296,14 +295,14 @@ class PackedPoints:
 
 
 class Packer:
-    """Packs points; tables that are equal are one object, as those of runs of a sweep often are."""
+    """Packs points; equal tables, common among the runs of a sweep, are one object."""
 
     def __init__(self) -> None:
         self._tables: dict[bytes, PackedTable] = {}
         self._encode: Callable[[PackedTable], bytes] = msgspec.msgpack.Encoder().encode
 
     def shared(self, table: PackedTable) -> PackedTable:
-        """Return the one object for all tables that are equal to this."""
+        """Return the object shared by all tables equal to this one."""
         return self._tables.setdefault(self._encode(table), table)
 
     def pack(self, states: Sequence[TagState]) -> PackedPoints:
@@ -338,10 +337,10 @@ class Packer:
         """Return scalars as one block, straight from the scan.
 
         Args:
-            tags: by their numbers.
-            texts: what the first values of tags say beside their kind, by the tag's number, where that is anything.
-            rows: of these tags, of which each has some; all are numbers.
-            counts: int64 [tags]: how many rows each tag has.
+            tags: the tags, indexed by number.
+            texts: other texts than the kind in the first values of tags, if any, by the tag's number.
+            rows: the rows of these tags, at least one for each; all are numbers.
+            counts: int64 [tags]: the number of rows of each tag.
         """
         begins = rows.step_begins
         values, narrow = _narrowed(rows.values)
@@ -384,7 +383,7 @@ class Packer:
 
 
 def _block(states: Sequence[TagState], steps: Sequence[NDArray[np.int64]], values: NDArray[Any]) -> bytes:
-    """Return the columns of tags one after the other."""
+    """Return the concatenated columns of tags."""
     columns = (
         _joined(steps, _STEPS),
         _joined([state.wall_times for state in states], _TIMES),
@@ -397,13 +396,13 @@ def _block(states: Sequence[TagState], steps: Sequence[NDArray[np.int64]], value
 
 
 def _in_picture(state: TagState) -> TagState:
-    """Return the points of a long curve that are in the picture."""
+    """Return the points of a long curve to include in the picture."""
     chosen = points_of_picture(state.values)
     return state._replace(steps=state.steps[chosen], wall_times=state.wall_times[chosen], values=state.values[chosen])
 
 
 def _narrowed(values: NDArray[np.float64]) -> tuple[NDArray[Any], bool]:
-    """Return values as float32 where that loses nothing, and whether it does not."""
+    """Return values as float32 if that is exact, and whether it is."""
     with np.errstate(all="ignore"):
         narrowed = values.astype(_NUMBERS[1])
     # Bit by bit: a NaN is not equal to itself, and may carry a message.

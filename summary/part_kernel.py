@@ -1,4 +1,4 @@
-"""The compiled loop that counts the parts of messages, as `stepscope.summary.bounded_messages` says.
+"""The compiled loop that counts the parts of messages, for `stepscope.summary.bounded_messages`.
 
 Nothing here is annotated, as in `stepscope.summary.scan_kernel`.
 """
@@ -10,7 +10,7 @@ from stepscope.summary.kernels import kernel
 
 @kernel()
 def count_parts(buffer, first, numbers, kinds, most, deepest):
-    """Return how many parts a message has, or some number above ``most``; as far as it is one."""
+    """Return the number of parts of a message, up to its first invalid part, or any number above ``most``."""
     ends = np.empty(deepest + 1, np.int64)
     types = np.empty(deepest + 1, np.int64)
     ends[0], types[0] = len(buffer), 0

@@ -1,4 +1,4 @@
-"""Where the points of a series are, and what they hold."""
+"""Locations and content of the points of a series."""
 
 from collections.abc import Sequence
 
@@ -19,16 +19,15 @@ from stepscope.summary.source import Source, read_up_to, readable
 
 
 class Content:
-    """Where the points of a series are.
+    """Locations of the points of a series.
 
     Args:
-        source: where payloads are read from.
-        blobs: keeps payloads that were read.
-        kind: the series'.
-        parts: the points of each file.
-        numbers: of the files.
-        shown: the places, among the points of all files one after the other, of those that are shown, in order; None
-            for all.
+        source: source from which payloads are read.
+        blobs: cache of payloads that were read.
+        kind: kind of the series.
+        parts: points of each file.
+        numbers: numbers of the files.
+        shown: indices of the points to show, in order, into the concatenated points of all files; None for all.
     """
 
     __slots__ = ("_blobs", "_kind", "_numbers", "_parts", "_shown", "_source")
@@ -54,7 +53,7 @@ class Content:
         return join(self._parts, self._shown)
 
     def payload(self, index: int) -> Payload:
-        """Return what a point holds."""
+        """Return the payload of a point."""
         position = index if self._shown is None else int(self._shown[index])
         for part, number in zip(self._parts, self._numbers, strict=True):
             if position < len(part.steps):
@@ -64,7 +63,7 @@ class Content:
 
 
 def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, number: int, index: int) -> Payload:
-    """Decode what a record holds, which is read unless it was lately."""
+    """Decode the payload of a record, which is read unless it is cached."""
     if len(part.values) and not len(part.offsets):
         return float(part.values[index])
     offset = int(part.offsets[index])

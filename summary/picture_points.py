@@ -1,4 +1,4 @@
-"""Few points of a long curve that look like all of them in a chart, for its first picture."""
+"""A few points of a long curve that look like all of them in a chart, for its first picture."""
 
 from itertools import pairwise
 from typing import Final
@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 PICTURE_POINTS: Final = 1024
 LEAST_PICTURED: Final = 8 * PICTURE_POINTS
-"""Points of a curve from which on it has a picture."""
+"""Minimum number of points of a curve that has a picture."""
 _PARTS: Final = PICTURE_POINTS // 2 - 1
 
 
 def points_of_picture(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Choose points of a curve: its ends, and of each of equal parts the least and the greatest.
+    """Choose points of a curve: its ends, and the minimum and the maximum of each of several equal parts.
 
-    What is no number goes before both.
+    NaN takes precedence over both.
 
     Args:
         values: float64 [n], at least `LEAST_PICTURED`.

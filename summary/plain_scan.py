@@ -1,6 +1,6 @@
-"""The scan of `stepscope.summary.scan_kernel` in plain Python: hundreds of times slower, but there at once.
+"""The scan of `stepscope.summary.scan_kernel` in plain Python: hundreds of times slower, but available immediately.
 
-It finds the same records, rows and damages, and its rules are written down there.
+It finds the same records, rows and damages; the rules are documented there.
 """
 
 import struct
@@ -27,12 +27,12 @@ R = TypeVar("R")
 
 
 class _NoMessageError(Exception):
-    """The bytes are no Event."""
+    """The bytes are not an Event."""
 
 
 @dataclass
 class PlainScan(Generic[R]):
-    """What a scan of a buffer found."""
+    """The results of scanning a buffer."""
 
     rows: list[R] = field(default_factory=list)
     damages: list[tuple[int, int, int]] = field(default_factory=list)
@@ -52,14 +52,14 @@ class _Field(NamedTuple):
 
 
 def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable[[bytes], int]) -> "PlainScan[Row]":
-    """Read the records of ``data`` from ``begin`` on.
+    """Read the records of ``data``, starting at ``begin``.
 
     Args:
-        data: the bytes of the file from offset ``base`` on.
-        begin: where in the data to begin.
+        data: the bytes of the file, starting at offset ``base``.
+        begin: position in the data at which to start.
         base: offset of the data in the file.
-        most_rows: where to stop.
-        number_of: gives the number of a tag.
+        most_rows: number of rows at which to stop.
+        number_of: returns the number of a tag.
     """
     found: PlainScan[Row] = PlainScan(position=begin)
     for inner, stop in _frames(data, base, found):
@@ -80,13 +80,13 @@ def scan(data: bytes, begin: int, base: int, most_rows: int, number_of: Callable
 
 
 def frame_records(data: bytes, begin: int, base: int, most: int) -> "PlainScan[tuple[int, int]]":
-    """Find records of any kind; rows are where the data of each begin and end.
+    """Find records of any kind; rows are the start and end of each record's data.
 
     Args:
-        data: the bytes of the file from offset ``base`` on.
-        begin: where in the data to begin.
+        data: the bytes of the file, starting at offset ``base``.
+        begin: position in the data at which to start.
         base: offset of the data in the file.
-        most: where to stop.
+        most: number of records at which to stop.
     """
     found: PlainScan[tuple[int, int]] = PlainScan(position=begin)
     for record in _frames(data, base, found):
@@ -99,7 +99,7 @@ def frame_records(data: bytes, begin: int, base: int, most: int) -> "PlainScan[t
 
 
 def _frames(data: bytes, base: int, found: "PlainScan[Any]") -> Iterator[tuple[int, int]]:
-    """Yield where the data of each record begin and end; note what is damaged, and where and why it stopped."""
+    """Yield the start and end of each record's data; record damages, and where and why the scan stopped."""
     end = len(data)
     while end - found.position >= HEADER_BYTES:
         at = found.position
@@ -124,14 +124,14 @@ def _frames(data: bytes, base: int, found: "PlainScan[Any]") -> Iterator[tuple[i
 
 
 def is_followed_by_crc(data: bytes, begin: int, end: int) -> bool:
-    """Return whether the masked CRC-32C of some bytes follows them."""
+    """Return whether the bytes are followed by their masked CRC-32C."""
     crc = crc32c(memoryview(data)[begin:end])
     masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
     return bool(masked == _U32.unpack_from(data, end)[0])
 
 
 def next_header(data: bytes, begin: int) -> int:
-    """Return the first place from ``begin`` on where a header checks; -1 for none."""
+    """Return the first position at or after ``begin`` with a valid header; -1 if there is none."""
     every = np.frombuffer(data, np.uint8)
     last = len(data) - HEADER_BYTES
     for first in range(begin, last + 1, _SEARCHED_AT_ONCE):
@@ -207,7 +207,7 @@ def _signed(value: int) -> int:
 
 
 def _event(data: bytes, at: int, end: int, base: int, rows: list[Row], number_of: Callable[[bytes], int]) -> None:
-    """Add the rows of one event. Raises _NoMessageError: it is none."""
+    """Add the rows of one event. Raises _NoMessageError if it is not an event."""
     wall_time, step, what = 0.0, 0, 0
     what_begin = what_end = at
     offset, length = base + at, end - at
@@ -254,7 +254,7 @@ def _event(data: bytes, at: int, end: int, base: int, rows: list[Row], number_of
 
 
 def _value(data: bytes, begin: int, end: int) -> tuple[bytes, int, int, bool]:
-    """Tag of a value, width of its number (0 for none), where that lies, and whether the value holds anything."""
+    """Tag of a value, width of its number (0 for none), position of the number, and whether the value is not empty."""
     width, where = 0, begin
     tag = node = b""
     tensors = 0

@@ -1,4 +1,4 @@
-"""The points of one tag: columns that one thread appends to, and how those of several files are joined."""
+"""The points of one tag: columns to which one thread appends, and joining of the columns of several files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ _NO_INT32: Final = np.empty(0, np.int32)
 
 @dataclass(frozen=True)
 class Rows:
-    """Values of one tag as the scan found them, columns of equal length that nobody changes."""
+    """Values of one tag as found by the scan: immutable columns of equal length."""
 
     steps: NDArray[np.int64]
     wall_times: NDArray[np.float64]
     values: NDArray[np.float64]
-    """NaN where the scan found no number."""
+    """NaN for values in which the scan found no number."""
     found: NDArray[np.void]
-    """The window's rows, `stepscope.summary.scan.ROW`, among which these are."""
+    """All rows of the window, `stepscope.summary.scan.ROW`, which include these."""
     numbers: NDArray[np.int32]
-    """Which of ``found`` each is."""
+    """Index of each row in ``found``."""
     goes_back: bool
     """Whether a step is below the one before it."""
 
@@ -38,17 +38,17 @@ class Rows:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Where each record's data lies in the file."""
+        """Offset of each record's data in the file."""
         return self._column("offset", np.int64)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How long each record's data is."""
+        """Length of each record's data."""
         return self._column("length", np.int64)
 
     @property
     def indices(self) -> NDArray[np.int32]:
-        """Which value of its record's summary each is."""
+        """Index of each value in its record's summary."""
         return self._column("index", np.int32)
 
     def chosen(self, which: slice | NDArray[np.bool_], goes_back: bool) -> "Rows":
@@ -82,9 +82,9 @@ class TagState(NamedTuple):
 class TagPoints:
     """The points of one tag in one file; only the following thread appends.
 
-    Scalars keep their numbers, everything else keeps where its records lie. A file may begin in the middle of a
-    run, without the metadata that says what a tensor is; the run's other files say it, so points of no known kind
-    keep both. Arrays that were given out stay valid and never change.
+    Scalars keep their numbers; all other kinds keep the locations of their records. A file may begin in the middle of a
+    run, without the metadata that defines the kind of a tensor; the run's other files have it, so points of unknown
+    kind keep both. Arrays that were returned stay valid and never change.
     """
 
     __slots__ = (
@@ -122,7 +122,7 @@ class TagPoints:
 
     @classmethod
     def restored(cls, state: TagState) -> Self:
-        """Return points that grow on from a state."""
+        """Return points that continue from a state."""
         # Not by the constructor, whose defaults would all be replaced.
         points = cls.__new__(cls)
         points.tag, points.kind, points.goes_back = state.tag, state.kind, state.goes_back
@@ -150,14 +150,14 @@ class TagPoints:
 
     @property
     def first_offset(self) -> int:
-        """Where the first point's record lies; 0 for scalars, of which that is not kept."""
+        """Offset of the first point's record; 0 for scalars, for which it is not kept."""
         return int(self._offsets[0]) if len(self._offsets) else 0
 
     def __len__(self) -> int:
         return self._length
 
     def extend(self, rows: Rows) -> None:
-        """Append; the first rows are kept as they are, not copied."""
+        """Append rows; the first rows are kept without copying."""
         if len(rows) == 0:
             return
         begin, end = self._length, self._length + len(rows)
@@ -199,10 +199,10 @@ class TagPoints:
 
 
 class PointCounts:
-    """How many points each tag has, as the events of a file go by.
+    """Number of points of each tag, counted as the events of a file are read.
 
-    What was given out never changes, and is given out again until a point comes, lest a file of nothing but session
-    starts fill the memory with copies.
+    Returned counts never change, and are returned again until a point is added, so that a file of nothing but session
+    starts does not fill the memory with copies.
     """
 
     def __init__(self, counts: dict[str, int]) -> None:
@@ -242,10 +242,10 @@ def _read_only(array: NDArray[Number], length: int) -> NDArray[Number]:
 
 
 class Part(NamedTuple):
-    """The points of one tag in one file, at one moment; arrays of equal length, or empty where not kept.
+    """The points of one tag in one file at one moment: arrays of equal length, or empty if not kept.
 
-    Scalars keep ``values``, everything else keeps where its record lies: ``offsets`` and ``lengths`` of the record's
-    data, and ``indices`` of the value in it.
+    Scalars keep ``values``; all other kinds keep the location of the record: ``offsets`` and ``lengths`` of the
+    record's data, and ``indices`` of the value in it.
     """
 
     path: PurePosixPath
@@ -258,7 +258,7 @@ class Part(NamedTuple):
 
 
 def join(parts: Sequence[Part], shown: NDArray[np.intp] | None) -> Columns:
-    """Return the points of several files as columns: those at the places ``shown`` (intp [n]), or all of them."""
+    """Return the points of several files as columns: those at the indices ``shown`` (intp [n]), or all of them."""
     if len(parts) == 1 and shown is None:
         return Columns(parts[0].steps, parts[0].wall_times, parts[0].values)
 

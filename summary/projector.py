@@ -1,11 +1,11 @@
-"""Embeddings as they are read: what ``projector_config.pbtxt`` names, and the files that it names.
+"""Reading embeddings: the entries of ``projector_config.pbtxt`` and the files that it names.
 
-The configuration lies in a run's folder, or in ``plugins/org_tensorflow_tensorboard_projector`` below it. No file is
-read that lies neither in the log directory nor below the configuration's own folder, whichever way a path or a
-symbolic link leads there; in a remote log directory none outside it, whatever the links of its file system.
+The configuration is in a run's folder, or in ``plugins/org_tensorflow_tensorboard_projector`` below it. Files outside
+both the log directory and the configuration's own folder are never read, even if a path or a symbolic link leads to
+them; for a remote log directory, no file outside it is read, whatever links its file system has.
 
-An embedding without a file of its own is a tensor of a checkpoint: the one that the configuration names, else those
-beside it, as Keras writes them.
+An embedding without a file of its own is a tensor of a checkpoint: the one that the configuration names, or else those
+next to it, as Keras writes them.
 """
 
 import contextlib
@@ -38,31 +38,31 @@ from stepscope.summary.source import read_up_to, readable
 from stepscope.summary.storage import is_address
 
 CONFIG_PATTERN: Final = CONFIG_NAME
-"""What `stepscope.summary.logdir.Logdir` must be asked to list as companions."""
+"""The pattern to pass to `stepscope.summary.logdir.Logdir` as a companion pattern."""
 LARGEST_CONFIG: Final = 4 << 20
 LARGEST_ASSET: Final = 1 << 30
-"""Bytes; larger files are not read."""
+"""Maximum size in bytes; larger files are not read."""
 
 _BUNDLES_AND_KERAS: Final = (".index", ".h5", ".keras")
-"""Endings of the checkpoints that a configuration without any may mean."""
+"""Endings of the checkpoints to use if the configuration names none."""
 _FLOAT_SIZE: Final = 4
 _HEAD: Final = 4096
-"""Bytes that tell text from numbers."""
+"""Bytes examined to distinguish text from raw numbers."""
 _TEXT: Final = b"0123456789+-.eEnaifNAIF \t\r\n"
-"""What lines of numbers consist of."""
+"""Characters that lines of numbers consist of."""
 _IN_NO_TEXT: Final = frozenset(range(32)) - frozenset(b"\t\n\v\f\r")
 _KERAS_FOLDER: Final = "train"
-"""Below the configuration, where Keras writes its checkpoints."""
+"""Folder below the configuration to which Keras writes its checkpoints."""
 _KERAS_NAME: Final = "keras_embedding.ckpt-*.weights.h5"
 _KERAS_TENSOR: Final = re.compile(r"layer_with_weights-\d+/embeddings/\.ATTRIBUTES/VARIABLE_VALUE")
-"""What Keras' configuration calls every embedding, whatever the file calls it."""
+"""Name of every embedding in Keras' configuration, whatever its name in the file."""
 _KERAS_EMBEDDING: Final = re.compile(r"(.*/)?embedding(_\d+)?/vars/0")
 _OPTIMIZER: Final = re.compile(r"\.OPTIMIZER_SLOT|^optimizer/")
 _PLUGIN_FOLDER: Final = ("plugins", "org_tensorflow_tensorboard_projector")
 
 
 class ProjectorError(ValueError):
-    """There is no such embedding or file, or it cannot be read; the message is a sentence for a person."""
+    """An embedding or file does not exist or cannot be read; the message is a user-readable sentence."""
 
 
 @dataclass(frozen=True)
@@ -71,28 +71,28 @@ class ProjectorRun:
 
     run: str
     config: ProjectorConfig
-    """With those embeddings only that have a file of their own or a checkpoint."""
+    """The configuration, with only the embeddings that have a file of their own or a checkpoint."""
     folder: str
-    """The path or the address where the configuration lies, and what its paths are relative to."""
+    """Path or address of the configuration's folder, to which its paths are relative."""
     logdir: str
-    """The path or the address of the log directory; empty where it is not known."""
+    """Path or address of the log directory; empty if unknown."""
     problem: str = ""
-    """Why the configuration cannot be read; empty if it can."""
+    """Reason the configuration cannot be read; empty if it can."""
     checkpoints: tuple["CheckpointFile", ...] = ()
-    """Where the embeddings without files are: one model, by step."""
+    """Checkpoints that hold the embeddings without files: those of one model, by step."""
     version: tuple[int, ...] = ()
     """Equal for the same configuration."""
 
 
 @dataclass(frozen=True)
 class CheckpointFile:
-    """One checkpoint that a configuration means."""
+    """One checkpoint to which a configuration refers."""
 
     path: str
-    """What `open_asset` takes."""
+    """The path, as `open_asset` expects it."""
     step: int | None = None
     version: tuple[int, ...] = ()
-    """Equal for the same file, where that is known."""
+    """Equal for the same file, if known."""
 
 
 def run_of_config(path: PurePosixPath) -> str:
@@ -104,12 +104,12 @@ def run_of_config(path: PurePosixPath) -> str:
 
 
 def projector_runs(snapshot: Snapshot) -> dict[str, ProjectorRun]:
-    """By name, the runs that have embeddings, or a configuration that cannot be read.
+    """Return the runs, by name, that have embeddings or a configuration that cannot be read.
 
-    Where both a run's folder and the plugin's below it have a configuration with embeddings, the plugin's counts.
+    If both a run's folder and the plugin's folder below it have a configuration with embeddings, the plugin's is used.
 
     Args:
-        snapshot: of a log directory that lists companions of the name `CONFIG_PATTERN`.
+        snapshot: a snapshot of a log directory that lists companions named `CONFIG_PATTERN`.
     """
     found: dict[str, ProjectorRun] = {}
     configs = [c for c in snapshot.companions if c.relative_path.name == CONFIG_NAME]
@@ -121,10 +121,10 @@ def projector_runs(snapshot: Snapshot) -> dict[str, ProjectorRun]:
 
 
 def find_embedding(run: ProjectorRun, name: str) -> EmbeddingInfo:
-    """Return the embedding of that name, to which ":0" may be added.
+    """Return the embedding of that name; the name may end in ":0".
 
     Raises:
-        ProjectorError: the run has none.
+        ProjectorError: the run has no such embedding.
     """
     for info in run.config.embeddings:
         if info.tensor_name == name.removesuffix(":0"):
@@ -134,15 +134,15 @@ def find_embedding(run: ProjectorRun, name: str) -> EmbeddingInfo:
 
 
 def open_asset(run: ProjectorRun, path: str, *, largest: int = LARGEST_ASSET) -> BinaryIO:
-    """Return the file that a configuration names, from its beginning; to be closed.
+    """Open a file that a configuration names, at its beginning; the caller must close it.
 
     Args:
-        run: whose configuration it is.
-        path: as the configuration has it.
-        largest: bytes of the largest file that is opened.
+        run: the run to which the configuration belongs.
+        path: the path as the configuration gives it.
+        largest: size in bytes of the largest file to open.
 
     Raises:
-        ProjectorError: there is no such file, it is too large, or it lies outside.
+        ProjectorError: the file does not exist, is too large, or is outside the permitted folders.
     """
     try:
         stream = _open_remote(run, path) if is_address(run.folder) else _open_local(run, path)
@@ -162,23 +162,22 @@ def read_asset(run: ProjectorRun, path: str) -> bytes:
     """Return the content of a file that a configuration names.
 
     Raises:
-        ProjectorError: as `open_asset` does.
+        ProjectorError: as for `open_asset`.
     """
     with open_asset(run, path) as stream, _told(path):
         return _whole(stream)
 
 
 def read_metadata(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> bytes:
-    """Return the labels of the points: lines of columns with tabs between them, in which case the first line has their
-    names.
+    """Return the labels of the points, one line each; if lines have tab-separated columns, the first line names them.
 
     Args:
-        run: whose embedding it is.
+        run: the run to which the embedding belongs.
         info: the embedding.
-        rows: how many points to read the labels of; None for all.
+        rows: number of points whose labels to read; None for all.
 
     Raises:
-        ProjectorError: it has no labels, or they cannot be read.
+        ProjectorError: the embedding has no labels, or they cannot be read.
     """
     if not info.metadata_path:
         raise ProjectorError(f"The embedding {info.tensor_name!r} has no metadata.")
@@ -192,13 +191,13 @@ def read_metadata(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = Non
 def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> NDArray[np.float32]:
     """Return the points of an embedding, float32 [points, dimensions].
 
-    Lines of numbers with tabs between them; what is no such text is raw float32 of the shape that ``info`` says.
-    Without a file of its own, a tensor of the last checkpoint.
+    The file has lines of tab-separated numbers, or raw float32 of the shape given by ``info``. For an embedding without
+    a file of its own, read a tensor of the last checkpoint.
 
     Args:
-        run: whose embedding it is.
+        run: the run to which the embedding belongs.
         info: the embedding.
-        rows: how many points to read; None for all.
+        rows: number of points to read; None for all.
 
     Raises:
         ProjectorError: the file cannot be read, or holds no such numbers.
@@ -224,13 +223,13 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
 def raw_points(
     run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None, *, of_cut_file: bool = False
 ) -> NDArray[np.float32] | None:
-    """Return points of a file whose size is that of so many float32, read piece by piece; None where it is of text.
+    """Return the points of a file of raw float32 whose size matches the shape, read in pieces; None if it is text.
 
     Args:
-        run: whose embedding it is.
+        run: the run to which the embedding belongs.
         info: the embedding, with the shape.
-        rows: how many points to read; None for all.
-        of_cut_file: whether to return the points, at least one, that a shorter file still has.
+        rows: number of points to read; None for all.
+        of_cut_file: whether to return the remaining points, at least one, of a file that is shorter.
 
     Raises:
         ProjectorError: the file cannot be read, or is too large.
@@ -262,10 +261,10 @@ def read_from_checkpoint(
     """Return the points of an embedding that is a tensor of a checkpoint, float32 [points, dimensions].
 
     Args:
-        run: whose embedding it is.
+        run: the run to which the embedding belongs.
         info: the embedding.
-        step: of the checkpoint; the last one if None.
-        rows: how many points to read; None for all.
+        step: step of the checkpoint; None for the last checkpoint.
+        rows: number of points to read; None for all.
         place: as for `tensor_of_checkpoint`.
 
     Raises:
@@ -282,16 +281,16 @@ def read_from_checkpoint(
 
 
 def tensor_of_checkpoint(info: EmbeddingInfo, checkpoint: Checkpoint, place: int = 0) -> TensorInfo:
-    """Return the matrix that an embedding's name means: of that name, or the layer that Keras means.
+    """Return the matrix to which an embedding's name refers: the matrix of that name, or the layer meant by Keras.
 
     Args:
         info: the embedding.
-        checkpoint: where it is.
-        place: which one of the embeddings of the same name it is. To Keras all have the same name, and are in the
-            order of the layers, as they are in the file.
+        checkpoint: the checkpoint that holds it.
+        place: index of the embedding among those of the same name. Keras gives all the same name and writes them in
+            the order of the layers, which is also their order in the file.
 
     Raises:
-        ProjectorError: the checkpoint has none.
+        ProjectorError: the checkpoint has no such matrix.
     """
     matrices = {tensor.name: tensor for tensor in checkpoint.tensors if tensor.is_matrix}
     name = info.tensor_name
@@ -307,7 +306,7 @@ def tensor_of_checkpoint(info: EmbeddingInfo, checkpoint: Checkpoint, place: int
 
 
 def open_checkpoint_of(run: ProjectorRun, file: CheckpointFile) -> Checkpoint:
-    """Return what tensors a checkpoint has; raises CheckpointError."""
+    """Open a checkpoint and return its tensors; raises CheckpointError."""
     # Only what is asked for of it is read, however large it is.
     return open_checkpoint(lambda path: open_asset(run, path, largest=1 << 62), file.path)
 
@@ -356,7 +355,7 @@ def _open_local(run: ProjectorRun, path: str) -> BinaryIO:
 
 
 def _open_remote(run: ProjectorRun, path: str) -> BinaryIO:
-    """Return a file below the log directory's address, where no path is taken that might lead elsewhere."""
+    """Open a file below the log directory's address; reject any path that might lead elsewhere."""
     from fsspec.core import url_to_fs
     from fsspec.implementations.local import LocalFileSystem
 
@@ -385,7 +384,7 @@ def _open_remote(run: ProjectorRun, path: str) -> BinaryIO:
 
 
 def _is_link(file_system: Any, path: str) -> bool:
-    """Return whether a file system that knows links says that this is one."""
+    """Return whether the path is a link, according to a file system that supports links."""
     try:
         found = file_system.info(path)
     except Exception:
@@ -419,8 +418,8 @@ def _read_config(companion: Companion, companions: Sequence[Companion]) -> Proje
 def with_other_matrices(run: ProjectorRun) -> ProjectorRun:
     """Return a run with all matrices of the checkpoint that its configuration names, as in TensorBoard.
 
-    Those that it has entries for come first, and what optimizers keep is left out. Where the checkpoint cannot be
-    read, the run as it is.
+    Matrices with entries in the configuration come first; optimizer state is omitted. If the checkpoint cannot be read,
+    return the run unchanged.
     """
     if not run.config.model_checkpoint_path and not run.config.model_checkpoint_dir:
         return run
@@ -453,9 +452,9 @@ def has_points(run: ProjectorRun) -> bool:
 def _checkpoints(
     config: ProjectorConfig, companion: Companion, companions: Sequence[Companion]
 ) -> tuple[CheckpointFile, ...]:
-    """Return the checkpoints that a configuration means: by its path, in its folder, or beside it.
+    """Return the checkpoints to which a configuration refers: by its path, in its folder, or next to it.
 
-    One model's, by step.
+    They belong to one model and are ordered by step.
     """
     if config.model_checkpoint_path:
         path = config.model_checkpoint_path

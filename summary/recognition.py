@@ -1,4 +1,4 @@
-"""Files that only their content tells: each is looked at once, by its beginning, and some at a time."""
+"""Recognition of files by content: the beginning of each file is read once, a limited number of files per update."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -11,31 +11,31 @@ from stepscope.summary.source import FoundFile, Source, read_up_to
 from stepscope.summary.storage import is_address
 
 BEGINNING: Final = 1 << 16
-"""Bytes of a file that are looked at."""
+"""Bytes read from the beginning of a file."""
 MOST_LOCAL: Final = 500
-"""Local files that are looked at in one update; the others wait for the next."""
+"""Maximum number of local files examined in one update; the others wait for the next."""
 MOST_REMOTE: Final = 16
-"""The same for remote files, each of which takes requests."""
+"""The same for remote files, each of which costs requests."""
 
 
 @dataclass(frozen=True)
 class Recognizer:
-    """Knows files of one sort by how they begin."""
+    """Recognizes files of one type by their beginning."""
 
     name: str
-    """What `stepscope.summary.contents.Companion.recognized` calls them."""
+    """The type's name in `stepscope.summary.contents.Companion.recognized`."""
     endings: tuple[str, ...]
-    """Of the names that such files may have, in lower case; no others are looked at."""
+    """Lower-case endings of the names of such files; files with other endings are not examined."""
     knows: Callable[[bytes], bool]
-    """Whether a file that begins with these bytes is one."""
+    """Whether a file that begins with these bytes is of this type."""
 
 
 class Recognition:
-    """What is known of the files of one log directory; asked by one thread.
+    """Types of the files of one log directory, recognized by content; for use by one thread.
 
     Args:
-        source: where the files are.
-        recognizers: the sorts of files to look for; the first that knows a file names it.
+        source: the files.
+        recognizers: the types of files to look for; the first that recognizes a file names it.
     """
 
     def __init__(self, source: Source, recognizers: Sequence[Recognizer]) -> None:
@@ -43,17 +43,17 @@ class Recognition:
         self._recognizers: Final = tuple(recognizers)
         self._endings: Final = tuple({ending for each in self._recognizers for ending in each.endings})
         self._any_name: Final = isinstance(source, LocalFiles)
-        """The user has chosen these files, whatever they are called."""
+        """Whether the user selected the files, so that their names do not matter."""
         self._known: dict[PurePosixPath, tuple[FoundFile, str]] = {}
         self.waiting = 0
-        """Files that were not looked at yet."""
+        """Number of files not examined yet."""
 
     def may_know(self, name: str) -> bool:
-        """Return whether a file of this name is looked at."""
+        """Return whether a file of this name is examined."""
         return bool(self._endings) and (self._any_name or name.lower().endswith(self._endings))
 
     def look(self, files: Iterable[FoundFile]) -> dict[PurePosixPath, str]:
-        """Return the names of those of the files that are known, of which the ones written last are looked at first."""
+        """Return the type name of each recognized file; the files written last are examined first."""
         before, self._known = self._known, {}
         unknown: list[FoundFile] = []
         for file in files:

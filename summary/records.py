@@ -20,7 +20,7 @@ _CRC = struct.Struct("<I")
 
 
 def crc32c(data: bytes | memoryview, before: int = 0) -> int:
-    """CRC-32C of ``data``, or of what has the CRC-32C ``before`` with ``data`` behind it."""
+    """Return the CRC-32C of ``data``, or of ``data`` appended to bytes whose CRC-32C is ``before``."""
     return int(_checksum()(data, before))
 
 
@@ -34,13 +34,13 @@ def _checksum() -> Callable[[bytes | memoryview, int], int]:
 
 
 def masked_crc(data: bytes) -> int:
-    """CRC-32C of ``data``, rotated right by 15 bits plus a constant, so that a CRC over CRCs stays sound."""
+    """Return the CRC-32C of ``data``, rotated right by 15 bits plus a constant, so that CRCs of CRCs stay sound."""
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF
 
 
 def masked_crcs(crcs: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the masks of many CRC-32C."""
+    """Return the masked values of many CRC-32Cs."""
     return (crcs >> np.uint32(15) | crcs << np.uint32(17)) + np.uint32(_MASK_DELTA)
 
 
@@ -51,11 +51,11 @@ def header(length: int) -> bytes:
 
 
 def frame(data: bytes) -> bytes:
-    """Return one whole record with ``data`` inside."""
+    """Return one whole record that contains ``data``."""
     return b"".join((header(len(data)), data, _CRC.pack(masked_crc(data))))
 
 
 def length_of_record(data: bytes | memoryview, begin: int) -> int:
-    """Return bytes of the whole record that begins at ``begin``, its frame included."""
+    """Return the size in bytes of the whole record that begins at ``begin``, including its frame."""
     (length,) = _LENGTH.unpack_from(data, begin)
     return HEADER_BYTES + int(length) + FOOTER_BYTES

@@ -1,4 +1,4 @@
-"""Files below an address that `fsspec` knows."""
+"""Files below an address supported by `fsspec`."""
 
 import io
 import os
@@ -12,31 +12,31 @@ from stepscope.summary.full_install import needs_full_install
 from stepscope.summary.source import FoundFile
 
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
-"""What file systems call the time of a file's last change."""
+"""Names that file systems use for the time of a file's last change."""
 _PAGE_FILES: Final = 1_000
-"""What a page of a listing has at most, as S3 and Google Cloud Storage give them."""
+"""Maximum number of files per page of a listing, as in S3 and Google Cloud Storage."""
 
 
 class Requests(NamedTuple):
-    """How often a store was asked."""
+    """Number of requests to a store."""
 
     pages: int = 0
-    """Of listings, as stores give them that list a thousand files at a time."""
+    """Pages of listings, for stores that list a thousand files at a time."""
     files: int = 0
-    """For ranges of files, or their sizes."""
+    """Requests for ranges of files, or for their sizes."""
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Total number of requests."""
         return self.pages + self.files
 
     def plus(self, other: "Requests") -> "Requests":
-        """Return both together."""
+        """Return the sum of both."""
         return Requests(self.pages + other.pages, self.files + other.files)
 
 
 class _Counter:
-    """Counts requests of any thread."""
+    """Counts requests; thread-safe."""
 
     def __init__(self) -> None:
         self._lock: Final = threading.Lock()
@@ -48,13 +48,13 @@ class _Counter:
 
 
 class RemoteSource:
-    """Files of a file system of `fsspec`, listed at every look and read by ranges.
+    """Files of an `fsspec` file system, listed at every update and read by ranges.
 
     Args:
-        address: such as ``s3://bucket/logs``.
+        address: an address such as ``s3://bucket/logs``.
 
     Raises:
-        ValueError: nobody knows the protocol.
+        ValueError: the protocol is unknown.
         ImportError: the protocol needs a package that is not installed; the message names it.
     """
 
@@ -65,12 +65,12 @@ class RemoteSource:
         self._file_system, self._root = url_to_fs(address.rstrip("/"), use_listings_cache=False)
         self.address: Final = address
         self._sizes: dict[PurePosixPath, int] = {}
-        """Of all files, as they were listed last: to ask again would be half of the requests."""
+        """Sizes of all files in the last listing; requesting them again would be half of the requests."""
         self._counter: Final = _Counter()
 
     @property
     def requests(self) -> Requests:
-        """How often the store was asked so far."""
+        """Number of requests to the store so far."""
         return self._counter.so_far
 
     @property
@@ -103,7 +103,7 @@ class RemoteSource:
         yield from files
 
     def take_listing(self, files: Iterable[FoundFile]) -> None:
-        """Take the sizes of all files from a listing, which another process may have made."""
+        """Record the sizes of all files from a listing, possibly made by another process."""
         self._sizes = {file.path: file.size for file in files}
 
     @property
@@ -116,7 +116,7 @@ class RemoteSource:
         return cast(BinaryIO, reader)
 
     def open_sized(self, path: PurePosixPath, size: int) -> BinaryIO:
-        """Open a file whose size is known, as to ask for it would be a request; nothing beyond that is read."""
+        """Open a file of known size, which saves a request for the size; nothing beyond that size is read."""
         return cast(BinaryIO, _RangeReader(self._file_system, f"{self._root}/{path}", self._counter, size))
 
     def locate(self, path: PurePosixPath) -> str:
@@ -124,9 +124,9 @@ class RemoteSource:
 
 
 class _RangeReader(io.RawIOBase):
-    """A remote file of which each `read` asks for one range; errors of any library are OSError.
+    """A remote file for which each `read` requests one range; errors of any library become OSError.
 
-    Without a size it is asked for, as it is whenever the end is looked for.
+    If no size is given, it is requested, as it is on each seek relative to the end.
     """
 
     def __init__(self, file_system: Any, path: str, counter: _Counter, size: int | None = None) -> None:

@@ -1,9 +1,8 @@
-"""Which files of a run follow each other and which were written at once, and which points a restart has overwritten.
+"""Which files of a run are consecutive and which were written concurrently, and which points a restart overwrote.
 
-A job that goes on after an interruption begins a file when the one before has had its last event: that is a restart,
-and what both have written counts once. A file that begins before another one's last event has a writer of its own, such
-as each rank of a distributed training that was not told to leave the logging to one of them: nothing of it overwrites
-anything of the other.
+A job that resumes after an interruption begins a new file after the last event of the previous one: this is a restart,
+and steps that both files wrote count once. A file that begins before another file's last event has its own writer, such
+as each rank of distributed training in which more than one rank logs: neither file overwrites points of the other.
 """
 
 import bisect
@@ -18,26 +17,26 @@ from numpy.typing import NDArray
 from stepscope.summary.series import Resumption
 
 MOST_RESUMPTIONS: Final = 100
-"""Restarts of one tag that are told one by one."""
+"""Maximum number of restarts of one tag that are reported individually."""
 _NEVER: Final = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
 class Restart:
-    """A place where a run goes on, as one tag in one file sees it."""
+    """A point at which a run resumes, relative to one tag in one file."""
 
     position: int
-    """How many points of the tag the file has before it."""
+    """Number of points of the tag in the file before the restart."""
     step: int
 
 
 class Turn(NamedTuple):
-    """When a file was written, relative to the other files of its run."""
+    """Time at which a file was written, relative to the other files of its run."""
 
     rank: int
-    """Its place in the order of the files' first events."""
+    """Index of the file in the order of first events."""
     after: int
-    """The first rank whose file began when this one had had its last event."""
+    """First rank whose file began after this file's last event."""
 
     def precedes(self, other: "Turn") -> bool:
         """Return whether this file had ended when the other began."""
@@ -51,25 +50,25 @@ class Written(NamedTuple):
     steps: NDArray[np.int64]
     wall_times: NDArray[np.float64]
     starts: Sequence[Restart]
-    """The ``SessionLog.START`` of the file that restart the run."""
+    """The ``SessionLog.START`` events of the file that restart the run."""
 
 
 class Standing(NamedTuple):
-    """What of a tag's points is shown."""
+    """The points of a tag that are shown."""
 
     kept: list[NDArray[np.bool_]]
-    """For each file, which of its points no restart has overwritten."""
+    """For each file, which of its points were not overwritten by a restart."""
     resumptions: tuple[Resumption, ...]
 
 
 def turns(spans: Sequence[tuple[float, float]]) -> list[Turn]:
     """Return the turn of each file of a run.
 
-    Files are in the order of their first events, those of equal times as they are given. Where a time is not a number,
-    nothing can be told, and all files follow each other as they are given.
+    Files are ordered by first event, and by the given order if times are equal. If any time is NaN, the order is
+    unknown, and all files are treated as consecutive in the given order.
 
     Args:
-        spans: wall times of each file's first event and of its latest one.
+        spans: wall times of each file's first and latest events.
     """
     if not all(map(math.isfinite, (time for span in spans for time in span))):
         return [Turn(place, place + 1) for place in range(len(spans))]
@@ -82,20 +81,20 @@ def turns(spans: Sequence[tuple[float, float]]) -> list[Turn]:
 
 
 def writers_at_once(found: Sequence[Turn]) -> int:
-    """Return how many of some files of a run, in order of their ranks, were written at one time, at most."""
+    """Return the maximum number of the given files of a run, ordered by rank, that were written concurrently."""
     ends = sorted(turn.after for turn in found)
     return max((begun - bisect.bisect_right(ends, turn.rank) for begun, turn in enumerate(found, 1)), default=0)
 
 
 def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArray[np.bool_]:
-    """Return which points of a file no restart within it has overwritten, bool [n].
+    """Return which points of a file were not overwritten by a restart within the file, bool [n].
 
-    A restart at step s overwrites the points before it with step >= s. Without restarts that are told, a point whose
-    step is below that of the point before it is one. Equal steps in a row are several points, not a restart.
+    A restart at step s overwrites the points before it with step >= s. If no restarts are reported, a point whose step
+    is lower than the previous point's counts as one. Consecutive equal steps are several points, not a restart.
 
     Args:
-        steps: int64 [n], in the order in which they were written.
-        restarts: those that are told, in order.
+        steps: int64 [n], in the order written.
+        restarts: the reported restarts, in order.
     """
     goes_back = steps[1:] < steps[:-1]
     if not restarts and not goes_back.any():
@@ -115,16 +114,16 @@ def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArra
 
 
 def standing(files: Sequence[Written], *, reported: bool) -> Standing:
-    """Return which points of a tag no restart has overwritten.
+    """Return which points of a tag were not overwritten by a restart.
 
-    A restart in a file overwrites what stands before it in the file, and in the files that had ended when its file
-    began; never in a file that was written at the same time. Where the run tells of its restarts, those count.
-    Otherwise a step that goes back is one: within a file as `kept_points` has it, and at the beginning of a file whose
-    first step is below the last one of a file right before it.
+    A restart in a file overwrites points before it in that file, and in files that had ended when the file began, but
+    never in a file written at the same time. If the run reports its restarts, those are used. Otherwise a decreasing
+    step is a restart: within a file as in `kept_points`, and at the beginning of a file whose first step is below the
+    last step of a directly preceding file.
 
     Args:
-        files: in order of their ranks.
-        reported: whether the run has a ``SessionLog.START`` that restarts it, in whichever file.
+        files: the files, ordered by rank.
+        reported: whether any file of the run has a ``SessionLog.START`` that restarts it.
     """
     begins = [None] * len(files) if reported else _steps_that_begin_anew(files)
     # For each file the lowest step at which it restarts the run; then the lowest of it and of all files behind it.
@@ -146,15 +145,15 @@ def standing(files: Sequence[Written], *, reported: bool) -> Standing:
 
 
 def shown_order(files: Sequence[Written], kept: Sequence[NDArray[np.bool_]]) -> NDArray[np.intp]:
-    """Return the places of the points that are shown, in their order: of files one after the other as they were
-    written; of files that were written at once by step, and by time where steps are equal.
+    """Return the indices of the shown points, in order: as written for consecutive files; by step, then by time, for
+    files written at the same time.
 
     Args:
-        files: in order of their ranks; those without points have no part in it.
+        files: the files, ordered by rank; files without points are ignored.
         kept: which points of each file are shown.
 
     Returns:
-        intp [n], indices into the points of all files one after the other.
+        intp [n], indices into the concatenated points of all files.
     """
     held = [(file, mask) for file, mask in zip(files, kept, strict=True) if len(file.steps)]
     order: list[NDArray[np.intp]] = []
@@ -177,7 +176,7 @@ def shown_order(files: Sequence[Written], kept: Sequence[NDArray[np.bool_]]) -> 
 
 
 def _steps_that_begin_anew(files: Sequence[Written]) -> list[int | None]:
-    """Return the first step of each file that goes back behind a file right before it; None for all others."""
+    """Return the first step of each file that goes back behind a directly preceding file; None for all others."""
     by_end = sorted(range(len(files)), key=lambda place: files[place].turn.after)
     ends = [files[place].turn.after for place in by_end]
     begins: list[int | None] = []
@@ -200,7 +199,7 @@ def _lowest(file: Written, begin: int | None, *, reported: bool) -> float:
 
 
 def _resumptions(files: Sequence[Written], begins: Sequence[int | None], *, reported: bool) -> tuple[Resumption, ...]:
-    """Return the restarts that overwrote points, with how many each of them overwrote; at most `MOST_RESUMPTIONS`."""
+    """Return the restarts that overwrote points, each with the number of points; at most `MOST_RESUMPTIONS`."""
     alive = [np.ones(len(file.steps), np.bool_) for file in files]
     found: list[Resumption] = []
     looked_at = 0
@@ -226,7 +225,7 @@ def _resumptions(files: Sequence[Written], begins: Sequence[int | None], *, repo
 
 
 def _next_point(files: Sequence[Written], place: int, position: int) -> tuple[int, float] | None:
-    """Step and wall time of the first point behind a position: of the file, or of those that follow it."""
+    """Step and wall time of the first point after a position, in the file or in files that follow it."""
     for file in files[place:]:
         if file is files[place] or files[place].turn.precedes(file.turn):
             if position < len(file.steps):

@@ -1,4 +1,4 @@
-"""Search patterns that users type: regular expressions that neither hold a program up nor take its memory."""
+"""Search patterns typed by users: regular expressions with bounded time and memory."""
 
 import math
 import re
@@ -13,28 +13,28 @@ LONGEST_PATTERN: Final = 300
 _SECONDS: Final = 0.5
 TOO_SLOW: Final = "it takes too long to search with, as nested repetitions such as (a+)+ do"
 _MOST_REPEATED: Final = 500_000
-"""Parts that an expression may have once its repetitions are written out, as the library does: some 300 bytes each."""
+"""Maximum number of parts after the library expands repetitions; each takes some 300 bytes."""
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 _RECURSION: Final = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_/=,:@% -]+")
-"""What stands for itself in an expression."""
+"""Characters that match themselves in an expression."""
 _COUNT: Final = re.compile(r"\{\s*(\d+)")
 
 
 class PatternError(UserError):
-    """What was typed is not a regular expression, or takes too long to search with."""
+    """The text is not a valid regular expression, or a search with it takes too long."""
 
 
 class Pattern:
     """A pattern to search for anywhere in a text, ignoring case.
 
     Args:
-        text: a regular expression, or what to search for as it stands.
-        literal: take ``text`` as it stands.
+        text: a regular expression or literal text.
+        literal: treat ``text`` as literal text.
 
     Raises:
         PatternError: ``text`` is not a regular expression, or too long.
-        NotInstalledError: the library of expressions is not there.
+        NotInstalledError: the regular expression library is not installed.
     """
 
     def __init__(self, text: str, *, literal: bool = False) -> None:
@@ -54,8 +54,8 @@ class Pattern:
         """Return whether each candidate contains the pattern.
 
         Raises:
-            PatternError: all of them together took longer than ``seconds``. Some expressions take exponential time on
-                some texts, and a search that does not end would keep everybody else waiting.
+            PatternError: all candidates together took longer than ``seconds``. Some expressions take exponential time
+                on some texts, and an endless search would block all other requests.
         """
         deadline = monotonic() + seconds
         found = []
@@ -74,15 +74,15 @@ class Pattern:
         return found
 
     def captured(self, text: str, *, seconds: float = _SECONDS) -> tuple[str, ...] | None:
-        """Return what the capturing groups hold where the pattern is found first in a text.
+        """Return the contents of the capturing groups at the first match in a text.
 
-        All that it found without groups.
+        Without groups, return the whole match.
 
         Returns:
-            None where it is not found. A group that took no part is empty.
+            The contents, with an empty text for each group that did not participate; None if there is no match.
 
         Raises:
-            PatternError: it took longer than ``seconds``.
+            PatternError: the search took longer than ``seconds``.
         """
         try:
             found = self._compiled.search(text, timeout=seconds, concurrent=True)
@@ -92,10 +92,10 @@ class Pattern:
 
 
 def _check_cost(text: str) -> None:
-    """Refuse what takes gigabytes before the time is over: recursion, and repetitions of repetitions.
+    """Reject expressions that take gigabytes within the time limit: recursion, and repetitions of repetitions.
 
     Raises:
-        PatternError: the expression has one of them.
+        PatternError: the expression has either.
     """
     bare = _ESCAPED.sub("", text)
     if _RECURSION.search(bare):

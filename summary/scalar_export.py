@@ -10,7 +10,7 @@ from stepscope.summary.storage import Folder
 
 
 def scalars_of(folder: Folder, file_names: Iterable[str]) -> dict[str, list[list[float]]]:
-    """Return all scalars of the files by tag, as ``[wall time, step, value]``.
+    """Return all scalars of the files by tag, each point as ``[wall time, step, value]``.
 
     Raises:
         OSError: a file cannot be read.

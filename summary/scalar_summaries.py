@@ -1,4 +1,4 @@
-"""What sums up the points of a scalar tag: the last one, the least and the greatest; of many tags as one table."""
+"""Summaries of scalar tags: the last point, the minimum and the maximum; for many tags as one table."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -16,14 +16,14 @@ SUMMARY: Final = np.dtype(
         ("greatest_step", "<i8"),
     ]
 )
-"""`ScalarSummary` without the last step, which a table of tags has; one of no points is of no meaning."""
+"""`ScalarSummary` without the last step, which is in the table of tags; meaningless for a tag without points."""
 _POINTS_AT_ONCE: Final = 1 << 16
 
 
 class ScalarSummary(NamedTuple):
-    """What sums up the points of a scalar tag; the least and the greatest are the first such of those that are finite.
+    """Summary of the points of a scalar tag; minimum and maximum are the first such points among the finite ones.
 
-    Both are NaN, and their steps 0, where none is finite.
+    If no point is finite, both are NaN and their steps are 0.
     """
 
     last_step: int
@@ -36,7 +36,7 @@ class ScalarSummary(NamedTuple):
     greatest_step: int
 
     def followed_by(self, later: "ScalarSummary") -> "ScalarSummary":
-        """Return the summary of these points and those after them."""
+        """Return the combined summary of these points and later ones."""
         least = self if self.least <= later.least or np.isnan(later.least) else later
         greatest = self if self.greatest >= later.greatest or np.isnan(later.greatest) else later
         return ScalarSummary(
@@ -54,10 +54,10 @@ class Points(NamedTuple):
     """The points of the scalar tags of a file, tag after tag."""
 
     counts: NDArray[np.int64]
-    """[tags]: how many points each has; 0 for what is no scalar."""
+    """[tags]: number of points; 0 for tags that are not scalars."""
     steps: NDArray[np.int64]
     step_begins: NDArray[np.int64]
-    """[tags]: where the steps of each tag begin; tags may share them."""
+    """[tags]: start of each tag's steps; tags may share them."""
     last_times: NDArray[np.float64]
     """[tags with points]"""
     values: NDArray[np.float64] | NDArray[np.float32]
@@ -67,7 +67,7 @@ class Points(NamedTuple):
 def summary_of(
     steps: NDArray[np.int64], wall_times: NDArray[np.float64], values: NDArray[np.float64]
 ) -> ScalarSummary | None:
-    """Return what sums up the points of a tag, columns of equal length; None where there are none."""
+    """Return the summary of a tag's points, given as columns of equal length; None if there are none."""
     if not len(values):
         return None
     points = Points(np.array([len(values)]), steps, np.zeros(1, np.int64), wall_times[-1:], values)
@@ -75,7 +75,7 @@ def summary_of(
 
 
 def from_row(row: np.void, last_step: int) -> ScalarSummary:
-    """Return what a row of `SUMMARY` says."""
+    """Return the summary in a row of `SUMMARY`."""
     return ScalarSummary(last_step, *row.item())
 
 

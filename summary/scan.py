@@ -1,10 +1,11 @@
 """Scans the bytes of an event file into columns: framing, both CRCs and the common shapes of an event.
 
 The format is TFRecord (length as uint64, masked CRC-32C of the length, data, masked CRC-32C of the data, all little
-endian) around serialized ``Event`` messages. The kernel walks the protobuf wire format itself: a record whose summary
-holds numbers becomes rows without an object being made, and anything else is remembered by where it lies.
-It holds no lock and no Python object, so that files are scanned in parallel by threads. While another process compiles
-the kernel, `stepscope.summary.plain_scan` reads; and the little that a server reads that has loaded nothing yet.
+endian) around serialized ``Event`` messages. The kernel parses the protobuf wire format itself: a record whose summary
+holds numbers becomes rows without creating an object; for all others, only the location is stored.
+The kernel holds neither a lock nor Python objects, so threads can scan files in parallel.
+`stepscope.summary.plain_scan` is used while another process compiles the kernel, and for small reads of a server that
+has not loaded it yet.
 """
 
 from dataclasses import dataclass, field
@@ -21,16 +22,16 @@ from stepscope.summary.points import Rows
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES
 
 KERNELS: Final = Group("event files", ["stepscope.summary.scan_kernel"])
-"""The loops of the scan."""
+"""The compiled loops of the scan."""
 READ_PLAINLY: Final = 1 << 19
-"""Bytes that a server reads without the loops once the first pass is over: in 0.2 s, where to load them takes 0.7 s and
-130 MB."""
+"""Bytes that a server reads without the loops after the first pass: this takes 0.2 s, whereas loading the loops takes
+0.7 s and 130 MB."""
 
 _SHAPES_AT_FIRST: Final = 16
-"""The room for shapes of records, which stays for as long as the file may grow: half a kilobyte a tag."""
+"""Initial capacity for shapes of records, kept for as long as the file may grow: half a kilobyte per tag."""
 
 MOST_FRAMED: Final = 1 << 16
-"""Records that `frame_records` finds at once."""
+"""Maximum number of records that `frame_records` finds in one call."""
 
 ROW: Final = np.dtype(
     [
@@ -48,18 +49,18 @@ ROW: Final = np.dtype(
 )
 """One row per summary value.
 
-``offset`` and ``length`` are those of the record's data in the file, ``index`` says which value of the record's summary
-it is. ``value_at`` and ``value_length`` are where the value's own message lies in the record's data; the length is 0
-where that is not kept. ``tag`` is the number of the tag in the scanner; for an event whose payload is no summary it is
-minus the number of the ``Event`` field.
+``offset`` and ``length`` locate the record's data in the file; ``index`` is the index of the value in the record's
+summary. ``value_at`` and ``value_length`` locate the value's own message in the record's data; the length is 0 if that
+is not kept. ``tag`` is the number of the tag in the scanner; for an event whose payload is not a summary, it is the
+negative number of the ``Event`` field.
 """
 
 
 class Outcome(IntEnum):
-    """Why a scan stopped."""
+    """Reason a scan stopped."""
 
     END = 0
-    """Everything in the buffer was read, or it ends inside a record."""
+    """Everything in the buffer was read, or the buffer ends inside a record."""
     ROWS_FULL = 1
     TAGS_FULL = 2
     DAMAGES_FULL = 3
@@ -68,7 +69,7 @@ class Outcome(IntEnum):
 
 
 class DamageReason(IntEnum):
-    """What was wrong with a stretch of bytes."""
+    """Reason a range of bytes is damaged."""
 
     HEADER = 0
     DATA = 1
@@ -84,7 +85,7 @@ DAMAGE_REASONS: Final = {
 
 @dataclass(frozen=True)
 class RawDamage:
-    """A stretch of the file that is no record, as the scan found it."""
+    """A range of the file in which the scan found no record."""
 
     offset: int
     length: int
@@ -93,15 +94,15 @@ class RawDamage:
 
 @dataclass
 class Scanner:
-    """Scans one file from its beginning, buffer after buffer; knows the tags met so far."""
+    """Scans one file from its beginning, buffer by buffer, and tracks the tags found so far."""
 
     tags: list[bytes] = field(default_factory=list)
-    """Every tag so far, as its bytes in the file, by number."""
+    """All tags so far, as bytes in the file, indexed by number."""
     records: int = 0
     damages: list[RawDamage] = field(default_factory=list)
-    """What was found since the caller last cleared the list."""
+    """Damages found since the caller last cleared the list."""
     needed: int = 0
-    """Bytes that the record at the end of the last buffer needs in all; 0 if its header is not there yet."""
+    """Total bytes needed by the record at the end of the last buffer; 0 if its header is not there yet."""
     _names: Interned = field(default_factory=Interned, repr=False)
     _templates: NDArray[np.uint64] = field(
         default_factory=lambda: np.zeros((_SHAPES_AT_FIRST, 2 * scan_layout.TEMPLATE_WORDS), np.uint64), repr=False
@@ -113,17 +114,17 @@ class Scanner:
     def scan(
         self, buffer: NDArray[np.uint8], begin: int, base: int, rows: NDArray[np.void]
     ) -> tuple[Outcome, int, int]:
-        """Read records of ``buffer`` from ``begin`` on into ``rows``.
+        """Read records of ``buffer``, starting at ``begin``, into ``rows``.
 
         Args:
-            buffer: the bytes of the file from offset ``base`` on.
-            begin: where in the buffer to begin.
+            buffer: the bytes of the file, starting at offset ``base``.
+            begin: position in the buffer at which to start.
             base: offset of the buffer in the file.
-            rows: `ROW` [n]: where the rows go; they are overwritten from the first.
+            rows: `ROW` [n]: destination of the rows, overwritten from the first.
 
         Returns:
-            Why it stopped, where in the buffer it stopped, and how many rows it wrote. ``TAGS_FULL`` never comes out:
-            the tables grow as needed.
+            The reason it stopped, the position in the buffer at which it stopped, and the number of rows written. The
+            reason is never ``TAGS_FULL``, because the tables grow as needed.
         """
         if not KERNELS.take(len(buffer) - begin):
             return self._scan_plainly(buffer[begin:].tobytes(), base + begin, begin, rows)
@@ -173,13 +174,13 @@ class Scanner:
         """Read whole files, each from its beginning, with compiled loops.
 
         Args:
-            buffer: their bytes, one file behind the other.
-            ends: int64 [files]: where each ends.
-            rows: `ROW` [n]: where the rows go; offsets are those in each file.
+            buffer: the concatenated bytes of the files.
+            ends: int64 [files]: end of each file.
+            rows: `ROW` [n]: destination of the rows; offsets are relative to each file.
 
         Returns:
-            Where the rows of each file end, and how many records it has: -1, and no rows, where it is not whole
-            records without damage, or has more rows than there is room for.
+            The end of each file's rows, and its number of records: -1, with no rows, if the file does not consist of
+            whole, undamaged records, or has more rows than there is room for.
         """
         from stepscope.summary import scan_kernel
 
@@ -210,11 +211,11 @@ class Scanner:
 
     @property
     def names(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The bytes of all tags one behind the other, and int64 where each begins."""
+        """The concatenated bytes of all tags, and the start of each (int64)."""
         return self._names.arena, self._names.starts
 
     def _scan_plainly(self, data: bytes, base: int, begin: int, rows: NDArray[np.void]) -> tuple[Outcome, int, int]:
-        """Read records as `scan` does, of a copy of the buffer from ``begin`` on, without compiled loops."""
+        """Read records like `scan`, from a copy of the buffer starting at ``begin``, without compiled loops."""
         numbers = {tag: number for number, tag in enumerate(self.tags)}
         found = plain_scan.scan(data, 0, base, len(rows), lambda tag: self._number_of(tag, numbers))
         rows[: len(found.rows)] = np.array(found.rows, ROW)
@@ -224,9 +225,9 @@ class Scanner:
         return Outcome(found.outcome), begin + found.position, len(found.rows)
 
     def _number_of(self, tag: bytes, numbers: dict[bytes, int]) -> int:
-        """Return the number of a tag, which is entered into the kernel's tables if it is new.
+        """Return the number of a tag, adding it to the kernel's tables if it is new.
 
-        ``numbers`` are those so far.
+        ``numbers`` has the numbers assigned so far.
         """
         number = numbers.get(tag)
         if number is not None:
@@ -237,7 +238,7 @@ class Scanner:
         return number
 
     def split_by_tag(self, rows: NDArray[np.void]) -> "RowsByTag":
-        """Bring the rows of each tag together, in file order, as columns; rows that belong to no tag are left out."""
+        """Group the rows by tag, in file order, as columns; rows that belong to no tag are omitted."""
         if KERNELS.spared or not KERNELS.ready:
             return _split_plainly(rows, len(self.tags))
         from stepscope.summary import scan_kernel
@@ -259,7 +260,7 @@ class Scanner:
         return split._replace(steps=steps[:distinct].copy())
 
     def _make_room_for_shapes(self) -> None:
-        """Have room for the shape of a record of each tag that the tables have room for."""
+        """Make room for the shape of a record of each tag that the tables can hold."""
         while len(self._layouts) < len(self._names.starts):
             self._templates = np.concatenate([self._templates, np.zeros_like(self._templates)])
             self._layouts = np.concatenate([self._layouts, np.zeros_like(self._layouts)])
@@ -271,21 +272,21 @@ class RowsByTag(NamedTuple):
     found: NDArray[np.void]
     """The window's rows in file order."""
     steps: NDArray[np.int64]
-    """Those of each tag, but once only for neighbors that have the same: as a rule all tags are logged together."""
+    """Steps of each tag, stored once for neighbors with equal steps, as tags are usually logged together."""
     step_begins: NDArray[np.int64]
-    """[tags]: where each tag's steps begin."""
+    """[tags]: start of each tag's steps."""
     wall_times: NDArray[np.float64]
     values: NDArray[np.float64]
     numbers: NDArray[np.int32]
     is_blob: NDArray[np.bool_]
-    """Whether the row holds what is not a number to the scan."""
+    """Whether the row holds something other than a number."""
     group_ends: NDArray[np.int64]
-    """[tags]: where each tag's rows end; they begin where the tag's before end."""
+    """[tags]: end of each tag's rows; they begin at the end of the previous tag's rows."""
     goes_back: NDArray[np.bool_]
     """[tags]: whether a step of the tag is below the one before it."""
 
     def of_tag(self, tag: int, group: slice) -> Rows:
-        """Return the rows of a tag, which are those of ``group``."""
+        """Return the rows of a tag, given as the slice ``group``."""
         begin = int(self.step_begins[tag])
         return Rows(
             self.steps[begin : begin + group.stop - group.start],
@@ -298,7 +299,7 @@ class RowsByTag(NamedTuple):
 
 
 def _split_plainly(rows: NDArray[np.void], tags: int) -> RowsByTag:
-    """Return the rows of each tag as `Scanner.split_by_tag` brings them together, without compiled loops."""
+    """Return the rows grouped by tag like `Scanner.split_by_tag`, without compiled loops."""
     of_tags = np.flatnonzero(rows["tag"] >= 0)
     numbers = of_tags[np.argsort(rows["tag"][of_tags], kind="stable")].astype(np.int32)
     ordered = rows[numbers]
@@ -333,24 +334,24 @@ class Framed(NamedTuple):
     """The records of a buffer."""
 
     records: NDArray[np.int64]
-    """[n, 2]: where in the buffer the data of each begin and end."""
+    """[n, 2]: start and end of each record's data in the buffer."""
     damages: list[RawDamage]
     outcome: Outcome
-    """``ROWS_FULL`` where there are more of them than are looked for at once."""
+    """``ROWS_FULL`` if the buffer has more records than one call finds."""
     position: int
-    """Where in the buffer it stopped."""
+    """Position in the buffer at which the search stopped."""
     needed: int
-    """Bytes that the record at the end of the buffer needs in all; 0 if its header is not there yet."""
+    """Total bytes needed by the record at the end of the buffer; 0 if its header is not there yet."""
 
 
 def frame_records(buffer: NDArray[np.uint8], begin: int, base: int, most: int = MOST_FRAMED) -> Framed:
-    """Find records of any kind, whose CRCs are checked.
+    """Find records of any kind, and check their CRCs.
 
     Args:
-        buffer: the bytes of the file from offset ``base`` on.
-        begin: where in the buffer to begin.
+        buffer: the bytes of the file, starting at offset ``base``.
+        begin: position in the buffer at which to start.
         base: offset of the buffer in the file.
-        most: records.
+        most: maximum number of records.
     """
     if not KERNELS.ready:
         plain = plain_scan.frame_records(buffer.tobytes(), begin, base, most)

@@ -1,9 +1,9 @@
 """The compiled loops of the scan: framing, CRCs and the protobuf wire format.
 
-They are one module because Numba's cache notices changes in one file at a time; `stepscope.summary.plain_scan` is the
-same in plain Python. Nothing here is annotated: the arguments are what `stepscope.summary.scan.Scanner` passes, machine
-numbers and arrays of fixed dtypes, which Numba infers. Functions are not inlined by Numba (``inline="always"``), which
-takes twice as long to compile and runs no faster: LLVM inlines them anyway.
+They are in one module because Numba's cache detects changes in one file at a time; `stepscope.summary.plain_scan` is
+the same in plain Python. Nothing here is annotated: `stepscope.summary.scan.Scanner` passes machine numbers and arrays
+of fixed dtypes, which Numba infers. Functions are not inlined by Numba (``inline="always"``), which takes twice as long
+to compile and runs no faster, because LLVM inlines them anyway.
 """
 
 from typing import Final
@@ -84,14 +84,14 @@ _f32 = _load("f32")
 
 
 def _has_crc_instruction(context):
-    """Return whether the processor that is compiled for can go on with a CRC-32C itself, as those of x86 can."""
+    """Return whether the target processor has an instruction to continue a CRC-32C, as x86 processors do."""
     triple, _, features = context.codegen().magic_tuple()
     return triple.startswith("x86_64") and "+crc32" in features.split(",")
 
 
 @intrinsic
 def _is_instruction(typing_context):
-    """Return whether `_crc_with` is an instruction; a constant, so that nothing is left of the other way."""
+    """Return whether `_crc_with` is an instruction, as a constant, so that the other branch is not compiled."""
 
     def generate(context, builder, signature, arguments):
         return ir.Constant(ir.IntType(1), int(_has_crc_instruction(context)))
@@ -101,7 +101,7 @@ def _is_instruction(typing_context):
 
 @intrinsic
 def _crc_with(typing_context, crc, number):
-    """Return the CRC-32C of what has one and an unsigned number behind it, where that is an instruction."""
+    """Return a CRC-32C continued with an unsigned number, if that is an instruction."""
     wide = number.bitwidth == 64
     name = f"llvm.x86.sse42.crc32.{'64' if wide else '32'}.{number.bitwidth}"
     result = types.uint64 if wide else types.uint32
@@ -175,9 +175,9 @@ def _long_varint(buffer, at, end):
 
 @kernel()
 def _varint(buffer, at, end):
-    """Value and the position after it; position -1 where the bytes are no varint.
+    """Value and the position after it; position -1 if the bytes are not a varint.
 
-    Nearly all varints of an event are of one byte, which is worth a path of its own.
+    Nearly all varints of an event have one byte, which is worth a separate path.
     """
     if at < end and buffer[np.uint64(at)] < 0x80:
         value = np.uint64(buffer[np.uint64(at)])
@@ -189,9 +189,9 @@ def _varint(buffer, at, end):
 
 @kernel()
 def _field(buffer, at, end):
-    """Return number and wire type of the field at ``at``, where its content begins and ends, and its varint.
+    """Return number and wire type of the field at ``at``, start and end of its content, and its varint.
 
-    The end is -1 where the bytes are no field.
+    The end is -1 if the bytes are not a field.
     """
     key, begin = _varint(buffer, at, end)
     number = np.int64(key >> np.uint64(3))
@@ -218,7 +218,7 @@ def _field(buffer, at, end):
 def _tensor_number(buffer, at, end):
     """Find the number of a float or double tensor that holds exactly one.
 
-    Returns the number's width in bytes and its position; width 0 for any other tensor, -1 if the bytes are none.
+    Return the number's width in bytes and its position; width 0 for any other tensor, -1 if the bytes are no tensor.
     """
     dtype = np.int64(0)
     dimensions = 0
@@ -289,7 +289,7 @@ def _same_bytes(buffer, at, arena, start, length):
 
 @kernel()
 def _intern(buffer, at, length, state, arena, starts, slots, successors):
-    """Return number of the tag whose bytes lie at ``at``; -1 where a table is full.
+    """Return the number of the tag whose bytes start at ``at``; -1 if a table is full.
 
     Logs repeat their tags in the same order step after step, so the tag that followed last time is tried first.
     """
@@ -341,11 +341,10 @@ def _number(buffer, at, width):
 
 @kernel()
 def _make_template(buffer, data, tag, header_crc, layout, templates, layouts):
-    """Remember the shape of a tag's record: its bytes, with the bits masked out that differ from point to point.
+    """Store the shape of a tag's record: its bytes, without the bits that differ from point to point.
 
-    The next record of the tag differs, as a rule, only in wall time, step and number. Where its other bits are the
-    same, its fields lie where they lay before, and need no parsing. Of the step's varint the bits that say where it
-    ends are compared.
+    The next record of the tag usually differs only in wall time, step and number. If its other bits are the same, its
+    fields are at the same positions and need no parsing. Of the step's varint, the bits that mark its end are compared.
     """
     length = layout[_LENGTH]
     layouts[tag, _NUMBER_WIDTH] = 0
@@ -401,9 +400,9 @@ def _note(damages, state, offset, length, reason):
 
 @kernel()
 def _next_record(buffer, at, end, base, state, damages):
-    """Find the next record whose header is right, and note what lies before it.
+    """Find the next record with a valid header, and record the damage before it.
 
-    Returns -1, or an `Outcome` where none is whole; where the record begins, and where its data ends.
+    Return -1, or an `Outcome` if there is no whole record; the start of the record; and the end of its data.
     """
     data_end = np.int64(at)
     if end - at < HEADER_BYTES:
@@ -671,10 +670,10 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
 def scan_files(
     buffer, ends, first, rows, state, arena, starts, slots, successors, templates, layouts, damages, row_ends, records
 ):
-    """Scan files that lie one behind the other, from file ``first`` on, each as if it were the only one.
+    """Scan concatenated files, starting at file ``first``, each as if it were the only one.
 
-    Fills ``row_ends`` and ``records``, whose number is -1 where not all of the file is whole records without damage,
-    which has no row then. Returns at which file the table of tags is full.
+    Fill ``row_ends`` and ``records``, which is -1 for a file that does not consist of whole, undamaged records and then
+    has no rows. Return the file at which the table of tags is full.
     """
     for file in range(first, len(ends)):
         begin = np.int64(0) if file == 0 else ends[file - 1]
@@ -762,9 +761,9 @@ def _pack_steps(steps, step_begins, begins, ends):
 
 @kernel()
 def frame_records(buffer, begin, end, base, state, records, damages):
-    """Fill int64 ``records[n, 2]`` with where the data of records begin and end, as far as there is room.
+    """Fill int64 ``records[n, 2]`` with the start and end of each record's data, as far as there is room.
 
-    Returns an `Outcome`; ``ROWS_FULL`` where there was not.
+    Return an `Outcome`; ``ROWS_FULL`` if there was not enough room.
     """
     at = np.int64(begin)
     state[NEEDED] = 0
@@ -789,7 +788,7 @@ def frame_records(buffer, begin, end, base, state, records, damages):
 
 @kernel()
 def split_messages(buffer, begins, ends, layout, repeated, fields, plain):
-    """Find the fields of messages, as `stepscope.summary.messages.split` says."""
+    """Find the fields of messages, for `stepscope.summary.messages.split`."""
     for row in range(len(begins)):
         at, end = begins[row], ends[row]
         seen = np.int64(0)
@@ -822,7 +821,7 @@ def split_messages(buffer, begins, ends, layout, repeated, fields, plain):
 
 @kernel()
 def repeated_messages(buffer, begins, ends, number, plain, found):
-    """Fill int64 ``found[2, n]`` with where each message of a repeated field begins and ends, in order."""
+    """Fill int64 ``found[2, n]`` with the start and end of each message of a repeated field, in order."""
     count = 0
     for row in range(len(begins)):
         at = begins[row]
@@ -854,7 +853,7 @@ def count_varints(buffer, begins, ends, counts, plain):
 
 @kernel()
 def packed_varints(buffer, begins, ends, plain, numbers):
-    """Fill int64 ``numbers`` with those of packed fields that `count_varints` counted, one after the other."""
+    """Fill int64 ``numbers`` with the concatenated numbers of packed fields counted by `count_varints`."""
     count = 0
     for row in range(len(begins)):
         at = begins[row]
@@ -866,7 +865,7 @@ def packed_varints(buffer, begins, ends, plain, numbers):
 
 @kernel()
 def doubles_at(buffer, begins, counts, found):
-    """Fill float64 ``found[n, most]`` with so many numbers from each place on."""
+    """Fill float64 ``found[n, most]`` with ``counts`` numbers starting at each position."""
     for row in range(len(begins)):
         for k in range(counts[row]):
             found[row, k] = _f64(buffer, begins[row] + 8 * k)
@@ -874,9 +873,9 @@ def doubles_at(buffer, begins, counts, found):
 
 @kernel()
 def number_keys(buffer, first, parts, numbers, plain, scratch, state, arena, starts, slots, successors, keys):
-    """Intern what messages have in common: some ranges of bytes, and some numbers.
+    """Intern keys shared by messages: some ranges of bytes and some numbers.
 
-    Fills ``keys`` from row ``first`` on; returns the row at which a table is full.
+    Fill ``keys``, starting at row ``first``; return the row at which a table is full.
     """
     for row in range(first, len(keys)):
         keys[row] = -1
@@ -905,7 +904,7 @@ def number_keys(buffer, first, parts, numbers, plain, scratch, state, arena, sta
 
 @kernel()
 def _put_number(scratch, at, number):
-    """Write a number so that no two keys are equal by chance; returns where it ends."""
+    """Write a number so that no two keys are equal by chance; return the position after it."""
     for k in range(8):
         scratch[at + k] = np.uint8((np.uint64(number) >> np.uint64(8 * k)) & np.uint64(0xFF))
     return at + 8

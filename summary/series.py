@@ -1,4 +1,4 @@
-"""Runs and the series in them, as readers of a log directory get them: immutable."""
+"""Runs and their series, as immutable objects for readers of a log directory."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ SCALARS: Final = "scalars"
 class Columns:
     """The points of one tag, in file order, as parallel columns of equal length.
 
-    All arrays are read-only views; what they show never changes, although the writer may append behind them.
+    All arrays are read-only views whose values never change, although the writer may append after them.
     """
 
     steps: NDArray[np.int64]
@@ -34,21 +34,21 @@ class Columns:
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where a run went on after points of the tag that a restart overwrote."""
+    """Where a run resumed after a restart that overwrote points of the tag."""
 
     step: int
-    """The first step after it."""
+    """The first step after the restart."""
     wall_time: float
     superseded: int
-    """Points that it overwrote."""
+    """Number of points that the restart overwrote."""
 
 
 @dataclass(frozen=True, init=False)
 class Series:
     """One tag of one run.
 
-    ``kind`` is the plugin name ("scalars", "images", ...); it is fixed by the first value of the tag, as are
-    ``display_name``, ``description`` and ``plugin_content``. ``version`` grows whenever a point is added or
+    ``kind`` is the plugin name ("scalars", "images", ...); the first value of the tag determines it, as
+    well as ``display_name``, ``description`` and ``plugin_content``. ``version`` increases whenever a point is added or
     superseded, so equal versions of the same run and tag mean equal points.
     """
 
@@ -60,20 +60,20 @@ class Series:
     plugin_content: bytes
     version: int
     superseded: int
-    """Points that a restart overwrote; they are not in the columns unless the log directory keeps them."""
+    """Number of points that a restart overwrote; the columns omit them unless the log directory keeps them."""
     load_columns: Callable[[], Columns] = field(repr=False, compare=False)
     read_payload: Callable[[int], Payload] = field(repr=False, compare=False)
     count: int | None = field(default=None, repr=False, compare=False)
-    """How many points there are, where that is known without the columns."""
+    """Number of points, if known without the columns."""
     resumptions: tuple[Resumption, ...] = field(default=(), repr=False, compare=False)
     """The restarts that overwrote points, in order; at most `stepscope.summary.restarts.MOST_RESUMPTIONS`."""
     summarize: Callable[[], ScalarSummary | None] | None = field(default=None, repr=False, compare=False)
-    """Gives `summary` where that is known without the columns."""
+    """Returns `summary` if it is known without the columns."""
     writers: int = field(default=1, repr=False, compare=False)
-    """How many files with points of the tag were written at one time, at most; the points of such files are in order of
-    their steps, and of their wall times where steps are equal."""
+    """Maximum number of files with points of the tag that were written at the same time; points of such files are
+    ordered by step, then by wall time."""
     load_picture: Callable[[], Columns | None] | None = field(default=None, repr=False, compare=False)
-    """Gives `picture` where there may be one."""
+    """Returns `picture`, if there may be one."""
 
     def __init__(
         self,
@@ -114,30 +114,30 @@ class Series:
 
     @property
     def epoch(self) -> int:
-        """Equal as long as points were only added behind those that there were: an index stays that of its point."""
+        """Equal as long as points were only appended, so that every point keeps its index."""
         return self.superseded if self.writers == 1 else -self.version
 
     @cached_property
     def columns(self) -> Columns:
-        """All points; joined from the run's files when first asked for."""
+        """All points; joined from the run's files on first access."""
         return self.load_columns()
 
     @property
     def picture(self) -> Columns | None:
-        """Few points that look like all of them in a chart, where they are sooner there than all; None where not.
+        """A few points that look like all of them in a chart; None if they are no faster to get than all points.
 
         Raises:
-            PayloadError: they are gone.
+            PayloadError: the points no longer exist.
         """
         return self.load_picture() if self.load_picture is not None and self.may_have_picture else None
 
     @property
     def may_have_picture(self) -> bool:
-        """Whether `picture` is worth asking for; nothing is read to tell."""
+        """Whether `picture` is worth requesting; determined without reading anything."""
         return self.load_picture is not None and "columns" not in self.__dict__
 
     def with_points(self, columns: Columns) -> "Series":
-        """Return the series as if it had no other points."""
+        """Return the series with these points only."""
         return Series(
             self.run,
             self.tag,
@@ -168,10 +168,10 @@ class Series:
 
     @cached_property
     def summary(self) -> ScalarSummary | None:
-        """What sums up the points of a scalar tag, with a look at them only where it must be; None where there is none.
+        """Summary of the points of a scalar tag, which are read only if necessary; None if there is no summary.
 
         Raises:
-            PayloadError: they are gone.
+            PayloadError: the points no longer exist.
         """
         if self.summarize is not None and "columns" not in self.__dict__:
             return self.summarize()
@@ -185,7 +185,7 @@ class Series:
 
         Raises:
             IndexError: there is no such point.
-            PayloadError: the record is gone, damaged, or not what the kind expects.
+            PayloadError: the record no longer exists, is damaged, or is not what the kind expects.
         """
         if not 0 <= index < len(self):
             raise IndexError(f"{self.run!r} has {len(self)} points of {self.tag!r}; there is no number {index}")
@@ -193,9 +193,9 @@ class Series:
 
 
 class LazySeries(Mapping[str, Series]):
-    """Series by tag that are made when they are asked for.
+    """Series by tag, created on access.
 
-    No restart overwrote any of their points, and none has several writers at once.
+    No restart overwrote any of their points, and none has several concurrent writers.
     """
 
     __slots__ = ()
@@ -203,46 +203,46 @@ class LazySeries(Mapping[str, Series]):
     @property
     @abstractmethod
     def kinds(self) -> frozenset[str]:
-        """Their kinds, without a look at any of them."""
+        """The kinds of the series, determined without creating any."""
 
     @abstractmethod
     def of_kind(self, kind: str) -> list[Series]:
-        """Return those of one kind, in order of first appearance; no other is made."""
+        """Return the series of one kind, in order of first appearance, without creating others."""
 
     @property
     @abstractmethod
     def described_by(self) -> object | None:
-        """What their tags and kinds come from, the same object for runs that are alike; None where there is none."""
+        """The source of their tags and kinds, the same object for similar runs; None if there is none."""
 
     @abstractmethod
     def has_texts(self, kind: str) -> bool:
-        """Return whether one of a kind has a display name, a description or a plugin's content."""
+        """Return whether any series of a kind has a display name, a description or plugin content."""
 
     @property
     @abstractmethod
     def version(self) -> int:
-        """That of each of them."""
+        """The version that every series has."""
 
     def kind_of(self, tag: str) -> str | None:
-        """Return the kind of the series of a tag, not made for it where that can be; None where there is none."""
+        """Return the kind of a tag's series, if possible without creating it; None if there is none."""
         series = self.get(tag)
         return None if series is None else series.kind
 
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
-        """Return that of the series of a tag, not made for it where that can be; None where none is of the kind."""
+        """Return the plugin content of a tag's series, if possible without creating it; None if not of the kind."""
         series = self.get(tag)
         return series.plugin_content if series is not None and series.kind == kind else None
 
     def summary(self, tag: str) -> ScalarSummary | None:
-        """Return that of a series that is there, which is not made for it where that can be; raises as its own."""
+        """Return the summary of an existing series, if possible without creating it; raises as `Series.summary`."""
         return self[tag].summary
 
     def tags_of_kind(self, kind: str) -> list[str]:
-        """Return the tags of one kind, in order of first appearance; no series is made where that can be."""
+        """Return the tags of one kind, in order of first appearance, if possible without creating any series."""
         return [series.tag for series in self.of_kind(kind)]
 
     def furthest_step(self, kind: str) -> int | None:
-        """Return the greatest step of those of a kind, None without any; no series is made where that can be."""
+        """Return the greatest step of a kind, if possible without creating any series; None if there is none."""
         return _furthest_step(self.of_kind(kind))
 
 
@@ -250,14 +250,14 @@ class LazySeries(Mapping[str, Series]):
 class Run:
     """One directory with event files or a dump of TensorFlow's debugger.
 
-    Its name is the path relative to the log directory, "." for itself.
+    Its name is the path relative to the log directory, or "." for the log directory itself.
     """
 
     name: str
     first_wall_time: float
-    """Wall time of the first event, or when the dump was begun.
+    """Wall time of the first event, or of the start of the dump.
 
-    Runs are ordered by it, so that later runs leave earlier ones in place.
+    Runs are ordered by it, so that later runs do not move earlier ones.
     """
     series: Mapping[str, Series]
 
@@ -270,12 +270,12 @@ class Run:
 
     @property
     def superseded(self) -> int:
-        """Points that restarts overwrote."""
+        """Number of points that restarts overwrote."""
         return 0 if isinstance(self.series, LazySeries) else sum(s.superseded for s in self.series.values())
 
     @property
     def writers(self) -> int:
-        """How many files with points of the same tag were written at one time, at most."""
+        """Maximum number of files with points of the same tag that were written at the same time."""
         return 1 if isinstance(self.series, LazySeries) else max((s.writers for s in self.series.values()), default=1)
 
     def of_kind(self, kind: str) -> list[Series]:
@@ -291,23 +291,23 @@ class Run:
         return [tag for tag, series in self.series.items() if series.kind == kind]
 
     def kind_of(self, tag: str) -> str | None:
-        """Return the kind of the series of a tag; None where there is none."""
+        """Return the kind of a tag's series; None if there is none."""
         if isinstance(self.series, LazySeries):
             return self.series.kind_of(tag)
         series = self.series.get(tag)
         return None if series is None else series.kind
 
     def furthest_step(self, kind: str) -> int | None:
-        """Return the greatest step of the series of one kind; None where they have no point."""
+        """Return the greatest step of the series of one kind; None if they have no points."""
         if isinstance(self.series, LazySeries):
             return self.series.furthest_step(kind)
         return _furthest_step(self.of_kind(kind))
 
     def summary(self, tag: str) -> ScalarSummary | None:
-        """Return what sums up the points of a scalar tag; None where there are none.
+        """Return the summary of a scalar tag's points; None if there are none.
 
         Raises:
-            PayloadError: they are gone.
+            PayloadError: the points no longer exist.
         """
         if isinstance(self.series, LazySeries):
             return self.series.summary(tag) if self.series.kind_of(tag) == SCALARS else None
@@ -315,7 +315,7 @@ class Run:
         return series.summary if series is not None and series.kind == SCALARS else None
 
     def plugin_content(self, tag: str, kind: str) -> bytes | None:
-        """Return that of the series of a tag; None where there is none of the kind."""
+        """Return the plugin content of a tag's series; None if there is no such series of the kind."""
         if isinstance(self.series, LazySeries):
             return self.series.plugin_content(tag, kind)
         series = self.series.get(tag)

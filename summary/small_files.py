@@ -1,7 +1,7 @@
-"""Many small event files in one go: their bytes one behind the other, scanned and packed without an object a record.
+"""Reads many small event files at once: concatenates their bytes, and scans and packs them without per-record objects.
 
-What is anything but whole records of values, of which those of a tag are alike, is left to
-`stepscope.summary.event_file.EventFile`, which gives the same of the files that are read here.
+Only files of whole records of values that are alike for each tag are read here. All others are left to
+`stepscope.summary.event_file.EventFile`, which gives the same results for the files read here.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,32 +25,32 @@ from stepscope.summary.series import SCALARS
 from stepscope.summary.stored_points import NO_TEXTS, NONE_SAID, TagTable, TagTexts, Texts
 
 KERNELS: Final = Group("small event files", ["stepscope.summary.pack_kernel"])
-"""The loops that bring points together, beside those of the scan."""
+"""The compiled loops that pack points, in addition to those of the scan."""
 _WORTH_READING: Final = 4
-"""Fewer files are read one after the other as fast."""
+"""Minimum number of files; fewer are read just as fast one by one."""
 _WORTH_WAITING: Final = 500
 _PATIENCE_SECONDS: Final = 1.5
 _WORTH_COMPILING: Final = 5_000
 _LEAST_BYTES_OF_VALUE: Final = 7
-"""In an event: its tag is empty, and nothing but a number follows."""
+"""Minimum size in bytes of a value in an event: an empty tag followed by only a number."""
 
 FILES: Final = ("packed", "narrow", "first entry", "end of entries", "distinct steps", "begin of block", "end of block")
-"""int64 columns of what the kernel says of each file; a block's places are bytes."""
+"""int64 columns that the kernel fills for each file; block positions are in bytes."""
 TIMES: Final = ("first", "begun", "ended")
-"""float64 columns: the wall time of the first event, and the span of those that have a time; NaN where none has."""
+"""float64 columns: wall time of the first event, and the span of events with a time; NaN if there are none."""
 ENTRIES: Final = ("tag", "points", "begin of steps", "first step", "last step", "goes back", "numbers")
-"""int64 columns of what the kernel says of each tag of each file, in order of first appearance."""
+"""int64 columns that the kernel fills for each tag of each file, in order of first appearance."""
 
 Packed = tuple[FileState, PackedPoints]
 
 
 def worth_it(files: int, *, begins: bool) -> bool:
-    """Return whether to read so many files together, for which the loops have to be compiled.
+    """Return whether to read this many files together, which requires compiled loops.
 
     Args:
-        files: how many.
-        begins: nothing of them was read yet. Whether the loops are compiled takes a moment to find out after a start,
-            which is worth waiting for where there are many.
+        files: number of files.
+        begins: whether none of them was read yet. After a start it takes a moment to determine whether the loops are
+            compiled, which is worth waiting for if there are many files.
     """
     patience = _PATIENCE_SECONDS if begins and files >= _WORTH_WAITING else 0.0
     if files < (_WORTH_WAITING if scan.KERNELS.spared else _WORTH_READING) or not (
@@ -66,13 +66,13 @@ def read_together(
     """Read files from their beginnings.
 
     Args:
-        opened: opens each of them, unbuffered.
-        sizes: bytes that each had when it was listed.
-        packer: shares tables.
+        opened: functions that open each file, unbuffered.
+        sizes: size in bytes of each file when it was listed.
+        packer: packer that shares tables.
 
     Returns:
-        What was read of each. None where it is to be read alone: it cannot be read, has another size by now, damage,
-        a record that is not whole, or another event than summaries and a version.
+        The data of each file; None if the file must be read by itself, because it cannot be read, has changed in size,
+        or has damage, an incomplete record, or an event other than summaries and a version.
     """
     # A byte more tells that a file has grown.
     buffer = np.empty(sum(sizes) + 1, np.uint8)
@@ -94,7 +94,7 @@ def read_together(
 
 
 def _read_into(open_file: Callable[[], BinaryIO], room: memoryview) -> int:
-    """Return how many bytes were read at once, which are all of a local file; -1 where it cannot be read."""
+    """Return the number of bytes read in one call, which is all of a local file; -1 if it cannot be read."""
     try:
         with open_file() as stream:
             return cast(FileIO, stream).readinto(room) or 0
@@ -137,7 +137,7 @@ def _packed(buffer: NDArray[np.uint8], ends: NDArray[np.int64], packer: Packer) 
 
 
 class _Together:
-    """What the kernel found in some files."""
+    """The kernel's results for some files."""
 
     def __init__(
         self,
@@ -157,12 +157,12 @@ class _Together:
         self._block: Final = block
         self._packer: Final = packer
         self._tables: Final[dict[tuple[bytes, tuple[str, ...], int, int], PackedTable | None]] = {}
-        """By a file's entries, of which many have the same."""
+        """Tables by the file's entries, which many files share."""
 
     def packed(
         self, begin: int, end: int, numbers: Sequence[int], times: Sequence[float], records: int
     ) -> Packed | None:
-        """Return what is known of the file between two bytes; None where one of its values is not a number's."""
+        """Return the data of a file, given its range of bytes; None if it must be read by itself."""
         _, narrow, first, stop, distinct, block_begin, block_end = numbers
         entries, firsts = self._entries[first:stop], self._firsts[first:stop]
         if (firsts < 0).all():
@@ -200,7 +200,7 @@ class _Together:
     def _described(
         self, entries: NDArray[np.int64], firsts: NDArray[np.int64], begin: int
     ) -> tuple[list[str], Texts] | None:
-        """Return the kind of each tag, and what its first value says; None where other values may be of no kind."""
+        """Return the kind of each tag and the texts of its first value; None if other values may have no kind."""
         texts: dict[int, TagTexts] = {}
         kinds = [SCALARS] * len(entries)
         for place in np.flatnonzero(firsts >= 0).tolist():

@@ -1,4 +1,4 @@
-"""Where the bytes of a log directory come from."""
+"""The sources from which the bytes of a log directory are read."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,70 +11,70 @@ from stepscope.summary.names import readable_name
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file below the log directory, as a listing saw it."""
+    """A file below the log directory, as found by a listing."""
 
     path: PurePosixPath
     """Relative to the log directory."""
     size: int
     modified_ns: int
     identity: tuple[int, int]
-    """Differs when a file of the same path is another file."""
+    """Changes when the path refers to a different file."""
     changed_ns: int = 0
-    """When its content, its rights or its name changed last, as no program can set it; 0 where that is not known."""
+    """Time of the last change of content, permissions or name, which no program can set; 0 if unknown."""
     etag: str = ""
-    """What a store calls this content, and never another of the same path; empty where nobody says."""
+    """The store's identifier of this content, never reused for other content of the path; empty if there is none."""
 
 
 class Changes(NamedTuple):
-    """How the files of a tree differ from those of the look before."""
+    """Differences between the files of a tree now and at the last check."""
 
     found: Sequence[FoundFile]
-    """Those that are new, or other than they were."""
+    """New and changed files."""
     gone: Collection[PurePosixPath]
 
 
 class Source(Protocol):
-    """A tree of files that can be listed, and opened at an offset; listed by one thread, opened by any."""
+    """A tree of files that can be listed, by one thread, and opened at an offset, by any thread."""
 
     @property
     def address(self) -> str:
-        """What the user calls the tree: a path or an address."""
+        """The path or address by which the user refers to the tree."""
         ...
 
     @property
     def watchable_folders(self) -> Sequence[Path]:
-        """Local folders in which the operating system can tell of changes."""
+        """Local folders whose changes the operating system can report."""
         ...
 
     def folders_to_watch(self, most: int) -> Sequence[str]:
-        """Return the folders of the last listing whose changes are worth a watch of the system, at most so many.
+        """Return up to ``most`` folders of the last listing that are worth watching for changes.
 
-        Those in which further folders may come go first, then those that changed last.
+        Folders that may get further folders come first, then those that changed last.
         """
         ...
 
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         """Return all files, in no particular order; an absent tree is empty.
 
-        What cannot be listed has the files that it had the last time, if there was one, and is in `unlisted`.
+        A folder that cannot be listed is in `unlisted` and keeps the files of its last listing, if any.
 
         Args:
-            changed: what is known to have changed since the last listing, as local paths; folders that have long
-                been quiet may then be reported as they were seen last. None asks for a look at everything.
+            changed: local paths known to have changed since the last listing; folders that have not changed for long
+                may then be reported as last seen. None checks everything.
         """
         ...
 
     @property
     def unlisted(self) -> Mapping[PurePosixPath, str]:
-        """The folders of the last listing that could not be listed, or not all of them, with the system's reason."""
+        """Folders that the last listing could not list, or not completely, with the system's reason."""
         ...
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
-        """Open a file for reading from ``offset`` on; raises OSError."""
+        """Open a file for reading, starting at ``offset``; raises OSError."""
         ...
 
     def locate(self, path: PurePosixPath) -> str:
-        """Return the local path or the address of a file."""
+        """Return the local path or address of a file."""
         ...
 
 
@@ -102,5 +102,5 @@ def read_up_to(stream: BinaryIO, size: int) -> bytes:
 
 
 def readable(path: PurePosixPath | str) -> str:
-    """Return a path as text that UTF-8 can encode; other bytes of a name become a backslash, "x" and two hex digits."""
+    """Return a path as text that UTF-8 can encode; other bytes become a backslash, "x" and two hex digits."""
     return readable_name(os.fsencode(path).decode(errors="backslashreplace"))

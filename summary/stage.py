@@ -1,4 +1,4 @@
-"""What was read of each event file of a log directory so far, run by run."""
+"""The data read so far from each event file of a log directory, by run."""
 
 import itertools
 import math
@@ -16,16 +16,16 @@ from stepscope.summary.staged_run import StagedFile, StagedRun
 
 
 class Stage:
-    """The event files and their runs; one thread changes it, and a look at the directory costs what it found new.
+    """The event files and their runs; changed by one thread, at a cost proportional to what is new.
 
     Args:
-        source: where the files are.
-        blobs: keeps payloads that were read.
-        numbers: for event files.
-        versions: for series.
+        source: the source of the files.
+        blobs: cache of payloads that were read.
+        numbers: numbers for event files.
+        versions: versions for series.
         keep_superseded: show points that a restart overwrote.
-        clock: seconds since the epoch.
-        shown: gives the version of the series that were shown of a run's files before they were looked at, if any.
+        clock: returns the current time in seconds since the epoch.
+        shown: returns the version of the series shown for a run's files before they were checked, if any.
     """
 
     def __init__(
@@ -48,36 +48,36 @@ class Stage:
         self._shown: Final = shown
         self._runs: dict[str, StagedRun] = {}
         self._unread: dict[PurePosixPath, StagedFile] = {}
-        """What is to be read at the next look, be it that it could not be before."""
+        """Files to read at the next update, including those that could not be read before."""
         self._dirty: dict[str, StagedRun] = {}
-        """Of which a file was added, removed or read since they were committed."""
+        """Runs of which a file was added, removed or read since the last commit."""
         self._growing: dict[str, float] = {}
-        """When the first file of a run that grows will not have grown for long enough to say so."""
+        """Time at which the first growing file of each run ceases to count as growing."""
         self._changed: dict[str, Run | None] = {}
-        """What the next commit is to tell."""
+        """Changes that the next commit returns."""
 
     @property
     def paths(self) -> Iterator[PurePosixPath]:
-        """Of all files."""
+        """The paths of all files."""
         return chain.from_iterable(run.files for run in self._runs.values())
 
     @property
     def health(self) -> Iterator[FileHealth]:
-        """Of all files, as they were committed."""
+        """The health of all files, as of their last commit."""
         return chain.from_iterable(run.health for run in self._runs.values())
 
     def committed(self, name: str) -> Run | None:
-        """Return a run as it was committed last, if it has events."""
+        """Return a run as of its last commit, if it has events."""
         run = self._runs.get(name)
         return None if run is None else run.committed
 
     def take(self, changes: Changes) -> Sequence[StagedFile]:
-        """Bring files and runs in line with changes of event files; returns all files that are to be read."""
+        """Update files and runs after changes to event files; return all files to be read."""
         now = self._clock()
         for name in [name for name, settles_at in self._growing.items() if settles_at <= now]:
             self._dirty[name] = self._runs[name]
         files: dict[str, dict[PurePosixPath, StagedFile]] = {}
-        """Of the runs of which some come or go."""
+        """Files of the runs to which files are added or from which they are removed."""
         for path in changes.gone:
             name = readable(path.parent)
             run = self._runs.get(name)
@@ -125,15 +125,15 @@ class Stage:
         self._dirty[name] = run
 
     def mark_read(self, file: StagedFile) -> None:
-        """Note that what is new in a file was read, or that it could not be."""
+        """Record that the new data of a file was read, or could not be read."""
         if not file.error:
             self._unread.pop(file.found.path, None)
         self._dirty[file.run] = self._runs[file.run]
 
     def commit(self) -> dict[str, Run | None]:
-        """Make again what snapshots hold of the runs of which something changed.
+        """Recreate the snapshot data of runs that changed.
 
-        Returns what has changed, by the runs' names; None for those that are gone, or have no events.
+        Return the changed runs by name; None for runs that no longer exist or have no events.
         """
         for name, run in list(self._dirty.items()):
             if run.commit():

@@ -1,4 +1,4 @@
-"""One run as the following thread holds it: its files, and the series that snapshots get of them."""
+"""One run in the following thread: its files, and the series made from them for snapshots."""
 
 import itertools
 import math
@@ -23,10 +23,10 @@ from stepscope.summary.source import FoundFile, Source, readable
 from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
 
 GROWING_SECONDS: Final = 60.0
-"""A file that was written to so lately is told to grow."""
+"""Seconds since the last write within which a file counts as growing."""
 _CONFLICTS_SHOWN: Final = 100
 _ONLY: Final = Turn(0, 1)
-"""Of a file that is alone in its run."""
+"""The turn of the only file of a run."""
 _NO_STEPS: Final = np.empty(0, np.int64)
 _NO_TIMES: Final = np.empty(0, np.float64)
 _NONE_SUPERSEDED: Final[Mapping[PurePosixPath, int]] = MappingProxyType({})
@@ -34,21 +34,21 @@ _NONE_SUPERSEDED: Final[Mapping[PurePosixPath, int]] = MappingProxyType({})
 
 @dataclass(eq=False, slots=True)
 class StagedFile:
-    """An event file, with what the listing said when it was last read."""
+    """An event file, with its listing entry from the last read."""
 
     found: FoundFile
     events: EventFile
     run: str
     error: str = ""
     cached_bytes: int = 0
-    """How much of the file the next start has."""
+    """Number of bytes of the file that are stored for the next start."""
     as_indexed: bool = False
-    """It is for certain as the index had it, and was taken from there."""
+    """Whether the file was taken from the index and is certainly unchanged."""
     packed: tuple[FileState, PackedPoints] | None = None
-    """What the index is to have of it, where that is at hand."""
+    """The file's data for the index, if available."""
 
     def need_points(self) -> None:
-        """See to it that the points are there; a file of which they are lost says why, and is read again next time."""
+        """Load the points; if they are lost, set the file's error, and it is read again next time."""
         try:
             self.events.points  # noqa: B018
         except OSError as error:
@@ -57,31 +57,31 @@ class StagedFile:
 
 
 class _Made(NamedTuple):
-    """A series, and of what it was made."""
+    """A series and what it was made from."""
 
     state: object
-    """Equal as long as the series needs not be made again."""
+    """Equal as long as the series need not be recreated."""
     series: Series
     superseded: Mapping[PurePosixPath, int]
-    """Points that a restart overwrote, by file."""
+    """Number of points that a restart overwrote, by file."""
 
 
 _Turns: TypeAlias = Mapping[EventFile, Turn]
-"""The files of a run, in order of their ranks."""
+"""The files of a run, ordered by rank."""
 
 
 class StagedRun:
-    """The files of a run, and what was made of them last.
+    """The files of a run and the results last made from them.
 
     Args:
-        name: the run's.
-        source: where payloads are read from.
-        blobs: keeps payloads that were read.
-        versions: numbers for series; one count for all runs, so that a series that was deleted and came back is not
-            taken for the one it was.
+        name: name of the run.
+        source: source from which payloads are read.
+        blobs: cache of payloads that were read.
+        versions: version numbers for series; one count for all runs, so that a series that was deleted and recreated is
+            not mistaken for the old one.
         keep_superseded: show points that a restart overwrote.
-        clock: seconds since the epoch.
-        shown: the version of the series that were shown of these files before they were looked at, if any were.
+        clock: returns the current time in seconds since the epoch.
+        shown: version of the series shown for these files before they were checked, if any.
     """
 
     __slots__ = (
@@ -123,11 +123,11 @@ class StagedRun:
         self._shown = shown
         self._made: dict[str, _Made] = {}
         self._stored: tuple[StoredSeries, object, _Turns | None] | None = None
-        """The series of files that the cache had, and the session starts and turns that they were made with; None for
-        those of a single file, which are known."""
+        """The series of cached files, and the session starts and turns with which they were made; turns are None for a
+        single file, whose turn is known."""
 
     def commit(self) -> bool:
-        """Make again what snapshots hold of the run, and return whether it differs from before."""
+        """Recreate the snapshot data of the run, and return whether it changed."""
         series = self._stored_series()
         if series is None:
             for file in self.files.values():
@@ -145,7 +145,7 @@ class StagedRun:
 
     @property
     def settles_at(self) -> float:
-        """When the first of the files that grow will not have grown for `GROWING_SECONDS`; infinite where none does."""
+        """Time at which the first growing file will not have grown for `GROWING_SECONDS`; infinite if none grows."""
         pairs = zip(self.files.values(), self.health, strict=True)
         return min(
             (file.found.modified_ns / 1e9 + GROWING_SECONDS for file, health in pairs if health.growing),
@@ -164,7 +164,7 @@ class StagedRun:
         return in_order | {events: Turn(rank, rank + 1) for rank, events in enumerate(empty, len(begun))}
 
     def _stored_series(self) -> Mapping[str, Series] | None:
-        """Return the series, if they are what the cache has of the files and no more; without a look at any point."""
+        """Return the series if they are exactly what the cache has of the files; no points are read."""
         turns = self._turns()
         stored = tuple(
             [StoredFile(events.path, events.number, events.stored) for events in turns if events.stored is not None]
@@ -194,7 +194,7 @@ class StagedRun:
         return series
 
     def _take_over(self, stored: StoredSeries, starts: object, turns: _Turns | None) -> None:
-        """Keep the series that snapshots have, for as long as their tags get no points."""
+        """Keep the series of snapshots for as long as their tags get no new points."""
         by_number = {file.events.number: file.events for file in self.files.values()}
         if not all(file.number in by_number for file in stored.files):
             return
@@ -308,7 +308,7 @@ class StagedRun:
         return max((self._made[tag].series.writers for tag in events.points if tag in self._made), default=1)
 
     def _conflicts(self, events: EventFile) -> list[Damage]:
-        """Return the tags of a file that another file of the run holds as another kind; their points are not shown."""
+        """Return the tags of a file that have another kind in another file of the run; their points are not shown."""
         conflicts: list[Damage] = []
         for tag, points in events.points.items():
             kind = self._made[tag].series.kind if tag in self._made else points.kind
@@ -334,7 +334,7 @@ def _same_run(one: Run | None, other: Run | None) -> bool:
 
 
 def _described(holding: Sequence[tuple[EventFile, TagPoints]]) -> TagPoints:
-    """Return the points of the file that says what the tag is."""
+    """Return the points of the file that defines the tag."""
     for _, points in holding:
         if points.kind:
             return points
@@ -342,14 +342,14 @@ def _described(holding: Sequence[tuple[EventFile, TagPoints]]) -> TagPoints:
 
 
 def _starts(files: Iterable[EventFile]) -> tuple[tuple[EventFile, int], ...]:
-    """Return how many session starts each file has, of those that have any."""
+    """Return the number of session starts of each file that has any."""
     return tuple([(events, len(events.session_starts)) for events in files if events.session_starts])
 
 
 def _restarting(turns: _Turns) -> Iterator[tuple[EventFile, SessionStart]]:
     """Yield the session starts that restart a run: all but the first of a file before which the run had not begun.
 
-    That one may come late: supervisors of TensorFlow 1 mark their start when the first points are written already.
+    That first one may come late: supervisors of TensorFlow 1 mark their start after the first points are written.
     """
     begun = False
     first_after: float = math.inf
@@ -366,8 +366,8 @@ def _written(
     turns: _Turns,
     restarting: Sequence[tuple[EventFile, SessionStart]],
 ) -> dict[EventFile, Written]:
-    """Return the points of ``tag`` in each file that has any, or that restarts the run, in order of the files'
-    ranks.
+    """Return the points of ``tag`` in each file that has any, or that restarts the run, ordered by rank of the
+    files.
     """
     starts: dict[EventFile, list[Restart]] = {}
     for events, start in restarting:

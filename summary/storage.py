@@ -1,4 +1,4 @@
-"""Where a run's files are written: a local folder, or one that `fsspec` reaches by its address."""
+"""Folders for a run's files: a local folder, or an address supported by `fsspec`."""
 
 import contextlib
 import errno
@@ -17,28 +17,28 @@ if sys.platform != "win32":
     import fcntl
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
-"""``s3://bucket/run``, ``memory://run`` or a chain such as ``simplecache::s3://...``; but no drive of Windows."""
+"""``s3://bucket/run``, ``memory://run`` or a chain such as ``simplecache::s3://...``, but not a Windows drive."""
 _ADDRESS_AS_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[\\/]")
 _APPENDING: Final = frozenset({"arrow_hdfs", "hdfs", "memory", "sftp", "smb", "ssh"})
-"""Protocols whose files can grow in place. Elsewhere, as in object stores, a file can only be replaced whole."""
+"""Protocols whose files can grow in place. Elsewhere, as in object stores, a file can only be replaced as a whole."""
 _LARGEST_REPLACED: Final = 8 << 20
-"""Bytes after which a file that is replaced at each flush gives way to another one."""
+"""Size in bytes after which a file that is replaced at each flush is succeeded by a new one."""
 
 
 class AppendFile(Protocol):
-    """A file that grows at its end; used by one thread at a time."""
+    """A file that is appended to; for use by one thread at a time."""
 
     @property
     def name(self) -> str:
-        """Its path or address."""
+        """The path or address."""
         ...
 
     def write(self, data: memoryview) -> int:
-        """Take some of ``data``, at least a byte, and return how many; raises OSError where it takes none."""
+        """Accept at least one byte of ``data`` and return the number accepted; raises OSError if none is."""
         ...
 
     def flush(self, *, to_disk: bool) -> None:
-        """Return when readers can see what was taken, or when a disk holds it; raises OSError.
+        """Wait until readers can see the accepted data, or until a disk holds it; raises OSError.
 
         After an error nothing is lost: the next call tries again.
         """
@@ -46,33 +46,33 @@ class AppendFile(Protocol):
 
     @property
     def unflushed(self) -> int:
-        """Bytes that were taken and that readers cannot see yet."""
+        """Number of accepted bytes that readers cannot see yet."""
         ...
 
     @property
     def full(self) -> bool:
-        """Whether what comes next belongs into another file."""
+        """Whether further data belongs in another file."""
         ...
 
     def gone(self) -> bool:
-        """Return whether somebody removed it, so that what it took is not to be found any more; raises OSError."""
+        """Return whether the file was removed, so that data written to it is lost; raises OSError."""
         ...
 
     def close(self) -> None:
-        """Release the file; what is not flushed is lost."""
+        """Release the file; data that was not flushed is lost."""
         ...
 
     def remove(self) -> None:
-        """Delete the closed file, if that can be done."""
+        """Delete the closed file, if possible."""
         ...
 
 
 class Folder(Protocol):
-    """A folder to write into; it is made when something is written."""
+    """A folder to write to; created when something is written."""
 
     @property
     def address(self) -> str:
-        """Its path or address."""
+        """The path or address."""
         ...
 
     def child(self, relative: str) -> "Folder":
@@ -80,11 +80,11 @@ class Folder(Protocol):
         ...
 
     def make(self) -> None:
-        """Make the folder, if it is not there; raises OSError."""
+        """Create the folder, if it does not exist; raises OSError."""
         ...
 
     def create(self, name: str) -> AppendFile:
-        """Return a new, empty file in the folder; raises FileExistsError if there is one, or another OSError."""
+        """Create an empty file in the folder; raises FileExistsError if it exists, or another OSError."""
         ...
 
     def read(self, relative: str) -> bytes:
@@ -92,19 +92,19 @@ class Folder(Protocol):
         ...
 
     def replace(self, relative: str, content: bytes) -> None:
-        """Write a whole file in place of any other, so that a local reader never sees half; raises OSError."""
+        """Write a whole file, replacing any old one, so that local readers never see a part of it; raises OSError."""
         ...
 
     def locked(self) -> AbstractContextManager[None]:
-        """Keep out other threads and processes that ask for the same, where the system can."""
+        """Lock out other threads and processes that request the same lock, if the system supports it."""
         ...
 
 
 def folder_at(log_dir: str | os.PathLike[str]) -> Folder:
-    """Return the folder that ``log_dir`` names: a path, or an address such as ``s3://bucket/run``.
+    """Return the folder at ``log_dir``: a path, or an address such as ``s3://bucket/run``.
 
     Raises:
-        ValueError: nobody knows the address's protocol, or it is a `Path`, which spoils addresses.
+        ValueError: the address's protocol is unknown, or the address is a `Path`, which corrupts addresses.
         ImportError: the protocol needs a package that is not installed; the message names it.
     """
     address = os.fspath(log_dir)
@@ -126,7 +126,7 @@ def is_address(log_dir: str | os.PathLike[str]) -> bool:
 
 
 def read_at(address: str) -> bytes:
-    """Return the content of the file at a local path or an address; raises OSError."""
+    """Return the content of the file at a local path or address; raises OSError."""
     if not is_address(address):
         return Path(address).read_bytes()
     folder, _, name = address.rpartition("/")
@@ -134,7 +134,7 @@ def read_at(address: str) -> bytes:
 
 
 class LocalFolder:
-    """A folder of this machine."""
+    """A local folder."""
 
     def __init__(self, path: Path) -> None:
         self.path: Final = path
@@ -183,7 +183,7 @@ class LocalFolder:
 
 
 class LocalFile:
-    """A file of this machine; what was written is the operating system's at once."""
+    """A local file; writes reach the operating system immediately."""
 
     unflushed = 0
     full = False
@@ -219,7 +219,7 @@ class LocalFile:
 
 
 class Nowhere:
-    """A folder that takes everything and keeps nothing."""
+    """A folder that accepts everything and stores nothing."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -269,7 +269,7 @@ class NoFile:
 
 
 class RemoteFolder:
-    """A folder on any file system of `fsspec`."""
+    """A folder on any `fsspec` file system."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -277,7 +277,7 @@ class RemoteFolder:
     def file_system_and_path(self) -> tuple[Any, str]:
         """Return the file system and the folder's path on it.
 
-        Looked up again each time, as a forked child needs its own.
+        The file system is looked up each time, because a forked child needs its own.
         """
         with needs_full_install(f"The address {self.address}"):
             from fsspec.core import url_to_fs
@@ -301,7 +301,7 @@ class RemoteFolder:
         return kind(self, name)
 
     def has(self, relative: str) -> bool:
-        """Return whether a file is there; raises OSError."""
+        """Return whether a file exists; raises OSError."""
         file_system, path = self.file_system_and_path()
         return bool(_as_os_error(file_system.exists, f"{path}/{relative}"))
 
@@ -323,7 +323,7 @@ class RemoteFolder:
         return contextlib.nullcontext()
 
     def remove(self, relative: str) -> None:
-        """Delete a file, if that can be done."""
+        """Delete a file, if possible."""
         file_system, path = self.file_system_and_path()
         with contextlib.suppress(Exception):
             file_system.rm_file(f"{path}/{relative}")
@@ -367,7 +367,7 @@ class GrowingRemoteFile:
         self._folder.remove(self._file_name)
 
     def _found_size(self) -> int:
-        """Return bytes that are there, or -1 where no file is."""
+        """Return the current size in bytes, or -1 if the file does not exist."""
         file_system, folder = self._folder.file_system_and_path()
         try:
             return int(_as_os_error(file_system.size, f"{folder}/{self._file_name}"))
@@ -376,7 +376,7 @@ class GrowingRemoteFile:
 
 
 class ReplacedRemoteFile:
-    """A remote file that is written whole at each flush."""
+    """A remote file that is written as a whole at each flush."""
 
     def __init__(self, folder: RemoteFolder, name: str) -> None:
         self.name = f"{folder.address}/{name}"
@@ -418,7 +418,7 @@ def _append(file_system: Any, path: str, data: bytes) -> None:
 
 
 def _as_os_error(operation: Any, *arguments: Any) -> Any:
-    """Call a function of `fsspec`, whose implementations raise errors of the libraries below them."""
+    """Call a function of `fsspec`, converting errors of its underlying libraries."""
     try:
         return operation(*arguments)
     except OSError:
@@ -428,7 +428,7 @@ def _as_os_error(operation: Any, *arguments: Any) -> Any:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the folder's entries to the disk, where the system can."""
+    """Flush the folder's entries to disk, if the system supports it."""
     if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Points of an event file that were read at an earlier start: the tags are known at once, the columns if asked for."""
+"""Points of an event file read at an earlier start: tags are available immediately, columns on demand."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +11,13 @@ from stepscope.summary.points import TagState
 from stepscope.summary.scalar_summaries import ScalarSummary, summary_of
 
 _APART: Final = 16
-"""Bytes that objects are apart at least."""
+"""Minimum distance between objects in memory, in bytes."""
 _LOCKS: Final = [threading.Lock() for _ in range(61)]
-"""For who loads points: one for each of very many files would take more memory than all else of them."""
+"""Locks for loading points; one per file would take more memory than everything else about very many files."""
 
 
 class TagTexts(NamedTuple):
-    """What the first value of a tag says beside its kind."""
+    """Texts in the first value of a tag, other than its kind."""
 
     display_name: str = ""
     description: str = ""
@@ -26,12 +26,12 @@ class TagTexts(NamedTuple):
 
 NO_TEXTS = TagTexts()
 Texts: TypeAlias = Mapping[int, TagTexts]
-"""What the first values of a file's tags say, by the tag's place in its table, where that is anything."""
+"""Texts in the first values of a file's tags, by the tag's index in its table; tags without texts are omitted."""
 NONE_SAID: Final[Texts] = MappingProxyType({})
 
 
 def texts_of_states(states: Sequence[TagState]) -> Texts:
-    """Return what the first values of tags say."""
+    """Return the texts in the first values of tags."""
     texts = {
         place: TagTexts(state.display_name, state.description, state.plugin_content)
         for place, state in enumerate(states)
@@ -40,29 +40,29 @@ def texts_of_states(states: Sequence[TagState]) -> Texts:
 
 
 def are_texts_of(texts: Texts, tags: int) -> bool:
-    """Return whether texts belong to so many tags; those from elsewhere may not."""
+    """Return whether texts match the number of tags; texts from elsewhere may not."""
     return all(0 <= place < tags for place in texts)
 
 
 class TagTable(msgspec.Struct, array_like=True, frozen=True):
     """The tags of one file as parallel columns, in order of first appearance, without the points themselves.
 
-    Runs of a sweep are alike in them, though not in what first values say, such as their hyperparameters.
+    Runs of a sweep share them, but not the texts of first values, such as hyperparameters.
     """
 
     tags: list[str]
     kinds: list[str]
     counts: list[int]
-    """Points of each tag."""
+    """Number of points of each tag."""
     first_steps: list[int]
     """0 for a tag without points."""
     last_steps: list[int]
     going_back: list[int]
-    """Places of the tags of which a step is below the one before it."""
+    """Indices of the tags with a step that is below the one before it."""
 
     @classmethod
     def of(cls, states: Sequence[TagState]) -> "TagTable":
-        """Return what the table says of points."""
+        """Return the table of the given points."""
         return cls(
             [state.tag for state in states],
             [state.kind for state in states],
@@ -73,7 +73,7 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
         )
 
     def alone(self, place: int) -> "TagTable":
-        """Return what the table says of the tag at a place."""
+        """Return the table of only the tag at an index."""
         return TagTable(
             [self.tags[place]],
             [self.kinds[place]],
@@ -84,7 +84,7 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
         )
 
     def kind_of(self, place: int | None) -> str | None:
-        """Return the kind of the tag at a place, if there is one."""
+        """Return the kind of the tag at an index, if it exists."""
         return None if place is None else self.kinds[place]
 
     def tags_of_kind(self, kind: str) -> list[str]:
@@ -92,18 +92,18 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
         return [tag for tag, own in zip(self.tags, self.kinds, strict=True) if own == kind]
 
     def furthest_step(self, kind: str) -> int | None:
-        """Return the last step of the tags of a kind, None where they have no point; of no tag may steps go back."""
+        """Return the last step of the tags of a kind, whose steps must not go back; None if they have no points."""
         columns = zip(self.kinds, self.counts, self.last_steps, strict=True)
         return max((last for own, count, last in columns if own == kind and count), default=None)
 
     def plugin_content(self, texts: Texts, place: int | None, kind: str) -> bytes | None:
-        """Return that of the tag at a place, of what first values say; None where the tag is of another kind."""
+        """Return the plugin content of the tag at an index, from its first value; None if the tag has another kind."""
         if place is None or self.kinds[place] != kind:
             return None
         return texts.get(place, NO_TEXTS).plugin_content
 
     def is_sound(self, tags: int) -> bool:
-        """Return whether it has so many tags, and columns that fit each other; a table from elsewhere may not."""
+        """Return whether the table has ``tags`` tags and consistent columns; a table from elsewhere may not."""
         columns = (self.tags, self.kinds, self.counts, self.first_steps, self.last_steps)
         return (
             {len(column) for column in columns} == {tags}
@@ -114,44 +114,44 @@ class TagTable(msgspec.Struct, array_like=True, frozen=True):
 
 
 def places_of(tags: Sequence[str]) -> Mapping[str, int]:
-    """Return where in a table each tag is."""
+    """Return the index of each tag in a table."""
     return {tag: place for place, tag in enumerate(tags)}
 
 
 class KeptPoints(Protocol):
-    """Where the points of a file are kept."""
+    """Storage of the points of a file."""
 
     @property
     def texts(self) -> Texts:
-        """What the first values of the tags say."""
+        """The texts in the first values of the tags."""
         ...
 
     def load(self, place: int) -> TagState | None:
-        """Return the columns of the tag at a place of the table; None where they are damaged or gone."""
+        """Return the columns of the tag at an index of the table; None if they are damaged or no longer exist."""
         ...
 
     def has_picture(self, place: int) -> bool:
-        """Return whether a first picture of the tag at a place of the table needs few of its points."""
+        """Return whether a first picture of the tag at an index of the table needs only a few of its points."""
         ...
 
     def picture(self, place: int) -> TagState | None:
-        """Return the points of that; None where there are none, or they are damaged or gone."""
+        """Return the points of that picture; None if there are none, or they are damaged or no longer exist."""
         ...
 
     def summary(self, place: int) -> ScalarSummary | None:
-        """Return what sums up the scalar tag at a place of the table; None where that is not at hand."""
+        """Return the summary of the scalar tag at an index of the table; None if it is not available."""
         ...
 
 
 class StoredPoints:
-    """The points of a file at the moment when they were stored; any thread may ask for them.
+    """The points of a file at the moment when they were stored; thread-safe.
 
     Args:
         table: the tags.
-        kept: where they are stored.
-        read_again: gives those of all tags from the event file itself; raises OSError.
-        places: where in the table each tag is; worked out where that is not given.
-        keep: hold what was loaded, as to load it again is dear.
+        kept: storage of the points.
+        read_again: returns the points of all tags from the event file itself; raises OSError.
+        places: index of each tag in the table; computed if not given.
+        keep: hold loaded points in memory, as loading them again is expensive.
     """
 
     __slots__ = ("_keep", "_kept", "_read_again", "_states", "places", "table")
@@ -169,21 +169,21 @@ class StoredPoints:
         self._kept = kept
         self.table = table
         self.places: Mapping[str, int] = places_of(table.tags) if places is None else places
-        """Where in the table each tag is."""
+        """Index of each tag in the table."""
         self._read_again = read_again
         self._states: dict[int, TagState] | None = None
-        """Those that were loaded, once any was."""
+        """The loaded points, once any have been loaded."""
 
     @property
     def texts(self) -> Texts:
-        """What the first values of the tags say."""
+        """The texts in the first values of the tags."""
         return self._kept.texts
 
     def state(self, place: int) -> TagState:
-        """Return the points of the tag at a place of the table.
+        """Return the points of the tag at an index of the table.
 
         Raises:
-            OSError: the stored columns cannot be used, and the event file is not there any more as it was.
+            OSError: the stored columns cannot be used, and the event file has changed or no longer exists.
         """
         states = self._states
         state = None if states is None else states.get(place)
@@ -204,17 +204,17 @@ class StoredPoints:
         return state
 
     def has_picture(self, place: int) -> bool:
-        """Return whether few points of the tag at a place of the table are sooner there than all of them."""
+        """Return whether a few points of the tag at an index of the table are faster to get than all of them."""
         is_loaded = self._states is not None and place in self._states
         return not is_loaded and self._kept.has_picture(place)
 
     def picture(self, place: int) -> TagState:
-        """Return few points of a tag that has a picture, else all of them; raises as `state`."""
+        """Return a few points of a tag that has a picture, or else all of them; raises as `state`."""
         found = self._kept.picture(place) if self.has_picture(place) else None
         return self.state(place) if found is None else found
 
     def summary(self, place: int) -> ScalarSummary | None:
-        """Return what sums up the scalar tag at a place of the table; None where it has no points.
+        """Return the summary of the scalar tag at an index of the table; None if it has no points.
 
         Raises as `state`.
         """
@@ -225,10 +225,10 @@ class StoredPoints:
         return summary
 
     def states(self) -> list[TagState]:
-        """Return the points of all tags, in the table's order; raises as `state`."""
+        """Return the points of all tags, in table order; raises as `state`."""
         return [self.state(place) for place in range(len(self.table.tags))]
 
     @property
     def count(self) -> int:
-        """How many points all tags have."""
+        """Total number of points of all tags."""
         return sum(self.table.counts)

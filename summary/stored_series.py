@@ -1,4 +1,4 @@
-"""The series of a run whose files were all read at an earlier start, each made when it is first asked for."""
+"""The series of a run whose files were all read at an earlier start, each created on first access."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ from stepscope.summary.stored_points import NO_TEXTS, StoredPoints, TagTable
 
 _MAKING: Final = threading.Lock()
 _MADE: "Final[WeakValueDictionary[tuple[int, str], Series]]" = WeakValueDictionary()
-"""The series that somebody holds, by the identity of those that they are among, which they hold, and tag.
+"""The series in use, by tag and identity of the `StoredSeries` to which they belong, which they keep alive.
 
-One for all: a dictionary of this kind is seven objects for the garbage collector, and there are very many runs.
+There is only one dictionary, because each is seven objects to the garbage collector, and there are very many runs.
 """
 
 
@@ -35,16 +35,16 @@ class StoredFile(NamedTuple):
 
 
 class StoredSeries(LazySeries):
-    """The series by tag; any thread may read it.
+    """The series by tag; any thread may read them.
 
-    What it holds must be plain, see `are_plain`.
+    The series must be plain; see `are_plain`.
 
     Args:
-        run: the name.
-        files: in order; none of them ever gets more points here.
-        version: of all series.
-        source: where payloads are read from.
-        blobs: keeps payloads that were read.
+        run: name of the run.
+        files: files of the run, in order; none of them gets more points here.
+        version: version of all series.
+        source: source from which payloads are read.
+        blobs: cache of payloads that were read.
     """
 
     __slots__ = ("_blobs", "_run", "_source", "_tags", "_version", "files")
@@ -145,15 +145,15 @@ class StoredSeries(LazySeries):
         )
 
     def _holding(self, tag: str) -> list[StoredFile]:
-        """Return the files that have a tag; raises KeyError where none has."""
+        """Return the files that have a tag; raises KeyError if none has."""
         holding = [file for file in self.files if tag in file.points.places]
         if not holding:
             raise KeyError(tag)
         return holding
 
     def summary(self, tag: str) -> ScalarSummary | None:
-        """Return what sums up the points of a scalar tag, None where it has none; raises PayloadError where they are
-        gone.
+        """Return the summary of a scalar tag's points, None if it has none; raises PayloadError if they no longer
+        exist.
         """
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         with self._pointing_out(tag):
@@ -171,9 +171,9 @@ class StoredSeries(LazySeries):
             ) from error
 
     def picture(self, tag: str) -> Columns | None:
-        """Return few points that look like all points of a tag, where these are sooner there; None where not.
+        """Return a few points that look like all points of a tag; None if they are no faster to get.
 
-        Raises PayloadError where they are gone.
+        Raises PayloadError if they no longer exist.
         """
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         if not self._has_picture(tag, holding):
@@ -185,7 +185,7 @@ class StoredSeries(LazySeries):
         return any(file.points.has_picture(file.points.places[tag]) for file in holding)
 
     def content(self, tag: str) -> Content:
-        """Return the points of a tag; raises PayloadError where they are gone."""
+        """Return the points of a tag; raises PayloadError if they no longer exist."""
         holding = self.files if len(self.files) == 1 else self._holding(tag)
         with self._pointing_out(tag):
             return self._content(holding, [file.points.state(file.points.places[tag]) for file in holding])
@@ -196,11 +196,10 @@ class StoredSeries(LazySeries):
 
 
 def are_plain(files: Sequence[tuple[TagTable, Turn]], *, keep_superseded: bool) -> bool:
-    """Return whether series are nothing but the points of the files one after the other, which are in order of their
-    ranks.
+    """Return whether series are simply the concatenated points of the files, which are ordered by rank.
 
-    They are unless files disagree on a tag's kind, were written at once, or a step goes back where that supersedes
-    points.
+    This holds unless files disagree on a tag's kind or were written at the same time, or a step goes back where that
+    supersedes points.
     """
     if not keep_superseded and any(table.going_back for table, _ in files):
         return False
@@ -224,23 +223,23 @@ def are_plain(files: Sequence[tuple[TagTable, Turn]], *, keep_superseded: bool) 
 
 
 class _StoredContent(NamedTuple):
-    """The points of one of the series; looked for when they are asked for."""
+    """The points of one of the series, looked up on access."""
 
     series: StoredSeries
     tag: str
 
     def columns(self) -> Columns:
-        """Return all points; raises PayloadError where they are gone."""
+        """Return all points; raises PayloadError if they no longer exist."""
         return self.series.content(self.tag).columns()
 
     def picture(self) -> Columns | None:
-        """Return few points that look like all where they are sooner there; raises PayloadError where they are gone."""
+        """Return a few points that look like all, if faster to get; raises PayloadError if they no longer exist."""
         return self.series.picture(self.tag)
 
     def summary(self) -> ScalarSummary | None:
-        """Return what sums up all points; raises PayloadError where they are gone."""
+        """Return the summary of all points; raises PayloadError if they no longer exist."""
         return self.series.summary(self.tag)
 
     def payload(self, index: int) -> Payload:
-        """Return what a point holds; raises PayloadError."""
+        """Return the payload of a point; raises PayloadError."""
         return self.series.content(self.tag).payload(index)

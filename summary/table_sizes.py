@@ -1,4 +1,4 @@
-"""How much memory a Parquet or Arrow file takes once it is read, as it says: a small one may hold any number of rows.
+"""Memory that a Parquet or Arrow file declares to need once read: a small file may hold any number of rows.
 
 Parquet: the footer, in Thrift's compact protocol (parquet-format, ``parquet.thrift``). Arrow: the metadata of its
 messages, in FlatBuffers (``format/Message.fbs``, ``format/File.fbs``).
@@ -10,17 +10,17 @@ from typing import Any, Final
 
 _LARGEST_FOOTER: Final = 64 << 20
 _VALUE_BYTES: Final = 16
-"""Of one value in memory, its place in the table included."""
+"""Bytes of one value in memory, including its place in the table."""
 _DEEPEST: Final = 64
 _COMPRESSED_BUFFER: Final = 8
-"""Bytes before a compressed buffer: how many it has without."""
+"""Size in bytes of the prefix of a compressed buffer, which gives its uncompressed size."""
 
 
 def declared_bytes(content: bytes) -> int:
-    """Return bytes of memory that a Parquet or Arrow file says that it needs.
+    """Return the bytes of memory that a Parquet or Arrow file declares to need.
 
     Raises:
-        ValueError: it is damaged.
+        ValueError: the file is damaged.
     """
     try:
         return _parquet(content) if content.startswith(b"PAR1") else _arrow(content)
@@ -43,7 +43,7 @@ def _parquet(content: bytes) -> int:
 
 
 class _Compact:
-    """Reads Thrift's compact protocol; a struct is a dict by the numbers of its fields."""
+    """Reads Thrift's compact protocol; a struct becomes a dict by field number."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -134,7 +134,7 @@ def _batch(content: bytes, batch: int, body: int) -> int:
 
 
 def _stream_messages(content: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the metadata of each message begins, and its body."""
+    """Yield the start of the metadata and of the body of each message."""
     at = 0
     while at + 8 <= len(content):
         if _u32(content, at) == 0xFFFFFFFF:
@@ -153,7 +153,7 @@ def _stream_messages(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _file_messages(content: bytes) -> Iterator[tuple[int, int]]:
-    """As `_stream_messages`, as the footer has them."""
+    """Yield the same as `_stream_messages`, from the footer."""
     length = int.from_bytes(content[-10:-6], "little")
     begin = len(content) - 10 - length
     if not content.endswith(b"ARROW1") or not 0 < length < len(content) - 18:
@@ -168,7 +168,7 @@ def _file_messages(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _field(content: bytes, table: int, slot: int) -> int:
-    """Return where a field of a table is; 0 where it has none."""
+    """Return the position of a field of a table; 0 if it has none."""
     vtable = table - struct.unpack_from("<i", content, table)[0]
     size = struct.unpack_from("<H", content, vtable)[0]
     offset: int = struct.unpack_from("<H", content, vtable + 4 + 2 * slot)[0] if 4 + 2 * slot < size else 0
@@ -183,7 +183,7 @@ def _table(content: bytes, table: int, slot: int) -> int:
 
 
 def _vector(content: bytes, table: int, slot: int) -> tuple[int, int]:
-    """Return where the elements of a vector begin, and how many there are."""
+    """Return the start and the number of the elements of a vector."""
     place = _field(content, table, slot)
     if not place:
         return 0, 0

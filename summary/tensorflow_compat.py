@@ -1,4 +1,4 @@
-"""What callers of TensorFlow's summary functions pass, brought to one form, for `stepscope.summary.v1` and `.v2`."""
+"""Conversion of arguments of TensorFlow's summary functions, for `stepscope.summary.v1` and `.v2`."""
 
 import os
 import warnings
@@ -23,11 +23,11 @@ def graph_def_of(graph: Any) -> GraphDef:
     """Return a graph as a message.
 
     Args:
-        graph: a GraphDef of any class, its bytes, a ``tf.Graph`` or what else has ``as_graph_def``, or a model that
-            `stepscope.summary.graphs.graph_of` takes.
+        graph: a GraphDef of any class, its bytes, a ``tf.Graph`` or other object with ``as_graph_def``, or a model that
+            `stepscope.summary.graphs.graph_of` accepts.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: the graph is none of these.
         ValueError: the bytes are not a GraphDef.
     """
     if isinstance(graph, bytes) or is_message(graph, "GraphDef"):
@@ -41,10 +41,10 @@ def graph_def_of(graph: Any) -> GraphDef:
 
 
 def array_of(values: Any, name: str) -> NDArray[Any]:
-    """``values`` as TensorFlow converts them: Python's floats are float32; lists may hold tensors.
+    """Return ``values`` as an array, as TensorFlow converts them: Python floats are float32; lists may hold tensors.
 
     Raises:
-        TypeError: they are no rectangular array of real numbers.
+        TypeError: the values are not a rectangular array of real numbers.
     """
     if not isinstance(values, list | tuple):
         array = as_array(values, name)
@@ -56,10 +56,12 @@ def array_of(values: Any, name: str) -> NDArray[Any]:
 
 
 def strings_of(content: Any, name: str) -> NDArray[np.object_]:
-    """`str` objects of any shape, of strings, UTF-8 bytes, nested lists or arrays of them, or tensors with ``numpy()``.
+    """Return `str` objects of any shape, given as strings, UTF-8 bytes, nested lists or arrays of them, or tensors.
+
+    Tensors must have ``numpy()``.
 
     Raises:
-        TypeError: an element is neither, or the rows differ in length.
+        TypeError: an element is neither a string nor bytes, or the rows differ in length.
         ValueError: bytes are not UTF-8.
     """
     if hasattr(content, "numpy"):
@@ -77,7 +79,7 @@ def tensor_proto_of(values: Any, name: str) -> TensorProto:
     """Return numbers, booleans or strings of any shape as a tensor of their dtype.
 
     Raises:
-        TypeError: they are none of these.
+        TypeError: the values are none of these.
         ValueError: strings are not UTF-8.
     """
     plain = values.numpy() if hasattr(values, "numpy") and not hasattr(values, "detach") else values
@@ -90,14 +92,14 @@ def tensor_proto_of(values: Any, name: str) -> TensorProto:
 
 
 def pcm16(samples: Any, ranks: Sequence[int], name: str, stacklevel: int) -> NDArray[np.int16]:
-    """Return floats in -1..1 as 16-bit sound: times 32768, rounded halves away from zero, clipped with a warning.
+    """Return floats in -1..1 as 16-bit audio: times 32768, halves rounded away from zero, clipped with a warning.
 
-    The rule of TensorFlow's ``core/lib/wav/wav_io.cc``. Shape [clips, frames, channels]; where ``ranks`` has 2, a
-    missing last axis is one channel. ``stacklevel`` is that of `warnings.warn`.
+    This is the rule of TensorFlow's ``core/lib/wav/wav_io.cc``. The shape is [clips, frames, channels]; if ``ranks``
+    has 2, a missing last axis means one channel. ``stacklevel`` is passed to `warnings.warn`.
 
     Raises:
-        TypeError: the samples are no floats.
-        ValueError: another rank, no sample, or NaN.
+        TypeError: the samples are not floats.
+        ValueError: the rank is not in ``ranks``, or there are no samples, or NaN.
     """
     array = array_of(samples, name)
     if array.dtype.kind != "f":
@@ -118,11 +120,11 @@ def pcm16(samples: Any, ranks: Sequence[int], name: str, stacklevel: int) -> NDA
 
 
 def whole_number(value: Any, name: str, *, least: int) -> int:
-    """``value`` as an int.
+    """Return ``value`` as an int.
 
     Raises:
-        TypeError: it is not a number.
-        ValueError: it is a fraction, or below ``least``.
+        TypeError: the value is not a number.
+        ValueError: the value is a fraction, or below ``least``.
     """
     number = checked_number(value, name)
     if not (number.is_integer() and number >= least):
@@ -134,8 +136,8 @@ def checked_log_dir(logdir: str | bytes | os.PathLike[str] | None) -> str:
     """Return a log directory's path.
 
     Raises:
-        TypeError: it is not a path.
-        ValueError: it is None or empty.
+        TypeError: ``logdir`` is not a path.
+        ValueError: ``logdir`` is None or empty.
     """
     if logdir is None:
         raise ValueError("logdir must be the path of a folder, got None")
@@ -153,8 +155,8 @@ def checked_suffix(suffix: str | None, default: str) -> str:
     """Return the end of an event file's name.
 
     Raises:
-        TypeError: it is not a string.
-        ValueError: it names another folder.
+        TypeError: the suffix is not a string.
+        ValueError: the suffix names another folder.
     """
     if suffix is None:
         return default
@@ -166,7 +168,7 @@ def checked_suffix(suffix: str | None, default: str) -> str:
 
 
 def longest_wait(seconds: float, name: str, logdir: str) -> float:
-    """Return seconds that an event may wait for others: ``seconds``, but no longer than it would wait anyway.
+    """Return the seconds that an event may wait for others: ``seconds``, up to the usual wait.
 
     Raises:
         ValueError: ``seconds`` is negative or NaN.
@@ -199,7 +201,7 @@ def _encoded(element: object, name: str) -> bytes:
 
 
 def _is_text(values: Any) -> bool:
-    """Return whether they are strings, as the first of them tells."""
+    """Return whether the values are strings, judging by the first of them."""
     while isinstance(values, list | tuple) and values:
         values = values[0]
     return isinstance(values, str | bytes) or (isinstance(values, np.ndarray) and values.dtype.kind in "USO")

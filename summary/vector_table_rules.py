@@ -1,4 +1,4 @@
-"""What every reader of vectors in tables goes by: which columns are their dimensions, and what is said of odd rows."""
+"""Rules for all readers of vectors in tables: which columns are dimensions, and remarks about irregular rows."""
 
 import re
 from collections.abc import Sequence
@@ -12,22 +12,22 @@ _FAMILY: Final = re.compile(r"(.*?)(\d+)$")
 
 
 class VectorTableError(ValueError):
-    """A table holds no vectors, or cannot be read; the message is a sentence for a person."""
+    """A table holds no vectors, or cannot be read; the message is a user-readable sentence."""
 
 
 @dataclass(frozen=True)
 class Remark:
-    """Something that was wrong with a table, and was worked around."""
+    """A problem in a table that was worked around."""
 
     kind: str
     message: str
-    """A sentence for a person."""
+    """A user-readable sentence."""
     count: int
-    """How many rows it concerns."""
+    """Number of rows concerned."""
 
 
 def dimensions(numbers: Sequence[str]) -> list[str]:
-    """Return which of the columns of numbers are those of the vectors."""
+    """Return the columns of numbers that are dimensions of the vectors."""
     families: dict[str, list[str]] = {}
     for column in numbers:
         match = _FAMILY.fullmatch(column)
@@ -40,7 +40,7 @@ def dimensions(numbers: Sequence[str]) -> list[str]:
 
 
 def unequal_rows(count: int, usual: int, first: int) -> tuple[Remark, ...]:
-    """Return what is said of rows with another number of values than most; nothing where there are none."""
+    """Return the remark about rows whose number of values differs from most; empty if there are none."""
     return left_out(
         "unequal rows",
         count,
@@ -51,7 +51,7 @@ def unequal_rows(count: int, usual: int, first: int) -> tuple[Remark, ...]:
 
 
 def left_out(kind: str, count: int, one: str, many: str, end: str = "") -> tuple[Remark, ...]:
-    """Return what is said of rows that are left out; nothing where there are none."""
+    """Return the remark about rows that are left out; empty if there are none."""
     if not count:
         return ()
     said = f"1 row {one} and is left out" if count == 1 else f"{count:,} rows {many} and are left out"

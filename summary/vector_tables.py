@@ -1,8 +1,8 @@
-"""Vectors in tables: TSV, CSV and other text, JSON lines, Parquet and Arrow, one point a row.
+"""Vectors in tables: TSV, CSV and other text, JSON lines, Parquet and Arrow, one point per row.
 
-In a table with columns of lists one of them has the vectors; else all columns of numbers are the vectors, or, where
-some are numbered (``x0``, ``x1``, ...), those; a name such as "label" or "id" marks a number that is none of them. The
-other columns say something about the points.
+If a table has columns of lists, one of them holds the vectors. Otherwise, all columns of numbers form the vectors, or
+only the numbered columns (``x0``, ``x1``, ...) if there are any; a name such as "label" or "id" marks numbers that are
+not dimensions. The other columns describe the points.
 """
 
 import os
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
     import polars as pl
 
 LARGEST_TABLE: Final = 1 << 30
-"""Bytes of a file."""
+"""Maximum size of a file in bytes."""
 MOST_VALUES: Final = 1 << 28
-"""Numbers of all points together."""
+"""Maximum total number of values of all points."""
 TABLE_SUFFIXES: Final = (".tsv", ".csv", ".txt", ".vec", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
 
 _LINE_BYTES: Final = 40
 _OBJECT_BYTES: Final = 60
 _TEXT_BYTES: Final = 60
-"""Memory of a line, of a value of JSON and of a text, beside their own bytes."""
+"""Memory overhead, in bytes, of a line, a JSON value or a text."""
 _NAMES_OF_VECTORS: Final = ("embedding", "embeddings", "vector", "vectors", "emb", "values", "features")
 
 
 @dataclass(frozen=True)
 class TableColumn:
-    """What a table says of the points under one name; either texts or numbers."""
+    """A named column that describes the points; either texts or numbers."""
 
     name: str
     texts: list[str] | None
-    """"" where there is none."""
+    """"" where there is no text."""
     numbers: NDArray[np.float64] | None
-    """NaN where there is none."""
+    """NaN where there is no number."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,22 @@ class VectorTable:
     """The points of a table."""
 
     points: NDArray[np.float32]
-    """float32 [n, d], C-contiguous; not all are finite."""
+    """float32 [n, d], C-contiguous; may contain values that are not finite."""
     rows: NDArray[np.int64]
-    """int64 [n]: which rows of the file they are, from 0; headers and empty lines are no rows."""
+    """int64 [n]: the points' rows in the file, from 0; headers and empty lines do not count as rows."""
     row_count: int
-    """Rows of the file, with those that were left out."""
+    """Number of rows of the file, including those that were left out."""
     columns: tuple[TableColumn, ...] = ()
-    """About the points, in their order."""
+    """Columns that describe the points, in the order of the points."""
     remarks: tuple[Remark, ...] = field(default=())
 
 
 def read_vector_table(stream: BinaryIO, name: str) -> VectorTable:
-    """Return the points of a file of one of `TABLE_SUFFIXES`, which the name tells.
+    """Return the points of a file whose name ends in one of `TABLE_SUFFIXES`.
 
     Raises:
-        VectorTableError: it holds no vectors, is damaged or too large.
-        OSError: it cannot be read.
+        VectorTableError: the file holds no vectors, is damaged or is too large.
+        OSError: the file cannot be read.
     """
     try:
         return _read(stream, name)
@@ -99,10 +99,10 @@ def _read(stream: BinaryIO, name: str) -> VectorTable:
 
 
 def read_table(content: bytes, name: str) -> list[TableColumn]:
-    """Return all columns of a Parquet or Arrow file or of lines of JSON; none is taken for vectors.
+    """Return all columns of a Parquet or Arrow file or of JSON lines; none is treated as vectors.
 
     Raises:
-        VectorTableError: it cannot be read.
+        VectorTableError: the content cannot be read.
     """
     if PurePosixPath(name).suffix.lower() in (".jsonl", ".ndjson"):
         return list(_columns(_frame_of_records(_records(content, name)[0]), True))
@@ -114,12 +114,12 @@ def vectors_of_text(content: bytes, name: str, *, delimiters: str = "\t", quoted
 
     Args:
         content: the text, UTF-8.
-        name: the file's, for messages.
-        delimiters: what may stand between the values; the first of them that the first line has.
+        name: name of the file, for messages.
+        delimiters: possible separators of values; the first of them found in the first line is used.
         quoted: whether a value may be in double quotes.
 
     Raises:
-        VectorTableError: it holds no vectors.
+        VectorTableError: the text holds no vectors.
     """
     claim(2 * len(content) + _LINE_BYTES * content.count(b"\n"))
     frame, rows, row_count, remarks = read_text(content, name, delimiters, quoted)
@@ -128,10 +128,10 @@ def vectors_of_text(content: bytes, name: str, *, delimiters: str = "\t", quoted
 
 
 def vectors_of_json_lines(content: bytes, name: str) -> VectorTable:
-    """Return the points of lines of JSON: objects with a list of numbers or with numbers, or lists of numbers alone.
+    """Return the points of JSON lines: objects with a list of numbers or with numbers, or bare lists of numbers.
 
     Raises:
-        VectorTableError: it holds no vectors.
+        VectorTableError: the content holds no vectors.
     """
     records, rows, line_count = _records(content, name)
     remarks = left_out("damaged lines", line_count - len(rows), "is not JSON", "are not JSON")
@@ -149,7 +149,7 @@ def vectors_of_json_lines(content: bytes, name: str) -> VectorTable:
 
 
 def _records(content: bytes, name: str) -> tuple[list[dict[str, Any]], list[int], int]:
-    """Return the lines that are JSON, which of the lines they are, and how many there are."""
+    """Return the lines that are JSON, their indices among all lines, and the number of lines."""
     import orjson
 
     claim(_OBJECT_BYTES * (content.count(b",") + content.count(b"\n")) + 2 * len(content))
@@ -172,15 +172,15 @@ def _records(content: bytes, name: str) -> tuple[list[dict[str, Any]], list[int]
 
 
 def vectors_of_frame(frame: "pl.DataFrame", name: str, *, named: bool = True) -> VectorTable:
-    """Return the points of a Polars table; see the top of this module for which columns they are.
+    """Return the points of a Polars table; the module docstring describes which columns are used.
 
     Args:
         frame: the table.
-        name: the file's, for messages.
-        named: whether the names of the columns say something.
+        name: name of the file, for messages.
+        named: whether the column names are meaningful.
 
     Raises:
-        VectorTableError: no column has numbers, or they are too many.
+        VectorTableError: no column has numbers, or there are too many.
     """
     import polars as pl
 
@@ -238,7 +238,7 @@ def _of_vectors(vectors: Sequence[NDArray[np.float32]], about: "pl.DataFrame") -
 
 
 def _equal(lengths: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[Remark, ...]]:
-    """Return the rows of the most frequent length, of which none is 0."""
+    """Return the rows of the most frequent length; no length is 0."""
     counts = Counter(lengths[lengths > 0].tolist())
     if not counts:
         return np.zeros(0, np.int64), ()

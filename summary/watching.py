@@ -1,4 +1,4 @@
-"""Has the file system tell of changes below a folder, by watchdog."""
+"""Watches for file system changes below a folder, with watchdog."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ _CHANGES: Final = [
 
 
 def watch(folder: Path, tell: Callable[[Sequence[str]], None]) -> BaseObserver:
-    """Call ``tell`` with the paths of each change below a folder, on a thread of its own.
+    """Call ``tell`` with the paths of each change below a folder, on a separate thread.
 
     Raises:
         OSError: the system refuses to watch the folder.

@@ -1,4 +1,4 @@
-"""`SummaryWriter`: what training code calls."""
+"""`SummaryWriter`, the class that training code calls."""
 
 import contextlib
 import json
@@ -43,42 +43,43 @@ _INT64_LIMIT: Final = 2**63
 
 
 class _Defaults(NamedTuple):
-    """What calls that bring no step or no time are given."""
+    """Defaults for calls without a step or a time."""
 
     global_step: Any
     walltime: float | None
 
 
 class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
-    """Writes summaries to an event file in ``log_dir``; a drop-in for PyTorch's class of the same name.
+    """Writes summaries to an event file in ``log_dir``; a drop-in replacement for PyTorch's class of the same name.
 
-    Calls check their arguments before anything is written and return at once; a thread writes, at most a
-    second later, and never drops an event (`stepscope.summary.event_file_writer.EventFileWriter` says what happens when
-    the disk refuses). It may be used from several threads. After `close`, the next call opens a new file.
+    Calls check their arguments before anything is written and return immediately. A thread writes, at most one second
+    later (ten for an address), and never drops an event; for what happens when the disk refuses a write, see
+    `stepscope.summary.event_file_writer.EventFileWriter`. A writer may be used from several threads. After `close`, the
+    next call opens a new file.
 
-    Values may be Python or NumPy numbers and arrays, or tensors of PyTorch, JAX, TensorFlow or CuPy. NaN and
-    infinities are numbers. A step is an int64; without one it is 0. Wall times are seconds since the epoch;
-    without one it is now.
+    Values may be Python or NumPy numbers and arrays, or tensors of PyTorch, JAX, TensorFlow or CuPy. NaN and infinity
+    are valid numbers. Steps are int64 and 0 by default. Wall times are seconds since the epoch and the current time by
+    default.
 
     Args:
-        log_dir: the run's folder, made if absent, or its address for `fsspec`, such as ``s3://bucket/run``; by
+        log_dir: the run's folder, created if missing, or its `fsspec` address, such as ``s3://bucket/run``; by
             default ``runs/<date>_<host><comment>``.
-        comment: end of the default folder's name.
-        purge_step: readers are told that a restart at this step supersedes what the run had from there on.
-        max_queue: accepted for PyTorch's sake; the queue has no such limit.
-        flush_secs: seconds until an event is in the file, if that is below one, or below ten for an address.
-        filename_suffix: end of the event file's name.
-        write_to_disk: False checks all arguments and writes nothing, as in tensorboardX.
-        logdir: ``log_dir`` as tensorboardX calls it.
-        fsync: `flush` and `close` return when the disk has the bytes, not only the operating system.
-        legacy: histograms, images and audio are stored as PyTorch stores them, in fields of their own, which
-            ``EventAccumulator.Histograms``, ``Images`` and ``Audio`` of TensorBoard and tbparse look for, instead of
-            in TensorFlow 2's form. Several images of a step become one grid.
-        comet_config: tensorboardX's copy to Comet, which must be disabled.
+        comment: suffix of the default folder's name.
+        purge_step: tells readers that a restart supersedes the run's earlier data from this step onward.
+        max_queue: accepted for compatibility with PyTorch; the queue has no such limit.
+        flush_secs: maximum seconds until an event is in the file, if below 1, or below 10 for an address.
+        filename_suffix: suffix of the event file's name.
+        write_to_disk: if False, check all arguments but write nothing, as in tensorboardX.
+        logdir: tensorboardX's name for ``log_dir``.
+        fsync: if True, `flush` and `close` return only when the disk has the bytes, not just the operating system.
+        legacy: if True, store histograms, images and audio as PyTorch does, in dedicated fields, instead of in
+            TensorFlow 2's form. TensorBoard's ``EventAccumulator.Histograms``, ``Images`` and ``Audio``, and tbparse,
+            look for these fields. Several images of a step become one grid.
+        comet_config: tensorboardX's settings for the copy to Comet, which must be disabled.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be; the message says what was expected.
-        OSError: the folder or the file cannot be made or written.
+        TypeError, ValueError: an argument has the wrong type or value; the message states what was expected.
+        OSError: the folder or the file cannot be created or written.
     """
 
     def __init__(
@@ -134,24 +135,24 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
 
     @property
     def logdir(self) -> str:
-        """The run's folder, as tensorboardX calls it."""
+        """The run's folder, under tensorboardX's name."""
         return self.log_dir
 
     @property
     def file_writer(self) -> Any:
-        """What programs reach through to PyTorch's inner writer for, such as its ``add_summary``; None when closed."""
+        """The writer itself, for programs that use PyTorch's inner writer, as for ``add_summary``; None when closed."""
         return None if self._main.path is None else self
 
     @property
     def all_writers(self) -> dict[str, Any] | None:
-        """The writer and those of `add_scalars` by folder, as in PyTorch; None when closed."""
+        """The writer itself and the writers of `add_scalars`, by folder, as in PyTorch; None when closed."""
         if self._main.path is None:
             return None
         return {writer.folder.address: writer for writer in self._scalars_writers.values()} | {self.log_dir: self}
 
     @property
     def default_bins(self) -> list[float]:
-        """The finite edges of histograms where none are given, as in PyTorch."""
+        """The finite default edges of histograms, as in PyTorch."""
         edges: list[float] = tensorflow_table().edges[1:-1].tolist()
         return edges
 
@@ -170,17 +171,17 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         display_name: str = "",
         summary_description: str = "",
     ) -> None:
-        """Add a number: float32, unless ``double_precision``, which implies ``new_style``.
+        """Add a number, stored as float32 unless ``double_precision`` is set, which implies ``new_style``.
 
         Args:
-            tag: the series.
+            tag: the tag of the series.
             scalar_value: one real number, or an array or tensor of one element.
             global_step: the point's step.
-            walltime: the point's time.
+            walltime: the point's wall time.
             new_style: store a tensor, as TensorFlow 2 does, instead of the shorter field.
             double_precision: store float64; TensorBoard's default reader does not show it.
             display_name: the tag's name in panels, as in tensorboardX.
-            summary_description: Markdown that says what the tag is, as in tensorboardX.
+            summary_description: a Markdown description of the tag, as in tensorboardX.
         """
         form: ScalarForm = "simple_value"
         if new_style or double_precision:
@@ -213,18 +214,18 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Add many points of one series at once, for logs that are made after the fact.
+        """Add many points of one series at once, for logs written after the fact.
 
         Args:
-            tag: the series.
+            tag: the tag of the series.
             scalar_values: real numbers, shape [n].
-            global_steps: whole numbers, shape [n]; a step that goes back is a restart to readers.
-            walltimes: seconds since the epoch, shape [n]; by default the present time for all.
+            global_steps: whole numbers, shape [n]; readers treat a step that goes back as a restart.
+            walltimes: seconds since the epoch, shape [n]; by default the current time for all points.
             new_style: as in `add_scalar`.
             double_precision: as in `add_scalar`.
 
         Raises:
-            TypeError, ValueError: the arrays are not what they must be, or differ in length.
+            TypeError, ValueError: an array has the wrong type or values, or the arrays differ in length.
         """
         numbers = as_array(scalar_values, f"the scalars {tag!r}").astype(np.float64, copy=False)
         steps = checked_steps(global_steps)
@@ -244,10 +245,10 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Add one number per key, each to a run of its own, so that one chart shows them all.
+        """Add one number per key, each to its own run, so that one chart shows them all.
 
-        The run's folder is ``<log_dir>/<main_tag>_<key>`` with "/" in ``main_tag`` as "_"; its tag is
-        ``main_tag``. Where one of them cannot be taken none is, and the call raises.
+        A run's folder is ``<log_dir>/<main_tag>_<key>``, with "/" in ``main_tag`` replaced by "_"; its tag is
+        ``main_tag``. If one of the numbers cannot be accepted, none is, and the call raises an error.
         """
         step, wall_time = self._checked(global_step, walltime)
         if not isinstance(tag_scalar_dict, Mapping):
@@ -271,7 +272,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     def add_run_metadata(
         self, run_metadata: Message | bytes, tag: str, global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Add what a profiler recorded of a step."""
+        """Add a profiler's record of a step."""
         from stepscope.summary.kinds.run_metadata import tagged_run_metadata
         from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
@@ -280,35 +281,38 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         self._add_event(event, global_step, walltime)
 
     def add_value(self, value: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
-        """Add one value of any kind, also of one that another distribution reads.
+        """Add one value of any kind, including kinds of other distributions.
 
-        The modules of `stepscope.summary.kinds` have functions that make values of Stepscope's own kinds.
+        The modules of `stepscope.summary.kinds` have functions that create values of Stepscope's own kinds.
 
         Args:
-            value: a ``Summary.Value`` message, ours, TensorFlow's or TensorBoard's, or its bytes. It names its tag, and
-                by its metadata's plugin name its kind.
+            value: a ``Summary.Value`` message of Stepscope's, TensorFlow's or TensorBoard's class, or its bytes. It
+                contains its tag; the plugin name in its metadata identifies its kind.
             global_step: the point's step.
-            walltime: the point's time.
+            walltime: the point's wall time.
         """
         own = value if isinstance(value, Summary.Value) else own_message(Summary.Value, value, "a value")
         self._add_event(Event(summary=Summary(value=[self._in_form(own)])), global_step, walltime)
 
     def add_summary(self, summary: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
-        """Add a ``Summary`` message: ours, TensorFlow's or TensorBoard's, or its bytes."""
+        """Add a ``Summary`` message of Stepscope's, TensorFlow's or TensorBoard's class, or its bytes."""
         own = own_message(Summary, summary, "a summary")
         self._add_event(Event(summary=own), global_step, walltime)
 
     def add_event(self, event: Message | bytes, step: Any = None, walltime: float | None = None) -> None:
-        """Add an ``Event`` message: ours, TensorFlow's or TensorBoard's, or its bytes, at ``step`` or its own."""
+        """Add an ``Event`` message of Stepscope's, TensorFlow's or TensorBoard's class, or its bytes.
+
+        The event is written at ``step``, or at its own step by default.
+        """
         own = own_message(Event, event, "an event")
         self._add_event(own, own.step if step is None else step, walltime)
 
     @contextlib.contextmanager
     def use_metadata(self, *, global_step: Any = None, walltime: float | None = None) -> Iterator[Self]:
-        """Give calls in the ``with`` block this step and this time where they bring none, as in tensorboardX.
+        """Set the step and the wall time of calls in the ``with`` block that pass none, as in tensorboardX.
 
         Raises:
-            ValueError: neither is given, or a block lies in another.
+            ValueError: neither is given, or the block is nested in another.
         """
         if global_step is None and walltime is None:
             raise ValueError("use_metadata needs a global_step or a walltime, got neither")
@@ -324,7 +328,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     def export_scalars_to_json(self, path: str | os.PathLike[str]) -> None:
         """Write all scalars that this writer has written as ``{"<folder>/<tag>": [[wall time, step, value], ...]}``.
 
-        The file's form is tensorboardX's; the scalars are read back from the event files.
+        The file has tensorboardX's format; the scalars are read back from the event files.
         """
         from stepscope.summary.scalar_export import scalars_of
 
@@ -336,11 +340,11 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         Path(path).write_text(json.dumps(exported))
 
     def flush(self) -> None:
-        """Return when all that was added is in the files."""
+        """Return when everything added so far is in the files."""
         _all(writer.flush for writer in self._writers())
 
     def close(self) -> None:
-        """Write all that was added and close the files."""
+        """Write everything added so far and close the files."""
         _all(writer.close for writer in self._writers())
 
     def __enter__(self) -> Self:
@@ -409,7 +413,7 @@ def _scalar_form(new_style: bool, double_precision: bool) -> ScalarForm:
 
 
 def default_log_dir(comment: str = "") -> str:
-    """``runs/<date>_<host><comment>``, PyTorch's rule."""
+    """Return ``runs/<date>_<host><comment>``, by PyTorch's rule."""
     started = datetime.now().strftime("%b%d_%H-%M-%S")
     return str(Path("runs") / f"{started}_{socket.gethostname()}{comment}")
 

@@ -1,4 +1,4 @@
-"""What the themes of `SummaryWriter`'s methods share."""
+"""The common base of `SummaryWriter`'s groups of methods."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Protocol
@@ -12,22 +12,22 @@ from stepscope.summary.storage import Folder
 
 
 class Message(Protocol):
-    """A protobuf message of anybody's class."""
+    """A protobuf message of any package's class."""
 
     def SerializeToString(self) -> bytes: ...  # noqa: N802
 
 
 class ValueWriter(ABC):
-    """Takes values; the methods that make them are in the subclasses, by theme."""
+    """Accepts values; the methods that create them are in the subclasses, grouped by topic."""
 
     log_dir: str
-    """The run's folder, as it was given."""
+    """The run's folder, as given."""
     _folder: Folder
     """The run's folder, to write into."""
     _legacy: bool
     """Whether histograms, images and audio are stored as PyTorch does."""
     _merge_lock: ForkSafeLock
-    """Held while what several calls add to is read, changed and written."""
+    """Held while data that several calls add to is read, changed and written."""
 
     @abstractmethod
     def add_summary(self, summary: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
@@ -39,7 +39,7 @@ class ValueWriter(ABC):
 
     @abstractmethod
     def _add_event(self, event: Event, global_step: Any, walltime: float | None) -> None:
-        """Add an event, which gets its step and its time here."""
+        """Set the step and the wall time of an event, and add it."""
 
     @abstractmethod
     def _add_prepared(self, prepared: Prepared, global_step: Any, walltime: float | None) -> None:
@@ -51,5 +51,5 @@ class ValueWriter(ABC):
 
 
 def optional_wall_time(walltime: float | None) -> float | None:
-    """Return a checked wall time, or None for the present."""
+    """Return the checked wall time, or None for the current time."""
     return None if walltime is None else checked_wall_time(walltime)

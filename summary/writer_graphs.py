@@ -1,4 +1,4 @@
-"""The methods of `SummaryWriter` for graphs of models."""
+"""The methods of `SummaryWriter` for model graphs."""
 
 import os
 from typing import Any
@@ -20,20 +20,21 @@ class GraphMethods(ValueWriter):
         tag: str = "keras",
         walltime: float | None = None,
     ) -> None:
-        """Add the graph of a model: of its operations, or of its layers if it is a Keras model.
+        """Add the graph of a model: its operations, or the layers of a Keras model.
 
         Args:
             model: a PyTorch module, script or exported program; a Keras model; an ONNX model; a GraphDef, MetaGraphDef
-                or SavedModel message of anybody's class; a ``tf.Graph``; or the path of a file that holds one of these.
-            input_to_model: what a PyTorch module is called with to trace it: a tensor, a tuple or list of arguments,
-                or a dict, whose keys are keywords if ``forward`` has parameters of all these names.
+                or SavedModel message of any package's class; a ``tf.Graph``; or the path of a file that holds one of
+                these.
+            input_to_model: the input for tracing a PyTorch module: a tensor, a tuple or list of arguments, or a dict,
+                whose keys are keyword arguments if ``forward`` has parameters with all these names.
             verbose: print the traced graph.
             use_strict_trace: as ``strict`` of ``torch.jit.trace``; False lets a module return lists and dicts.
-            tag: the tag of a Keras model. Other graphs are the run's and have none.
-            walltime: seconds since the epoch; without one it is now.
+            tag: the tag of a Keras model. Other graphs belong to the run and have no tag.
+            walltime: seconds since the epoch; by default the current time.
 
         Raises:
-            TypeError: it is no such model, or a PyTorch module without inputs.
+            TypeError: the model is none of these, or is a PyTorch module without inputs.
             ValueError: the model cannot be traced or read; the cause is chained.
             UserError: a file holds no graph.
         """
@@ -58,9 +59,9 @@ class GraphMethods(ValueWriter):
         *,
         onnx_model_file: str | os.PathLike[str] | bytes | Any = None,
     ) -> None:
-        """Add the graph of an ONNX model: a file, its bytes or a ModelProto; see `graph_from_onnx`.
+        """Add the graph of an ONNX model, given as a file, its bytes or a ModelProto; see `graph_from_onnx`.
 
-        ``prototxt`` is PyTorch's name of the model, ``onnx_model_file`` tensorboardX's.
+        ``prototxt`` is PyTorch's name for the model, and ``onnx_model_file`` is tensorboardX's.
         """
         from stepscope.summary.graphs.from_onnx import graph_from_onnx
         from stepscope.summary.kinds.graph import graph
@@ -71,7 +72,7 @@ class GraphMethods(ValueWriter):
         self._add_event(graph(graph_from_onnx(model)), None, None)
 
     def add_openvino_graph(self, xmlname: str | os.PathLike[str]) -> None:
-        """Add the graph of an OpenVINO model, the ``.xml`` file; see `graph_from_openvino`."""
+        """Add the graph of an OpenVINO model, given as its ``.xml`` file; see `graph_from_openvino`."""
         from stepscope.summary.graphs.from_openvino import graph_from_openvino
         from stepscope.summary.kinds.graph import graph
 

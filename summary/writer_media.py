@@ -1,4 +1,4 @@
-"""The methods of `SummaryWriter` for what one looks at, listens to or reads."""
+"""The methods of `SummaryWriter` for images, sound, text and other media."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Add a picture: integers in 0..255, bool, or float in 0..1; see `stepscope.summary.kinds.image.images`."""
+        """Add an image: integers in 0..255, bool, or float in 0..1; see `stepscope.summary.kinds.image.images`."""
         self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
 
     def add_images(
@@ -41,7 +41,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Add several pictures of one size, each kept by itself; a list of them has the ``dataformats`` of one."""
+        """Add several images of one size, kept as separate samples; for a list, ``dataformats`` describes one image."""
         if isinstance(img_tensor, list) and isinstance(dataformats, str) and "N" not in dataformats.upper():
             name = f"the images {tag!r}"
             img_tensor = np.stack([as_array(each, name) for each in img_tensor])
@@ -59,7 +59,7 @@ class MediaMethods(ValueWriter):
         dataformats: str = "CHW",
         labels: str | Sequence[str] | None = None,
     ) -> None:
-        """Add a picture with boxes [n, 4] of left, top, right, bottom; see `stepscope.summary.kinds.boxes`."""
+        """Add an image with boxes [n, 4] of left, top, right, bottom; see `stepscope.summary.kinds.boxes`."""
         from stepscope.summary.kinds.boxes import image_with_boxes
 
         value = image_with_boxes(checked_tag(tag), img_tensor, box_tensor, rescale, dataformats, labels)
@@ -73,7 +73,7 @@ class MediaMethods(ValueWriter):
         close: bool = True,
         walltime: float | None = None,
     ) -> None:
-        """Add a Matplotlib figure, or a list of them, as pictures; ``close`` takes them from ``pyplot``."""
+        """Add a Matplotlib figure, or a list of figures, as images; ``close`` removes them from ``pyplot``."""
         self.add_value(figures(checked_tag(tag), figure, close), global_step, walltime)
 
     def add_video(
@@ -85,7 +85,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "NTCHW",
     ) -> None:
-        """Add frames as an animated GIF, of what `add_image` takes; see `stepscope.summary.kinds.video.video`."""
+        """Add frames, with pixels as in `add_image`, as an animated GIF; see `stepscope.summary.kinds.video.video`."""
         self._add_prepared(prepared_video(checked_tag(tag), vid_tensor, fps, dataformats), global_step, walltime)
 
     def add_audio(
@@ -96,7 +96,7 @@ class MediaMethods(ValueWriter):
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
-        """Add sound of one channel or two: int16, or float in -1..1; see `stepscope.summary.kinds.audio.audio`."""
+        """Add mono or stereo audio: int16, or float in -1..1; see `stepscope.summary.kinds.audio.audio`."""
         self.add_value(audio(checked_tag(tag), snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
@@ -106,9 +106,9 @@ class MediaMethods(ValueWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Add Markdown, or a table of it given as an array or nested list of strings.
+        """Add Markdown, or a table of Markdown given as an array or nested list of strings.
 
-        The series is ``<tag>/text_summary``, as PyTorch and tensorboardX write it, so that a number may have that tag.
+        The series is ``<tag>/text_summary``, as in PyTorch and tensorboardX, so that a scalar may use ``tag`` itself.
         """
         self.add_value(text(f"{checked_tag(tag)}/text_summary", text_string), global_step, walltime)
 
@@ -122,7 +122,7 @@ class MediaMethods(ValueWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Add meshes, or point clouds where there are no faces; see `stepscope.summary.kinds.mesh.mesh`."""
+        """Add meshes, or point clouds if there are no faces; see `stepscope.summary.kinds.mesh.mesh`."""
         values = mesh(checked_tag(tag), vertices, colors, faces, config_dict)
         self._add_event(Event(summary=Summary(value=values)), global_step, walltime)
 
@@ -137,9 +137,9 @@ class MediaMethods(ValueWriter):
         *,
         tensor_format: TensorFormat = "tsv",
     ) -> None:
-        """Write points in many dimensions, with labels and pictures, to files; see `stepscope.summary.embedding`.
+        """Write high-dimensional points, with labels and images, to files; see `stepscope.summary.embedding`.
 
-        The run's ``projector_config.pbtxt`` keeps what it has, except an entry of the same tag and step.
+        The run's ``projector_config.pbtxt`` keeps its content, except an entry with the same tag and step.
         """
         step = checked_step(global_step)
         encoded = embedding(tag, mat, step, metadata, label_img, metadata_header, tensor_format)

@@ -1,4 +1,4 @@
-"""The methods of `SummaryWriter` for distributions, tensors, curves, hyperparameters and layouts of charts."""
+"""The methods of `SummaryWriter` for distributions, tensors, curves, hyperparameters and chart layouts."""
 
 import os
 import posixpath
@@ -34,7 +34,7 @@ class StatisticsMethods(ValueWriter):
     """Histograms, tensors, PR curves, hyperparameters and custom scalars."""
 
     _layout: Layout
-    """All categories of charts that were added."""
+    """All chart categories added so far."""
 
     def add_histogram(
         self,
@@ -45,7 +45,7 @@ class StatisticsMethods(ValueWriter):
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Add the distribution of ``values``, of any shape; `stepscope.summary.kinds.histogram.histogram` says how."""
+        """Add the distribution of ``values``, of any shape; see `stepscope.summary.kinds.histogram.histogram`."""
         prepared = prepared_histogram(checked_tag(tag), values, bins, max_bins, legacy=self._legacy)
         self._add_prepared(prepared, global_step, walltime)
 
@@ -67,7 +67,7 @@ class StatisticsMethods(ValueWriter):
         self.add_value(value, global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None) -> None:
-        """Add numbers of any shape and dtype as they are; see `stepscope.summary.kinds.tensor.tensor`."""
+        """Add numbers of any shape and dtype, unchanged; see `stepscope.summary.kinds.tensor.tensor`."""
         self.add_value(tensor_value(checked_tag(tag), tensor), global_step, walltime)
 
     def add_pr_curve(
@@ -98,10 +98,10 @@ class StatisticsMethods(ValueWriter):
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Add a precision-recall curve that was counted elsewhere, one number per threshold in each array.
+        """Add a precision-recall curve counted elsewhere, with one number per threshold in each array.
 
-        ``num_thresholds`` and ``weights`` are accepted for PyTorch's sake: the arrays' length is what counts, and they
-        are weighted already.
+        ``num_thresholds`` and ``weights`` are accepted for compatibility with PyTorch: the length of the arrays sets
+        the number of thresholds, and the arrays are already weighted.
         """
         value = pr_curve_of_counts(
             checked_tag(tag),
@@ -125,26 +125,26 @@ class StatisticsMethods(ValueWriter):
         walltime: float | None = None,
         class_names: Sequence[str] | None = None,
     ) -> None:
-        """Add one precision-recall curve ``<tag>/<class>`` per class, of that class against all others.
+        """Add one precision-recall curve ``<tag>/<class>`` per class, for that class against all others.
 
         Args:
-            tag: the beginning of the tags.
-            labels: the class of each sample, from 0 on, shape [samples].
+            tag: the prefix of the tags.
+            labels: the class of each sample, numbered from 0, shape [samples].
             predictions: the probability of each class, shape [samples, classes].
             global_step: the step.
-            num_thresholds: how many thresholds.
-            weights: what each sample counts, shape [samples].
-            walltime: the time.
-            class_names: ends of the tags; by default the classes' numbers.
+            num_thresholds: the number of thresholds.
+            weights: the weight of each sample, shape [samples].
+            walltime: the wall time.
+            class_names: suffixes of the tags; by default the class numbers.
         """
         values = pr_curves_of_classes(checked_tag(tag), labels, predictions, num_thresholds, weights, class_names)
         self._add_event(Event(summary=Summary(value=values)), global_step, walltime)
 
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
-        """Add categories of charts: category -> chart -> ["Multiline", tags] or ["Margin", [value, lower, upper]].
+        """Add chart categories: category -> chart -> ["Multiline", tags] or ["Margin", [value, lower, upper]].
 
-        What was added before stays, except charts of the same category and title; `layout_of` in
-        `stepscope.summary.kinds.custom_scalars` says more.
+        Charts added earlier are kept, except those with the same category and title; see `layout_of` in
+        `stepscope.summary.kinds.custom_scalars`.
         """
         added = layout_of(layout)
         with self._merge_lock:
@@ -154,13 +154,13 @@ class StatisticsMethods(ValueWriter):
     def add_custom_scalars_multilinechart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Add one chart of all scalars whose tags match one of the regular expressions ``tags``."""
+        """Add one chart of all scalars whose tags match any of the regular expressions ``tags``."""
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
     def add_custom_scalars_marginchart(
         self, tags: Sequence[str], category: str = "default", title: str = "untitled"
     ) -> None:
-        """Add one chart of a scalar between two others; ``tags`` are the value's, the lower and the upper bound's."""
+        """Add one chart of a scalar and its bounds; ``tags`` names the value, the lower and the upper bound."""
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
     def add_hparams(
@@ -173,18 +173,18 @@ class StatisticsMethods(ValueWriter):
         *,
         name: str | None = None,
     ) -> None:
-        """Add a finished session: its hyperparameters, and its metrics as scalars, in a run of their own.
+        """Add a finished session in its own run: its hyperparameters, and its metrics as scalars.
 
         Args:
             hparam_dict: booleans, numbers, strings or None by name.
             metric_dict: final metrics by tag.
             hparam_domain_discrete: all values that a hyperparameter may take, by name.
-            run_name: the run's folder below the log directory; by default the present time in seconds.
+            run_name: the run's folder within the log directory; by default the current time in seconds.
             global_step: the metrics' step.
-            name: ``run_name`` as tensorboardX calls it.
+            name: tensorboardX's name for ``run_name``.
 
         Raises:
-            TypeError, ValueError: an argument is not what it must be, or ``run_name`` leads out of ``log_dir``.
+            TypeError, ValueError: an argument has the wrong type or value, or ``run_name`` is outside ``log_dir``.
         """
         hparams = checked_hparams(hparam_dict)
         if not isinstance(metric_dict, Mapping):
@@ -208,7 +208,7 @@ class StatisticsMethods(ValueWriter):
 
 
 def _run_folder(log_dir: str, run_name: object) -> str:
-    """Return the run's folder relative to the log directory; a path or address that lies in it may be given whole."""
+    """Return the run's folder relative to the log directory; ``run_name`` may be a path or address inside it."""
     if not isinstance(run_name, str):
         raise TypeError(f"run_name must be a string, got {type(run_name).__name__}")
     if is_address(log_dir):

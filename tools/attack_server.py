@@ -24,7 +24,7 @@ _ABANDONED = 45
 
 
 def status_kib(pid: int, name: str) -> int:
-    """Return a number of /proc/PID/status, in KiB."""
+    """Return a field of ``/proc/PID/status``, in KiB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1])
@@ -32,13 +32,13 @@ def status_kib(pid: int, name: str) -> int:
 
 
 class Target:
-    """A dashboard on the loopback."""
+    """A dashboard on the loopback interface."""
 
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
 
     def ask(self, method: str, path: str, body: bytes | None = None, kind: str = "", most: int = 1 << 62) -> str:
-        """Return the status and the size of the answer, of which up to ``most`` bytes are read."""
+        """Return the status and size of the response, of which up to ``most`` bytes are read."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=_TIMEOUT_S)
         try:
             connection.request(method, path, body, {"Content-Type": kind} if kind else {})
@@ -53,14 +53,14 @@ class Target:
             connection.close()
 
     def abandon(self, path: str) -> None:
-        """Ask, and leave without waiting."""
+        """Send a request, and leave without waiting."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=_TIMEOUT_S)
         connection.request("GET", path)
         connection.close()
 
     @contextmanager
     def probed(self) -> Iterator[list[float]]:
-        """Ask for what costs nothing all the time; the seconds that each took."""
+        """Send cheap requests all the time, and yield the list of the seconds that each took."""
         waits: list[float] = []
         over = threading.Event()
 
@@ -112,7 +112,7 @@ def attacks(target: Target, options: argparse.Namespace) -> Iterator[tuple[str, 
 
 
 def make(folder: Path, runs: int, points: int, most: int) -> None:
-    """Write a log directory: many runs of a tag, and one, "long", of many points."""
+    """Write a log directory: many runs of a tag, and one run, "long", with many points."""
     for number in range(runs):
         with SummaryWriter(folder / f"run_{number:03}") as writer:
             for step in range(points):

@@ -53,7 +53,7 @@ def _events(count: int, event: Callable[[int], str]) -> Iterator[bytes]:
 
 
 def _one_event(key: str, size: int) -> Iterator[bytes]:
-    """Return one slice that has a text of so many bytes under ``key``."""
+    """Return a slice with a text of ``size`` bytes under ``key``."""
     rest = '"ph":"X","pid":1,"tid":1,"ts":0,"dur":5'
     return _surrounded(f'[{{{rest},{key}:"'.encode(), _repeated(b"a", size), b'"' + b"}" * key.count("{") + b"}]")
 
@@ -77,11 +77,11 @@ ATTACKS: Final[dict[str, Callable[[float], Iterator[bytes]]]] = {
     ),
     "flows": lambda scale: _json(_overlapping_flows(int(scale * 50_000))),
 }
-"""Name -> the pieces of the unpacked file at a scale."""
+"""For each name, the pieces of the unpacked file at a scale."""
 
 
 def _step_stats(nodes: int) -> Iterator[bytes]:
-    """StepStats of a device with so many nodes of nothing, two bytes each."""
+    """Return StepStats of a device with this many empty nodes, two bytes each."""
     body = -(-2 * nodes // _PIECE) * _PIECE
     return _surrounded(b"\x0a" + _varint(body + 6) + b"\x0a\x04/cpu", _repeated(b"\x12\x00", body), b"")
 
@@ -102,7 +102,7 @@ def _overlapping_flows(count: int) -> Iterator[bytes]:
 
 
 def write(name: str, scale: float, path: Path) -> None:
-    """Write the file of an attack, compressed."""
+    """Write the compressed file of an attack."""
     packer = zlib.compressobj(9 if name.startswith("bomb") else 1, wbits=31)
     with path.open("wb") as file:
         for piece in ATTACKS[name](scale):
@@ -111,7 +111,7 @@ def write(name: str, scale: float, path: Path) -> None:
 
 
 def measure(path: Path) -> None:
-    """Open a trace and ask for what the panel and a click on a slice ask; prints a line for each."""
+    """Open a trace and make the requests of the panel and of a click on a slice; print a line for each."""
     _opened_once(path.with_name("first.trace.json.gz"))
     companion = Companion("r", PurePosixPath("r") / path.name, str(path), path.stat().st_size, 0)
     source = TraceSource("r|file|a", "r", path.name, "file", None, companion.size, 0.0, (0,), companion)
@@ -127,7 +127,7 @@ def measure(path: Path) -> None:
 
 
 def _opened_once(path: Path) -> None:
-    """Load and compiles what reading needs, so that only the attack is measured."""
+    """Load and compile what reading needs, so that only the attack is measured."""
     path.write_bytes(gzip.compress(json.dumps([{"ph": "X", "name": "a", "ts": 0, "dur": 1, "pid": 1}]).encode()))
     companion = Companion("r", PurePosixPath("r") / path.name, str(path), path.stat().st_size, 0)
     opened = open_trace(TraceSource("r|file|b", "r", path.name, "file", None, 1, 0.0, (0,), companion))
@@ -138,7 +138,7 @@ def _opened_once(path: Path) -> None:
 
 
 def ask(opened: OpenedTrace) -> None:
-    """Ask all of a trace's routes."""
+    """Make a request to each of a trace's routes."""
     for name, question in _questions(opened).items():
         _said(name, question)
 
@@ -180,7 +180,7 @@ def _said(what: str, work: Callable[[], T]) -> T:
 
 
 def main() -> None:
-    """Run the attacks that are named, or all."""
+    """Run the attacks that are named, or all of them."""
     parser = ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which, all if none: {', '.join(ATTACKS)}")
     parser.add_argument("--scale", type=float, default=1.0, help="of the size of each (1)")

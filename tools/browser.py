@@ -15,14 +15,14 @@ FLAGS: Final = (
     "--disable-quic",
     "--no-first-run",
 )
-"""Chromium asks nothing of other hosts, and runs without a display or a graphics card."""
+"""Flags with which Chromium contacts no other hosts, and runs without a display or a graphics card."""
 
 
 def browser_path() -> str:
     """Return the Chromium or Chrome of this machine: ``$CHROMIUM``, or the first that is installed.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: no browser is installed.
     """
     found = os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:

@@ -1,4 +1,4 @@
-"""Event files of any kind, bytes that were meant to be one, and what may happen to them."""
+"""Event files of any kind, bytes that resemble one, and the damage that may happen to them."""
 
 import io
 import itertools
@@ -22,7 +22,7 @@ _SCALAR_TAGS: Final = ("loss", "acc/ü", "")
 
 
 class MemorySource:
-    """Files that are bytes; what is put in place of another file has another identity or time of change."""
+    """Files held as bytes; a file that replaces another has a different identity or time of change."""
 
     address = "memory"
     watchable_folders: Sequence[Path] = ()
@@ -32,7 +32,7 @@ class MemorySource:
         self._changes = itertools.count(1)
 
     def content(self, path: str) -> bytes:
-        """Empty where there is no such file."""
+        """Return the content of a file, empty if there is none."""
         found = self._files.get(PurePosixPath(path))
         return found[1] if found is not None else b""
 
@@ -66,7 +66,7 @@ class MemorySource:
 
 
 class Unreliable(io.BytesIO):
-    """A stream that gives few bytes at a time, and sometimes an error instead."""
+    """A stream that returns few bytes at a time, and sometimes raises an error instead."""
 
     def __init__(self, content: bytes, random: Random, error_share: float) -> None:
         super().__init__(content)
@@ -87,7 +87,7 @@ class Unreliable(io.BytesIO):
 
 
 def random_event(random: Random, begin: float) -> Event:
-    """Return an event that some writer might write, of any kind and form; as a rule within a second of a time."""
+    """Return an event that some writer might write, of any kind and form, usually within a second of a time."""
     time = random.choice([0.0, 1.5, 1.7e9, -1.0, math.nan]) if random.random() < 0.03 else begin
     event = Event(wall_time=time + random.random(), step=_random_step(random))
     match random.choice(["values"] * 8 + ["start", "version", "log", "graph", "run metadata"]):
@@ -182,13 +182,13 @@ def damaged(content: bytes, random: Random) -> bytes:
 
 @dataclass
 class Wire:
-    """Protobuf's wire format, made of any fields in any order."""
+    """Messages in Protobuf's wire format, made of any fields in any order."""
 
     random: Random
     groups: int = 0
-    """Groups among the fields, of which no event has any: the scan takes the record for damage."""
+    """Number of groups among the fields; no event has any, so the scan treats the record as damaged."""
     payloads: int = 0
-    """How many of the event's fields hold what one of them should; more than one are damage too."""
+    """Number of fields set of which an event should have only one; more than one is damage too."""
 
     def message(self, fields: Mapping[int, str], depth: int = 0) -> bytes:
         return b"".join(self._field(fields, depth) for _ in range(self.random.choice([0, 1, 2, 3, 5])))

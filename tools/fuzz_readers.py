@@ -1,9 +1,9 @@
-"""Feeds damaged, nonsensical and changing event files to the readers, and compares what they show with plain readers.
+"""Feed damaged, nonsensical and changing event files to the readers, and compare the results with plain readers.
 
     python -m tools.fuzz_readers --seconds 60 --seed 1
 
-Each case is made from a number of its own; ``--scenario NAME --case NUMBER`` runs one again. The files of a case that
-shows something wrong, raises, or does not end are left in a folder that is printed.
+Each case is made from its own number; ``--scenario NAME --case NUMBER`` repeats one. If a case shows something wrong,
+raises, or does not end, its files are left in a folder, which is printed.
 """
 
 import faulthandler
@@ -52,7 +52,7 @@ _PATH: Final = PurePosixPath("events.out.tfevents.1")
 
 
 def read_in_pieces(content: bytes, random: Random) -> EventFile:
-    """Read a file that arrives piece by piece over a line that fails now and then, in windows of any size."""
+    """Read a file that arrives in pieces over an unreliable connection, in windows of any size."""
     arrived = 0
     failing = True
     file = EventFile(_PATH, lambda _: Unreliable(content[:arrived], random, 0.1 if failing else 0.0))
@@ -75,7 +75,7 @@ def fuzz_damaged_file(random: Random) -> None:
 
 
 def fuzz_random_bytes(random: Random) -> None:
-    """Bytes that are not an event file show nothing, and are one damage from the beginning to the end."""
+    """Check that bytes that are not an event file show nothing, and are one damage from beginning to end."""
     content = random.randbytes(random.choice([0, 5, 11, 12, 13, 100, 5000]))
     check_as_plainly_read(read_in_pieces(content, random), content)
 
@@ -94,7 +94,7 @@ def fuzz_wire_format(random: Random) -> None:
 
 
 def fuzz_payloads(random: Random) -> None:
-    """Whatever a value holds, it is read as its kind's payload, or raises `PayloadError`."""
+    """Check that whatever a value holds is read as its kind's payload, or raises `PayloadError`."""
     value = random.choice([random_value(random), Summary.Value(tensor=random_tensor(random))])
     encoded = value.SerializeToString()
     for _ in range(random.choice([0, 1, 1, 3])):
@@ -120,9 +120,7 @@ def fuzz_payloads(random: Random) -> None:
 
 
 def fuzz_runs(random: Random) -> None:
-    """Check that a run whose files grow, are cut, replaced and deleted shows what a first look shows, after each
-    change.
-    """
+    """Check that a run whose files grow, are cut, replaced and deleted matches a first look after each change."""
     source = MemorySource()
     followed, keeping = Logdir(source), Logdir(source, keep_superseded=True)
     for _ in range(random.randint(1, 6)):
@@ -136,7 +134,7 @@ def fuzz_runs(random: Random) -> None:
 
 
 def fuzz_cache(random: Random) -> None:
-    """Check that what was kept of files that changed since shows what a first look shows."""
+    """Check that cached data of files that have changed since then shows what a first look shows."""
     source = MemorySource()
     with tempfile.TemporaryDirectory() as folder, patch("stepscope.summary.kept_files.LEAST_CACHED", 1):
         for _ in range(random.randint(2, 4)):
@@ -206,7 +204,7 @@ def _plainly_shown(source: MemorySource) -> dict[str, dict[str, list[tuple[int, 
 
 
 def check_same(one: Mapping[str, Any], other: Mapping[str, Any], source: MemorySource) -> None:
-    """Raise `FindingError` where two ways to see the files differ."""
+    """Raise `FindingError` if two views of the files differ."""
     for key in sorted({*one, *other}):
         if one.get(key) != other.get(key):
             contents = {str(found.path): source.content(str(found.path)) for found in source.list()}
@@ -224,7 +222,7 @@ SCENARIOS: Final[Mapping[str, Callable[[Random], None]]] = {
 
 
 def run_case(scenario: str, case: int, keep: Path) -> bool:
-    """Run one case; returns whether all was well, or else says what was not, and leaves the files in ``keep``."""
+    """Run one case; return whether it passed, or else print what went wrong and leave the files in ``keep``."""
     (keep / "running.txt").write_text(f"--scenario {scenario} --case {case}\n")
     try:
         SCENARIOS[scenario](Random(case))
@@ -240,7 +238,7 @@ def run_case(scenario: str, case: int, keep: Path) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run cases until the time is over; returns 1 if one of them found something."""
+    """Run cases until the time is over; return 1 if one of them found something."""
     parser = ArgumentParser(prog="python -m tools.fuzz_readers", description="Fuzzes the readers of event files.")
     parser.add_argument("--seconds", type=float, default=60.0, help="for how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the cases' numbers (%(default)s)")

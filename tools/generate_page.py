@@ -1,7 +1,7 @@
-"""Writes what Python and the page both know, as TypeScript in ``web`` of each panel and room, and in ``web/page``.
+"""Write what Python and the page share as TypeScript, in ``web`` of each panel and room and in ``web/page``.
 
-``settings.generated.ts`` holds the settings, ``messages.generated.ts`` the types of ``messages.py`` beside it: what the
-server's routes answer, and its `CONSTANTS`, if it has any, which both sides keep to.
+``settings.generated.ts`` holds the settings. ``messages.generated.ts`` holds the types in the ``messages.py`` beside
+it, which the server's routes return, and its `CONSTANTS`, if it has any, which both sides use.
 """
 
 import json

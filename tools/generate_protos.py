@@ -25,7 +25,7 @@ def generate(output_root: Path) -> list[Path]:
     """Write ``*_pb2.py`` and ``*_pb2.pyi`` under ``output_root``, and return their paths relative to it.
 
     Raises:
-        RuntimeError: the compiler refused a file; its message is on standard error.
+        RuntimeError: the compiler rejected a file; its message is on standard error.
     """
     sources = sorted(str(p.relative_to(REPOSITORY)) for p in (REPOSITORY / PROTO_FOLDER).glob("*.proto"))
     well_known = resources.files("grpc_tools") / "_proto"

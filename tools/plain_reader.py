@@ -1,4 +1,4 @@
-"""The slow way to read event files: record by record, each by protobuf, to compare the readers of `summary` with."""
+"""A slow reader of event files, record by record through protobuf, with which the readers of `summary` are compared."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ LARGEST_RECORD: Final = 2**31
 
 
 class FindingError(Exception):
-    """What was shown differs from what should be; ``content`` is the file that shows it."""
+    """The result differs from what is expected; ``content`` is the file that shows it."""
 
     def __init__(self, message: str, content: bytes) -> None:
         super().__init__(message)
@@ -31,20 +31,20 @@ class FindingError(Exception):
 
 @dataclass(frozen=True)
 class Point:
-    """A value as the plain reader finds it; numbers as text, so that NaN equals NaN."""
+    """A value as the plain reader finds it; numbers are text, so that NaN equals NaN."""
 
     tag: str
     step: int
     wall_time: str
     number: str
-    """Empty where the tag's kind keeps none."""
+    """Empty if the tag's kind keeps none."""
     place: tuple[int, int, int]
-    """Offset and length of the record's data, and the value's index; zeros where the tag's kind keeps none."""
+    """Offset and length of the record's data, and the value's index; zeros if the tag's kind keeps none."""
 
 
 @dataclass
 class Reading:
-    """All that is in an event file, in its order; an int among the points is the step of a ``SessionLog.START``."""
+    """The content of an event file, in order; an int among the points is the step of a ``SessionLog.START``."""
 
     stream: list[Point | int] = field(default_factory=list)
     kinds: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Reading:
     records: int = 0
     waiting: bool = False
     wall_times: list[float] = field(default_factory=list)
-    """Of every event that holds something and has a time."""
+    """Wall times of all events that hold something and have a time."""
 
     def points(self) -> dict[str, list[Point]]:
         by_tag: dict[str, list[Point]] = {}
@@ -73,7 +73,7 @@ class Reading:
 
 
 def plainly_read(content: bytes) -> Reading:
-    """Read a whole event file record by record, each of them by protobuf."""
+    """Read a whole event file record by record, each through protobuf."""
     reading = Reading()
     at = 0
     while len(content) - at >= HEADER_BYTES:
@@ -145,7 +145,7 @@ def _take_value(reading: Reading, event: Event, value: Summary.Value, place: tup
 
 
 def points_of(file: EventFile) -> dict[str, list[Point]]:
-    """Return what an `EventFile` holds, as the plain reader would say it."""
+    """Return the content of an `EventFile` in the form of the plain reader."""
     shown: dict[str, list[Point]] = {}
     for tag, points in file.points.items():
         part = points.part(file.path)
@@ -166,7 +166,7 @@ def damages_of(file: EventFile) -> list[tuple[int, int]]:
 
 
 def check_as_plainly_read(file: EventFile, content: bytes) -> None:
-    """Raise `FindingError` where the file's bytes, read plainly, say something else."""
+    """Raise `FindingError` if the file differs from a plain reading of its bytes."""
     plain = plainly_read(content)
     for name, shown, expected in (
         ("points", points_of(file), plain.points()),
@@ -181,7 +181,7 @@ def check_as_plainly_read(file: EventFile, content: bytes) -> None:
 
 
 def plainly_shown(readings: Sequence[Reading]) -> dict[str, list[tuple[int, str, str]]]:
-    """Return what a run of several files shows, by tag: step, wall time, number; restarts as the guide states them."""
+    """Return what a run of several files shows, by tag: step, wall time, number; restarts follow the guide."""
     files = _Files([reading for reading in readings if reading.stream or reading.wall_times])
     kind_of_tag: dict[str, str] = {}
     # What has no points may have said what they are.
@@ -193,7 +193,7 @@ def plainly_shown(readings: Sequence[Reading]) -> dict[str, list[tuple[int, str,
 
 
 class _Files:
-    """The files of a run in order of their first events, and which of them had ended when another began."""
+    """The files of a run in order of their first events, and which of them had ended before another began."""
 
     def __init__(self, readings: Sequence[Reading]) -> None:
         spans = {id(r): (r.wall_times[0], max(r.wall_times)) if r.wall_times else (0.0, 0.0) for r in readings}
@@ -205,7 +205,7 @@ class _Files:
         return one < other and (not self.timed or self._spans[one][1] <= self._spans[other][0])
 
     def restarts(self) -> list[tuple[int, int, int]]:
-        """Return file, place in its stream and step of every ``SessionLog.START`` that restarts the run."""
+        """Return file, position in its stream and step of every ``SessionLog.START`` that restarts the run."""
         found = []
         for number, reading in enumerate(self.readings):
             begun = any(self.precedes(other, number) and self.readings[other].stream for other in range(number))

@@ -1,7 +1,7 @@
-"""Words that nothing in the repository says, why, and what is said instead: ``python -m tools.refused_words``.
+"""Words that the repository does not use, why, and what to use instead: ``python -m tools.refused_words``.
 
-Spelling is codespell's (``[tool.codespell]`` in pyproject.toml), which takes whole words; here are British stems within
-names too, and turns of phrase that make a reader stop.
+Spelling is left to codespell (``[tool.codespell]`` in pyproject.toml), which checks whole words; this list adds British
+stems, also within names, and turns of phrase that make a reader stop.
 """
 
 import re
@@ -94,7 +94,7 @@ REFUSED: Final = {
         for package in ("dashboard", "debug", "profiler", "summary")
     },
 }
-"""By reason, words in small letters and what to say instead; where there is a star, letters may follow or go before."""
+"""By reason, words in lower case and their replacements; a star stands for letters before or after."""
 INSTEAD: Final = {words: (reason, instead) for reason, group in REFUSED.items() for words, instead in group.items()}
 ALLOWED: Final = re.compile(
     # Settings as they were once called, which old addresses have; and lines of which codespell is told the same.
@@ -104,7 +104,7 @@ KINDS: Final = frozenset({".py", ".pyi", ".ts", ".js", ".css", ".md", ".toml", "
 
 
 class Found(NamedTuple):
-    """A word that is refused, and where."""
+    """A refused word and its location."""
 
     path: Path
     line: int
@@ -134,7 +134,7 @@ def refused(path: Path, text: str) -> Iterator[Found]:
 
 
 def written_files(folder: Path) -> Iterator[Path]:
-    """Yield files that are written by hand: none that are hidden, generated, or reached by a link."""
+    """Yield files that are written by hand: none that are hidden, generated, or reached through a link."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.is_symlink():
             continue
@@ -146,7 +146,7 @@ def written_files(folder: Path) -> Iterator[Path]:
 
 
 def found_in(folder: Path) -> list[Found]:
-    """Return the refused words of a folder, of all files but this and its test."""
+    """Return the refused words of a folder, in all files except this one and its test."""
     own = Path(__file__).resolve()
     own_files = {own, own.parents[1] / "tests" / f"test_{own.name}"}
     return [
@@ -158,7 +158,7 @@ def found_in(folder: Path) -> list[Found]:
 
 
 def main(folder: str | None = None) -> int:
-    """Print the refused words of a folder, or of the repository; return 1 where there are any."""
+    """Print the refused words of a folder, or of the repository; return 1 if there are any."""
     found = found_in(Path(folder) if folder else Path(__file__).resolve().parents[1])
     for each in found:
         print(each)

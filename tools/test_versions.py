@@ -22,7 +22,7 @@ REPOSITORY: Final = Path(__file__).resolve().parent.parent
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 RESOLUTIONS: Final = ("lowest-direct", "highest")
 PROJECTS: Final = {"core": ["core/pyproject.toml"], "whole": ["core/pyproject.toml", "pyproject.toml"]}
-"""What is installed: the dependencies that these files list."""
+"""What is installed: the dependencies listed in these files."""
 EXTRAS: Final = {"core": [("core/pyproject.toml", "images")], "whole": [("pyproject.toml", "scikit-learn")]}
 TEST_TOOLS: Final = ("hatchling", "httpx", "hypothesis", "packaging", "pip", "pytest", "pytest-timeout")
 TESTS: Final = {
@@ -39,7 +39,7 @@ TESTS: Final = {
 
 
 def interpreter(version: str) -> Path | None:
-    """Return a Python of a version, such as "3.12": of this machine, of pyenv, or fetched by uv; None for none."""
+    """Return a Python of a version, such as "3.12", from this machine, pyenv or uv; None if there is none."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     on_path = shutil.which(f"python{version}")
     for candidate in [*([Path(on_path)] if on_path else []), *sorted(pyenv.glob(f"{version}*/bin/python"))]:
@@ -74,7 +74,7 @@ def run_tests(python: Path, which: str, resolution: str, folder: Path, arguments
 
 
 def main() -> int:
-    """Run the combinations that are asked for, and return 1 if the tests of one failed, or a Python is missing."""
+    """Run the requested combinations; return 1 if the tests of one failed or a Python is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", action="append", choices=PYTHONS, help="all by default")
     parser.add_argument("--which", action="append", choices=PROJECTS, help="both by default")

@@ -1,6 +1,6 @@
-"""For pytest: passes over tests of which `tools.test_versions` did not install what they compare with.
+"""A pytest plug-in that skips tests if `tools.test_versions` did not install what they compare with.
 
-In an environment of stepscope-core also those of what it does without.
+In an environment of stepscope-core, it also skips tests of what that does without.
 """
 
 import os
@@ -14,7 +14,7 @@ _OTHERS: Final = frozenset(
     ("IPython", "aiohttp", "cv2", "dask", "grpc_tools", "keras", "matplotlib", "moto", "onnx", "pandas", "playwright",
      "tensorboard", "tensorboardX", "tensorflow", "torch")
 )  # fmt: skip
-"""What tests compare with."""
+"""Packages that tests compare with."""
 _WITHOUT_CORE: Final = frozenset(["fsspec", "h5py", "llvmlite", "numba", "orjson", "polars", "regex", "watchdog"])
 
 
@@ -31,7 +31,7 @@ def _is_absent(error: BaseException | None) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
-    """Skip a module that imports what is not there."""
+    """Skip a module that imports what is not installed."""
     collect = collector.collect
 
     def collected() -> object:
@@ -48,7 +48,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call() -> Iterator[None]:
-    """Skip a test that uses what is not there."""
+    """Skip a test that uses what is not installed."""
     try:
         return (yield)
     except Exception as error:

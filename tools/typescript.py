@@ -1,4 +1,4 @@
-"""Types of Python written as TypeScript."""
+"""Write Python types as TypeScript."""
 
 import re
 import types
@@ -30,8 +30,7 @@ _ARRAYS = {
 
 
 def interfaces(messages: Iterable[type]) -> str:
-    """Return an interface for each TypedDict or dataclass, and for each that they hold, in the order in which they are
-    met.
+    """Return an interface for each TypedDict or dataclass, and for each that they hold, in order of appearance.
 
     Raises:
         TypeError: a field has a type that JSON or packed columns do not have.
@@ -61,7 +60,7 @@ def _interface(message: type, met: list[type]) -> str:
 
 
 def typed(hint: Any, met: list[type]) -> str:
-    """Return a type as TypeScript writes it; TypedDicts and dataclasses in it are added to ``met``."""
+    """Return a type in TypeScript; TypedDicts and dataclasses in it are added to ``met``."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]

@@ -1,8 +1,8 @@
 """Print every string that a user can read, with its place: ``python -m tools.ui_strings``.
 
-These are the texts in the sources of the page and of the packages, docstrings aside: labels, tooltips, messages of
-errors, and help of commands. What only programs read (names, selectors, SQL, formats) is left out as far as its form
-shows it, so that a few of them are printed too and no sentence is missed. ``{}`` stands for what is filled in.
+These are the texts in the sources of the page and of the packages, except docstrings: labels, tooltips, error messages,
+and help of commands. Strings that only programs read (names, selectors, SQL, formats) are left out if their form
+identifies them; a few are printed anyway, so that no sentence is missed. ``{}`` stands for a value that is filled in.
 """
 
 import ast
@@ -35,7 +35,7 @@ class Text(NamedTuple):
 
 
 def python_texts(path: Path) -> Iterator[Text]:
-    """Yield the texts of a Python file, without docstrings; formatted ones are whole."""
+    """Yield the texts of a Python file, without docstrings; formatted strings are whole."""
     yield from _in_tree(path, ast.parse(path.read_text("utf-8")))
 
 
@@ -65,9 +65,9 @@ def typescript_texts(path: Path) -> Iterator[Text]:
 
 
 def _literals(source: str) -> Iterator[tuple[int, str]]:
-    """Yield where each literal begins, and its text.
+    """Yield the start and the text of each literal.
 
-    Brackets are counted only to know where a template's ``${...}`` ends; a slash begins a regular expression where a
+    Brackets are counted only to find where a template's ``${...}`` ends; a slash begins a regular expression where a
     value may begin.
     """
     at = 0
@@ -116,7 +116,7 @@ _CODE: Final = re.compile(
 
 
 def read_by_people(text: str) -> bool:
-    """Whether a text looks like words for people: a capital and a word, or words in a row."""
+    """Return whether a text looks like words for people: a capitalized word, or words in a row."""
     return bool(_SENTENCE.search(text)) and not _CODE.search(text)
 
 
@@ -132,7 +132,7 @@ def ui_strings() -> Iterator[Text]:
 
 
 def main() -> int:
-    """Print them."""
+    """Print the strings."""
     for path, line, text in ui_strings():
         print(f"{path.relative_to(REPOSITORY)}:{line}: {' '.join(text.split())}")
     return 0

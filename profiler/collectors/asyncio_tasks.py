@@ -1,9 +1,9 @@
-"""The tasks of asyncio: when each ran, and when it lived.
+"""The tasks of asyncio: when each one ran, and when it existed.
 
-asyncio's event loops run everything through ``asyncio.Handle._run``, and asyncio itself tells there which task a handle
-belongs to by the ``__self__`` of its callback (``asyncio.base_events._format_handle``). That method, and
-``BaseEventLoop.create_task``, are wrapped while a recording runs. Tasks, coroutines and their callbacks are left as
-they are, so that nothing behaves in another way.
+asyncio's event loops run everything through ``asyncio.Handle._run``, and asyncio itself determines there which task a
+handle belongs to by the ``__self__`` of its callback (``asyncio.base_events._format_handle``). That method and
+``BaseEventLoop.create_task`` are wrapped while a recording runs. Tasks, coroutines and their callbacks are not
+modified, so they behave as usual.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from stepscope.profiler.collectors.patching import Patches
 from stepscope.summary.errors import UserError
 
 OPEN: Final = -1
-"""The end of what has not ended."""
+"""The end of anything that has not ended."""
 FIELDS_PER_RUN: Final = 3
 FIRST_THREAD_LANE: Final = FIRST_MADE_UP_THREAD + 16
 THREAD_LANES: Final = 112
@@ -49,11 +49,11 @@ Task: TypeAlias = "asyncio.Task[Any]"
 class AsyncioTaskCollector:
     """Records the tasks of asyncio's event loops, in all threads, as "asyncio_task".
 
-    Each stretch that a task runs is a slice of the lane "asyncio <name of the thread>". The life of each task, from
-    when it was made until it was done, is a slice of the lanes "asyncio tasks", as many as tasks live at once.
+    Each run of a task is a slice on the lane "asyncio <name of the thread>". The life of each task, from its creation
+    until it is done, is a slice on the lanes "asyncio tasks", of which there are as many as tasks alive at once.
 
     Args:
-        max_slices: how many runs and lives of tasks are kept at most; what came later is counted in a note.
+        max_slices: maximum number of runs and lives of tasks to keep; later ones are counted in a note.
 
     Raises:
         ValueError: ``max_slices`` is negative.
@@ -68,10 +68,10 @@ class AsyncioTaskCollector:
         self._wall_offset = 0
 
     def start(self, clock: RecordingClock) -> None:
-        """Wrap what runs and make tasks.
+        """Wrap the methods that run and create tasks.
 
         Raises:
-            UserError: the event loop that runs in this thread is none of asyncio's own.
+            UserError: the event loop running in this thread is not one of asyncio's own.
         """
         loop = asyncio._get_running_loop()
         if loop is not None and not isinstance(loop, asyncio.BaseEventLoop):
@@ -88,7 +88,7 @@ class AsyncioTaskCollector:
         self._patches.replace(asyncio.base_events.BaseEventLoop, "create_task", recording.wrap_create_task)
 
     def stop(self) -> Collected:
-        """Unwrap, and return the runs by thread and the lives by start."""
+        """Remove the wrappers, and return the runs by thread and the lives by start."""
         recording, self._recording = self._recording, None
         if recording is None:
             return Collected()
@@ -166,14 +166,14 @@ class AsyncioTaskCollector:
 
 
 class _Life(weakref.ref[Task]):
-    """What is known of a task, which it does not keep alive."""
+    """What is known about a task, without keeping the task alive."""
 
     __slots__ = ("about", "before", "begin", "end", "key", "name", "outcome", "run_ns", "running", "runs")
 
     about: Mapping[str, ArgumentValue]
-    """Its coroutine, and where that is written."""
+    """Its coroutine, and where the coroutine is defined."""
     before: bool
-    """Whether it was there before the recording."""
+    """Whether it existed before the recording."""
     begin: int
     end: int
     key: int
@@ -181,7 +181,7 @@ class _Life(weakref.ref[Task]):
     name: str
     outcome: Mapping[str, ArgumentValue]
     run_ns: int
-    """How long it ran, less the start of the run that is going on."""
+    """How long it ran, minus the start of the current run."""
     running: int
     """1 while it runs."""
     runs: int
@@ -199,7 +199,7 @@ class _Thread:
     def __init__(self) -> None:
         self.lane_name = plain_text(f"asyncio {threading.current_thread().name}")
         self.runs: list[Any] = []
-        """By start, `FIELDS_PER_RUN` items each: life, start and end."""
+        """Sorted by start, `FIELDS_PER_RUN` items each: life, start and end."""
         self.loop = 0
         """The identity of the event loop that was seen last."""
 
@@ -211,12 +211,12 @@ class _Recording:
         self.now: Final = now
         self.started: Final = now()
         self.stopped: int | None = None
-        """When it stopped; methods that somebody else wrapped in the meantime may be called all the same."""
+        """When it stopped; methods that others wrapped in the meantime may be called nevertheless."""
         self.threads: list[_Thread] = []
         self.dropped_runs = 0
         self.dropped_lives = 0
         self._lives: dict[int, _Life] = {}
-        """By identity of the task, which the life does not keep alive, of those that are not done."""
+        """Tasks that are not done, by the task's identity; a life does not keep its task alive."""
         self._done: list[_Life] = []
         self._loops: dict[int, weakref.ref[asyncio.AbstractEventLoop]] = {}
         self._local = threading.local()
@@ -228,7 +228,7 @@ class _Recording:
         self._kinds: Final = (asyncio.Task, python_task)
 
     def wrap_run(self, original: Callable[[asyncio.Handle], None]) -> Callable[[asyncio.Handle], None]:
-        """In place of ``asyncio.Handle._run``."""
+        """Return the replacement of ``asyncio.Handle._run``."""
 
         @functools.wraps(original)
         def _run(handle: Any) -> None:
@@ -253,7 +253,7 @@ class _Recording:
         return _run
 
     def wrap_create_task(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """In place of ``BaseEventLoop.create_task``, which calls the loop's task factory."""
+        """Return the replacement of ``BaseEventLoop.create_task``, which calls the loop's task factory."""
 
         @functools.wraps(original)
         def create_task(loop: asyncio.AbstractEventLoop, coro: Any, **options: Any) -> Any:
@@ -281,7 +281,7 @@ class _Recording:
         self._loops[id(loop)] = weakref.ref(loop)
 
     def meet_waiting_tasks(self) -> None:
-        """Take note of the tasks that were there when the recording began and did not run since."""
+        """Take note of the tasks that existed when the recording began and have not run since."""
         if self.dropped_lives:
             return
         for reference in list(self._loops.values()):
@@ -291,7 +291,7 @@ class _Recording:
                     self._meet(task)
 
     def all_lives(self) -> Sequence[_Life]:
-        """Return those of all tasks, by begin."""
+        """Return the lives of all tasks, by begin."""
         going = list(self._lives.values())
         for life in going:
             task = life()
@@ -311,7 +311,7 @@ class _Recording:
         return thread
 
     def _begin_run(self, thread: _Thread, life: _Life, start: int) -> int:
-        """Return where the run is in the list of its thread; `OPEN` if there is no place for it."""
+        """Return the position of the run in the list of its thread; `OPEN` if there is no room for it."""
         life.runs += 1
         life.run_ns -= start
         life.running += 1
@@ -340,7 +340,7 @@ class _Recording:
             self._close(life)
 
     def _meet(self, task: Task) -> _Life | None:
-        """Return a task that was made before the recording, or not by its loop."""
+        """Return the life of a task that was created before the recording, or not by its loop."""
         coro = task.get_coro()
         before = self.stopped is not None or _has_begun(coro)
         life = self._add(task, coro, self.started if before else self.now())
@@ -385,9 +385,9 @@ class _Recording:
 
 
 def _is_step(callback: object, task: Task) -> bool:
-    """Return whether a method of a task makes it run on.
+    """Return whether a method of a task resumes the task.
 
-    asyncio's own methods that do so have no name by which they could be reached; any other, such as `cancel`, has.
+    asyncio's own methods that do so have no name by which they could be reached; any other, such as `cancel`, has one.
     """
     # One of the two in C has none at all, and asking for it would cost more than all the rest.
     if type(callback).__name__ == "TaskStepMethWrapper":
@@ -405,7 +405,7 @@ def _has_begun(coro: Any) -> bool:
 
 
 def _forget_this_frame(task: Task) -> None:
-    """In asyncio's debug mode a task remembers the calls that made it."""
+    """Remove this module from the calls that a task remembers in asyncio's debug mode."""
     traceback: Any = getattr(task, "_source_traceback", None)
     for place in reversed(range(len(traceback))) if traceback else ():
         if traceback[place].filename == _forget_this_frame.__code__.co_filename:
@@ -413,9 +413,9 @@ def _forget_this_frame(task: Task) -> None:
 
 
 def _in_lanes(lives: Iterable[_Life], stopped: int) -> tuple[Sequence[tuple[_Life, int]], int]:
-    """Give every life the first lane in which no other goes on; also how many found none.
+    """Give each life the first free lane, and count those that found none.
 
-    Slices of one lane that overlap are not a picture that any viewer shows as it is.
+    Viewers do not show overlapping slices of one lane as they are.
     """
     placed: list[tuple[_Life, int]] = []
     free = list(range(LIFE_LANES))

@@ -1,6 +1,6 @@
-"""Learns which processes the standard library starts and sees end, when, and with which exit code.
+"""Reports which processes the standard library starts and waits for, when, and with which exit code.
 
-Samples alone would miss the short ones, and no exit code can be read once the parent has waited for its child.
+Sampling alone would miss the short ones, and no exit code can be read once the parent has waited for its child.
 """
 
 import multiprocessing.popen_fork
@@ -14,10 +14,10 @@ from stepscope.profiler.collectors.patching import Patches
 
 
 class ChildListener(Protocol):
-    """Who wants to know; called in the thread that starts or waits for the child."""
+    """Receives the reports, in the thread that starts or waits for the child."""
 
     def child_started(self, pid: int, before_ns: int, name: str, command: str | None) -> None:
-        """Note that a child runs since after ``before_ns``, a monotonic time."""
+        """Note that a child has been running since some time after ``before_ns``, a monotonic time."""
         ...
 
     def child_ended(self, pid: int, exit_code: int) -> None:
@@ -26,7 +26,7 @@ class ChildListener(Protocol):
 
 
 def listen(patches: Patches, listener: ChildListener, now: Callable[[], int]) -> None:
-    """Tell ``listener`` of the children of `subprocess` and `multiprocessing`, until the patches are undone."""
+    """Report the children of `subprocess` and `multiprocessing` to ``listener``, until the patches are undone."""
     patches.replace(subprocess.Popen, "__init__", lambda original: _starting(original, listener, now, _popen_names))
     # Every way of waiting for it comes here. Only where processes are forked.
     patches.replace(subprocess.Popen, "_handle_exitstatus", lambda original: _ending(original, listener))

@@ -1,7 +1,6 @@
-"""What runs on NVIDIA's GPUs, straight from CUPTI through NVIDIA's ``cupti-python``, whatever the program uses.
+"""Activity on NVIDIA's GPUs, directly from CUPTI through NVIDIA's ``cupti-python``, for any program.
 
-`stepscope.profiler.collectors.cupti_activities` turns what comes from there into records; here is only the library's
-edge.
+`stepscope.profiler.collectors.cupti_activities` converts its data to records; this module only calls the library.
 """
 
 import ctypes
@@ -29,9 +28,9 @@ _WANTED: Final[Mapping[int, str]] = {
 }
 """By ``ActivityKind``."""
 _SYSTEM_THREAD_IDS: Final = 1
-"""Member of ``ActivityThreadIdType``: the identifiers that the operating system gives threads."""
+"""Member of ``ActivityThreadIdType``: thread identifiers of the operating system."""
 _FORCED: Final = 1
-"""Flush also buffers that are not full."""
+"""Also flush buffers that are not full."""
 _INSTALL: Final = (
     "Install NVIDIA's package of the driver's CUDA version, pip install 'cupti-python>=13,<14' or "
     "pip install 'cupti-python>=12.6,<13', or record without the collector “cupti”."
@@ -49,21 +48,21 @@ _PROPERTIES: Final[Mapping[str, int]] = {
     "regsPerMultiprocessor": 82,
     "sharedMemPerBlockOptin": 97,
 }
-"""What Kineto calls a property of a device -> its ``CUdevice_attribute``."""
+"""Kineto's name of a device property -> its ``CUdevice_attribute``."""
 
 
 class CuptiCollector:
-    """Records kernels, copies, memsets, waiting, and calls of CUDA's runtime and driver, with what started what.
+    """Records kernels, copies, memsets, waits, and CUDA runtime and driver calls, with what each call started.
 
-    It needs an NVIDIA GPU, its driver, and ``cupti-python`` 12.6 or later. `TorchCollector` tells more of programs that
-    use PyTorch; it uses CUPTI itself, so a process has one of the two.
+    It needs an NVIDIA GPU, its driver, and ``cupti-python`` 12.6 or later. `TorchCollector` records more about programs
+    that use PyTorch; it uses CUPTI itself, so a process can have only one of the two.
 
     Args:
-        runtime_calls: calls of the CUDA runtime.
-        driver_calls: calls of the CUDA driver, which most of the runtime's lead to; what uses the driver directly
-            (Numba, Triton, JAX) is launched by these.
-        buffer_bytes: the size of the buffers that CUPTI fills.
-        most_activities: how many activities are kept; the rest is counted.
+        runtime_calls: record calls of the CUDA runtime.
+        driver_calls: record calls of the CUDA driver, which most runtime calls make in turn; libraries that use the
+            driver directly (Numba, Triton, JAX) launch through them.
+        buffer_bytes: size of the buffers that CUPTI fills.
+        most_activities: maximum number of activities to keep; the rest are counted.
         library: the module ``cupti.cupti``; imported if absent.
     """
 
@@ -84,10 +83,11 @@ class CuptiCollector:
         self._lock: Final = threading.Lock()
 
     def start(self, clock: RecordingClock) -> None:
-        """Ask CUPTI for activities from now on.
+        """Request activities from CUPTI from now on.
 
         Raises:
-            UserError: ``cupti-python`` or the driver is missing, CUPTI refuses, or PyTorch's profiler has it already.
+            UserError: ``cupti-python`` or the driver is missing, CUPTI refuses, or PyTorch's profiler is already using
+                it.
         """
         self._cupti = _imported() if self._library is None else self._library
         _refuse_beside_torch()
@@ -110,7 +110,7 @@ class CuptiCollector:
             ) from error
 
     def stop(self) -> Collected:
-        """Wait until the devices have done what was launched, and return what CUPTI saw."""
+        """Wait until the devices have finished what was launched, and return CUPTI's activities."""
         stopped = self._moment()
         driver = _driver()
         try:
@@ -163,7 +163,7 @@ class CuptiCollector:
                 self._cupti.set_thread_id_type(self._thread_id_type)
 
     def _complete(self, completed: Iterable[Any]) -> None:
-        """Keep the activities of a buffer; CUPTI calls it from threads of its own."""
+        """Keep the activities of a buffer; called by CUPTI from its own threads."""
         found = []
         for activity in completed:
             try:
@@ -228,7 +228,7 @@ def _refuse_beside_torch() -> None:
 
 
 def _driver() -> Any:
-    """CUDA's driver library; None where there is none."""
+    """Return CUDA's driver library; None if there is none."""
     try:
         return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
@@ -236,7 +236,7 @@ def _driver() -> Any:
 
 
 def _properties(driver: Any, devices: Iterable[int]) -> list[dict[str, Any]]:
-    """Return what Kineto writes as ``deviceProperties``, of the devices that were used."""
+    """Return what Kineto writes as ``deviceProperties``, for the devices that were used."""
     found = []
     for device in sorted(devices) if driver is not None else ():
         handle, value, size = ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t()
@@ -256,7 +256,7 @@ def _properties(driver: Any, devices: Iterable[int]) -> list[dict[str, Any]]:
 
 
 class _Demangler:
-    """Names of kernels as they were written in C++, where the C++ library can tell; else as they are."""
+    """Returns names of kernels as written in C++ if the C++ library can demangle them; otherwise as they are."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}

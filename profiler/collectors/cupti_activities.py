@@ -2,7 +2,8 @@
 
 Attribute names and numbers are those of NVIDIA's ``cupti-python`` 12.6.0 and 13.4.0, which call the classes
 ``ActivityKernel9`` to ``ActivityKernel13``, ``ActivityMemcpy5`` to ``ActivityMemcpy7``, ``ActivityMemcpyPtoP4``,
-``ActivityMemset4`` and ``5``, ``ActivitySynchronization`` and ``2``, and ``ActivityAPI``; what is read here is in all.
+``ActivityMemset4`` and ``5``, ``ActivitySynchronization`` and ``2``, and ``ActivityAPI``; all of them have the
+attributes read here.
 """
 
 import re
@@ -30,7 +31,7 @@ RUNTIME_API: Final = 2
 """Members of ``CallbackDomain``."""
 
 _DIRECTIONS: Final = ("Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP")
-"""By ``ActivityMemcpyKind``, in Kineto's words; A is a CUDA array, P a peer."""
+"""Kineto's words, by ``ActivityMemcpyKind``; A is a CUDA array, P a peer."""
 _MEMORIES: Final = (
     "Unknown",
     "Pageable",
@@ -41,40 +42,40 @@ _MEMORIES: Final = (
     "Device Static",
     "Managed Static",
 )
-"""By ``ActivityMemoryKind``, in Kineto's words."""
+"""Kineto's words, by ``ActivityMemoryKind``."""
 _WAITS: Final = ("Unknown", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync")
-"""By ``ActivitySynchronizationType``, in Kineto's words."""
+"""Kineto's words, by ``ActivitySynchronizationType``."""
 _API_VERSION: Final = re.compile(r"(_ptsz|_ptds)?_v[0-9]{4,5}$")
-"""CUPTI calls a function of the runtime "cudaLaunchKernel_v7000"."""
+"""Suffix that CUPTI adds to the names of runtime functions, as in "cudaLaunchKernel_v7000"."""
 _NO_STREAM: Final = 0xFFFF_FFFF
 
 
 class Activity(NamedTuple):
-    """What is kept of an activity record, which itself would keep the whole buffer that it lies in."""
+    """The part of an activity record that is kept; the record itself would keep its whole buffer alive."""
 
     kind: int
     start: int
-    """Nanoseconds by CUPTI's clock."""
+    """Nanoseconds on CUPTI's clock."""
     end: int
     correlation: int
     context: int
     """-1 for calls on the host."""
     device: int
-    """-1 where the record does not say."""
+    """-1 if the record does not state it."""
     place: int
-    """The stream, or the thread of the host."""
+    """The stream, or the thread on the host."""
     name: str
-    """Of a kernel, mangled; of what a copy or a memset moved, as Kineto calls it."""
+    """The mangled name of a kernel; for a copy or a memset, what it moved, in Kineto's words."""
     code: int
-    """The function that was called."""
+    """The number of the function that was called."""
     args: Mapping[str, ArgumentValue]
 
 
 def kept(activity: Any) -> Activity | None:
-    """Return what is kept of one activity record; None for kinds that are not wanted.
+    """Return the part of an activity record to keep; None for kinds that are not wanted.
 
     Raises:
-        AttributeError: the record has not the attributes of its kind.
+        AttributeError: the record lacks the attributes of its kind.
     """
     kind = activity.kind
     if kind in (KERNEL, CONCURRENT_KERNEL):
@@ -156,17 +157,17 @@ def _word(words: Sequence[str], number: int) -> str:
 
 
 class Moment(NamedTuple):
-    """One moment by two clocks, in nanoseconds."""
+    """One moment on two clocks, in nanoseconds."""
 
     theirs: int
     ours: int
 
 
 def wall_times(begin: Moment, end: Moment, wall_offset_ns: int) -> Callable[[int], int]:
-    """Turn times of CUPTI's clock into wall times.
+    """Return a function that converts times of CUPTI's clock to wall times.
 
-    The clocks are compared at the beginning and the end of the recording, so that they may run at different speeds.
-    The result never decreases, so what was nested stays nested.
+    The clocks are compared at the beginning and the end of the recording, so they may run at different speeds. The
+    result never decreases, so nesting is preserved.
     """
     theirs, ours = end.theirs - begin.theirs, end.ours - begin.ours
     if theirs <= 0:
@@ -176,14 +177,14 @@ def wall_times(begin: Moment, end: Moment, wall_offset_ns: int) -> Callable[[int
 
 @dataclass(frozen=True)
 class Names:
-    """What numbers and mangled names stand for."""
+    """The meaning of numbers and mangled names."""
 
     function: Callable[[int, int], str]
-    """Domain and number of a function -> what CUPTI calls it."""
+    """Domain and number of a function -> CUPTI's name for it."""
     demangled: Callable[[str], str] = str
     threads: Mapping[int, str] = field(default_factory=dict)
     processors: Mapping[int, int] = field(default_factory=dict)
-    """By device, how many multiprocessors it has."""
+    """Number of multiprocessors, by device."""
 
 
 class CuptiRecords(NamedTuple):
@@ -191,19 +192,19 @@ class CuptiRecords(NamedTuple):
 
     records: list[Record]
     without_times: int
-    """Activities of which CUPTI could not tell when they ran, or that had not ended."""
+    """Number of activities for which CUPTI could not tell when they ran, or that had not ended."""
 
 
 def records_of_activities(
     activities: Iterable[Activity], names: Names, wall: Callable[[int], int], *, until: int
 ) -> CuptiRecords:
-    """Record of activities, calls on the host first.
+    """Return activities as records, calls on the host first.
 
     Args:
-        activities: as `kept` gives them.
-        names: what they are called.
-        wall: turns their times into wall times.
-        until: what was called later, by CUPTI's clock, is left out: it belongs to the end of the recording.
+        activities: as returned by `kept`.
+        names: their names.
+        wall: converts their times to wall times.
+        until: calls made later, on CUPTI's clock, are left out: they belong to the end of the recording.
     """
     activities = list(activities)
     timed = [activity for activity in activities if 0 < activity.start <= activity.end]
@@ -246,7 +247,7 @@ def _record(
 
 
 def _load(activity: Activity, processors: Mapping[int, int]) -> Iterator[tuple[str, float]]:
-    """Yield blocks and warps for each multiprocessor, as Kineto computes them."""
+    """Yield blocks and warps per multiprocessor, as Kineto computes them."""
     number = processors.get(activity.device, 0)
     grid, block = activity.args["grid"], activity.args["block"]
     if number and isinstance(grid, list) and isinstance(block, list):

@@ -23,7 +23,7 @@ T = TypeVar("T")
 DATA_LOADING_LANE: Final = Lane(HOST_DEVICE, FIRST_MADE_UP_THREAD + 2, "data loading")
 
 _UNRECORDED: Final = "_stepscope_unrecorded"
-"""On a function that records: the one that does the same without."""
+"""Attribute of a recording function: the function that does the same without recording."""
 
 
 class SliceSink(Protocol):
@@ -37,7 +37,7 @@ class SliceSink(Protocol):
 
 
 class _Running:
-    """The collector that runs in this process, if one does: `data_loading` knows of no recording."""
+    """The collector running in this process, if any: `data_loading` has no reference to a recording."""
 
     __slots__ = ("sink",)
 
@@ -60,17 +60,17 @@ def data_loading(batches: Iterable[T], name: str = "data loading") -> "LoadedBat
         for images, labels in profiler.data_loading(batches):
             ...
 
-    Without a recording that costs next to nothing.
+    Without a recording, this costs next to nothing.
 
     Args:
-        batches: any iterable; it has to have a length only if the result's is asked for.
-        name: what the slices are called.
+        batches: any iterable; it needs a length only if the result's length is requested.
+        name: name of the slices.
     """
     return LoadedBatches(batches, name)
 
 
 class LoadedBatches(Generic[T]):
-    """Batches whose loading is recorded; made by `data_loading`. Has the attributes of what it wraps."""
+    """Batches whose loading is recorded, made by `data_loading`. Has the attributes of the object that it wraps."""
 
     def __init__(self, batches: Iterable[T], name: str) -> None:
         self._batches = batches
@@ -132,12 +132,12 @@ def _recorded(sink: SliceSink, load: Callable[[Any], T], iterator: Any, name: st
 
 
 class DataLoadingCollector:
-    """Records the waits for batches of PyTorch's ``DataLoader``, with and without workers, and those of `data_loading`.
+    """Records waits for batches of PyTorch's ``DataLoader``, with and without workers, and of `data_loading`.
 
-    Nothing is imported: only loaders of a PyTorch that is imported when the recording starts are recorded.
+    Nothing is imported: PyTorch's loaders are recorded only if PyTorch is imported when the recording starts.
 
     Args:
-        max_slices: what is beyond is counted in the notes.
+        max_slices: maximum number of slices to keep; the rest are counted in the notes.
 
     Raises:
         ValueError: the limit is negative.
@@ -150,7 +150,7 @@ class DataLoadingCollector:
         self._patches: Final = Patches()
 
     def start(self, clock: RecordingClock) -> None:
-        """Take over what gives the batches of PyTorch's loaders."""
+        """Wrap the method that yields the batches of PyTorch's loaders."""
         self.now = clock.now
         self._wall_offset_ns = clock.wall_offset_ns
         self._slices: list[tuple[str, str, Lane, int, int, Mapping[str, ArgumentValue]]] = []
@@ -162,7 +162,7 @@ class DataLoadingCollector:
         _running.sink = self
 
     def stop(self) -> Collected:
-        """Give that back, and return the slices."""
+        """Remove the wrapper, and return the slices."""
         if _running.sink is self:
             _running.sink = None
         self._patches.undo()
@@ -205,6 +205,6 @@ class DataLoadingCollector:
 
 
 def _torch_loaders() -> Any:
-    """Return what all iterators of PyTorch's loaders are; None if it is not imported."""
+    """Return the base class of the iterators of PyTorch's loaders; None if PyTorch is not imported."""
     module = sys.modules.get("torch.utils.data.dataloader")
     return getattr(module, "_BaseDataLoaderIter", None)

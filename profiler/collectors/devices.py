@@ -1,8 +1,8 @@
-"""What the collectors of devices share: lanes, names of threads, and names in PyTorch's and TensorFlow's forms.
+"""Shared parts of the device collectors: lanes, names of threads, and names in PyTorch's and TensorFlow's forms.
 
 PyTorch's profiler (Kineto) names copies "Memcpy HtoD (Pageable -> Device)" and keeps their details as arguments.
 TensorFlow's tracer (CuptiTracer, ``device_tracer`` of TensorFlow 1.15 to 2) names them "MemcpyH2D" and writes the
-details into the label. Records have the former; StepStats get the latter.
+details into the label. Records use the former; StepStats use the latter.
 """
 
 import re
@@ -15,16 +15,16 @@ from typing import Any, Final, NamedTuple
 from stepscope.profiler.collectors.base import FIRST_MADE_UP_THREAD, HOST_DEVICE, Lane, Record
 
 OVERHEAD_LANE: Final = Lane(HOST_DEVICE, FIRST_MADE_UP_THREAD + 256, "profiler overhead")
-"""What the profiling library itself took, as it reports it."""
+"""Time taken by the profiling library itself, as it reports it."""
 
 COPY_CATEGORIES: Final = frozenset({"gpu_memcpy", "gpu_memset", "Memcpy", "Memset"})
-"""In today's and in 2021's spelling."""
+"""Categories in the current spelling, and in the spelling of 2021."""
 
 CALL_CATEGORIES: Final = re.compile(r"\w+_(runtime|driver)")
 """Calls on the host that start something on a device: "cuda_runtime", "cuda_driver", "xpu_runtime", ..."""
 
 _SYNCHRONIZATIONS: Final = 0x4000_0000
-"""Added to the number of a stream, for the lane of what waits for it."""
+"""Added to the number of a stream, for the lane of waits for that stream."""
 _NO_STREAM: Final = 0xFFFF_FFFF
 _DIRECTION: Final = re.compile(r"([HDAP])to([HDAP])")
 _DETAILS: Final[Mapping[str, str]] = {
@@ -34,24 +34,24 @@ _DETAILS: Final[Mapping[str, str]] = {
     "block": "block",
     "bytes": "bytes",
 }
-"""Arguments as Kineto calls them -> what they are called in labels."""
+"""Kineto's names of arguments -> their names in labels."""
 _SCOPES: Final = frozenset({"annotation", "user_annotation"})
 _OPERATIONS: Final = frozenset({"cpu_op", "Operator"})
 
 
 class Origin(NamedTuple):
-    """What on the host started something on a device: "" where nothing is known."""
+    """What on the host started something on a device; "" if unknown."""
 
     scope: str
-    """The innermost scope that the program named."""
+    """The innermost scope named by the program."""
     operation: str
     """The innermost operator of the framework."""
 
 
 def sync_lane(gpu: int, stream: int) -> Lane:
-    """Return the lane of what waits for a stream of a GPU, or for all of it (-1).
+    """Return the lane of waits for a stream of a GPU, or for the whole GPU (-1).
 
-    Waiting begins when the host asks for it, while kernels run, so it cannot share their lane.
+    A wait begins when the host requests it, while kernels run, so it cannot share their lane.
     """
     number = stream & 0xFFFF_FFFF
     if number == _NO_STREAM:
@@ -60,20 +60,20 @@ def sync_lane(gpu: int, stream: int) -> Lane:
 
 
 def host_lane(native_id: int, names: Mapping[int, str]) -> Lane:
-    """Return the lane of a thread of the host, which is that of its annotated scopes.
+    """Return the lane of a thread of the host, which is also the lane of its annotated scopes.
 
-    ``names`` as `thread_names` gives.
+    ``names`` is a result of `thread_names`.
     """
     number = native_id & 0xFFFF_FFFF
     return Lane(HOST_DEVICE, number, names.get(number, f"thread {number}"))
 
 
 def thread_names(native_ids: Iterable[int] = (), *, known: Mapping[int, str] | None = None) -> dict[int, str]:
-    """Return what threads are called, by their native identifiers.
+    """Return the names of threads, by native identifier.
 
     Args:
-        native_ids: threads that Python may not have started; the system says what they are called, on Linux.
-        known: what was found earlier, for threads that have ended since.
+        native_ids: threads that Python may not have started; on Linux, the system provides their names.
+        known: names found earlier, for threads that have ended since.
     """
     names = dict(known or {})
     for thread in threading.enumerate():
@@ -89,7 +89,7 @@ def thread_names(native_ids: Iterable[int] = (), *, known: Mapping[int, str] | N
 
 
 def origins_of_launches(records: Iterable[Record]) -> dict[int, Origin]:
-    """By correlation, the scope and the operator in which the host made the call; those of its own thread."""
+    """Return, by correlation, the scope and the operator in which the host made the call, in the call's own thread."""
     by_lane: dict[Lane, list[Record]] = defaultdict(list)
     for record in records:
         if record.category in _SCOPES or record.category in _OPERATIONS or _is_launch(record):
@@ -122,7 +122,7 @@ def _origins_in_lane(records: Sequence[Record]) -> dict[int, Origin]:
 
 
 def copy_name(name: str, category: str) -> str:
-    """Return a copy or memset as TensorFlow's tracer names it: "MemcpyH2D", "Memset"."""
+    """Return the name of a copy or memset in TensorFlow's tracer: "MemcpyH2D", "Memset"."""
     if category.lower().endswith("memset"):
         return "Memset"
     direction = _DIRECTION.search(name)
@@ -133,8 +133,8 @@ def device_label(name: str, arguments: Mapping[str, Any], annotation: str = "") 
     """Return the label of a kernel or copy: "kernel regs:32 shm:0 grid:1,1,1 block:64,1,1@@annotation".
 
     Args:
-        name: of the kernel, or of the copy as `copy_name` gives it.
-        arguments: by the names that Kineto gives them; what TensorFlow has no place for is left out.
+        name: name of the kernel, or of the copy as returned by `copy_name`.
+        arguments: by Kineto's names; arguments that TensorFlow has no place for are left out.
         annotation: "node:operation" that started it; "" if unknown.
     """
     details = []

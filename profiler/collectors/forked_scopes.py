@@ -1,10 +1,10 @@
 """Scopes of forked children, such as the workers of PyTorch's ``DataLoader``, written to files that the parent reads.
 
-A forked child has a copy of everything, the running recording included, and nobody would ever see what goes into the
-copy. So a child gets a host collector of its own, which writes every scope into a file when it ends; a child
+A forked child has a copy of everything, including the running recording, but nothing written to the copy would ever be
+seen. The child therefore gets its own host collector, which writes each scope to a file when the scope ends; a child
 that is killed loses only the scopes that it was in. Parent and child read the same monotonic clock.
 
-A file: the number of scopes dropped beyond the limit, 8 bytes, little endian; then one line of JSON per scope.
+A file has the number of scopes dropped beyond the limit, 8 bytes, little endian; then one line of JSON per scope.
 """
 
 import os
@@ -43,20 +43,20 @@ class ForkedScopes:
     """Collects the scopes of the children that are forked between `start` and `stop`.
 
     Args:
-        max_scopes: of one child; what is beyond is counted.
+        max_scopes: maximum number of scopes per child; the rest are counted.
     """
 
     def __init__(self, max_scopes: int) -> None:
         self.max_scopes: Final = max_scopes
 
     def start(self, now: Callable[[], int]) -> None:
-        """Make the folder that children write to.
+        """Create the folder that children write to.
 
         Args:
-            now: the monotonic clock of the recording, nanoseconds.
+            now: the monotonic clock of the recording, in nanoseconds.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: the folder cannot be created.
         """
         self.now = now
         self.folder = Path(tempfile.mkdtemp(prefix="stepscope-"))
@@ -66,7 +66,7 @@ class ForkedScopes:
         _forks.running = self
 
     def stop(self) -> tuple[list[ForkedScope], tuple[str, ...]]:
-        """Return the scopes of all children, and what is missing; children that live on record no longer."""
+        """Return the scopes of all children, and what is missing; children that are still alive no longer record."""
         if _forks.running is self:
             _forks.running = None
         try:
@@ -76,7 +76,7 @@ class ForkedScopes:
 
 
 class _Forks:
-    """The collection that runs in this process. Callbacks of forks cannot be taken back, so one asks here."""
+    """The collection running in this process. Callbacks of forks cannot be unregistered, so a single one looks here."""
 
     __slots__ = ("recorded", "registered", "running")
 
@@ -107,7 +107,7 @@ _forks: Final = _Forks()
 
 
 class ForkedHost(HostCollector):
-    """Takes the scopes of a forked child, in which nobody stops a recording."""
+    """Receives the scopes of a forked child, in which nothing stops a recording."""
 
     def __init__(self, running: ForkedScopes) -> None:
         super().__init__(running.now)
@@ -115,7 +115,7 @@ class ForkedHost(HostCollector):
         self._spooled: Final = threading.local()
 
     def scopes(self) -> Scopes:
-        """Return the list that the scopes of the calling thread go to."""
+        """Return the list that receives the scopes of the calling thread."""
         if self._spool.over and process._process.host is self:
             process._process.host = None
         try:
@@ -155,7 +155,7 @@ class _SpooledScopes(Scopes):
 
 
 class _Spool:
-    """The file of one child; made with its first scope."""
+    """The file of one child, created with its first scope."""
 
     def __init__(self, folder: Path, max_scopes: int) -> None:
         self.over = False
@@ -163,7 +163,7 @@ class _Spool:
         self._left = max_scopes
         self._dropped = 0
         self._file: tuple[int, tuple[int, int]] | None = None
-        """Its descriptor, and which file that is."""
+        """Its descriptor, and the identity of the file."""
         self._lock = threading.Lock()
 
     def write(self, scope: tuple[Any, ...]) -> None:

@@ -1,8 +1,8 @@
-"""What the program itself says about its threads: steps, named scopes, and Python's garbage collections.
+"""What the program itself reports about its threads: steps, named scopes, and Python's garbage collections.
 
-A scope costs two readings of the clock and one extension of a list that belongs to its thread: four plain
-values per scope in one flat list, so that recording creates nothing that the garbage collector has to visit.
-Records are made when the recording stops.
+A scope costs two readings of the clock and one extension of a list that belongs to its thread: four plain values per
+scope in one flat list, so that recording creates nothing that the garbage collector has to visit. Records are made when
+the recording stops.
 """
 
 import gc
@@ -27,7 +27,7 @@ STEPS_LANE = Lane(HOST_DEVICE, FIRST_MADE_UP_THREAD, "steps")
 GC_LANE = Lane(HOST_DEVICE, FIRST_MADE_UP_THREAD + 1, "garbage collection")
 
 Scopes = list[Any]
-"""The scopes of one thread, by start, `FIELDS_PER_SCOPE` items each: name, arguments, start and end."""
+"""The scopes of one thread, sorted by start, `FIELDS_PER_SCOPE` items each: name, arguments, start and end."""
 
 FIELDS_PER_SCOPE = 4
 END = 3
@@ -46,30 +46,30 @@ class HostCollector:
         self._last_step_end = OPEN
         self._threads: list[tuple[Lane, Scopes]] = []
         self.local = threading.local()
-        """Has what `scopes` gives as the attribute ``scopes``, in threads that asked before."""
+        """Holds the result of `scopes` as the attribute ``scopes``, in threads that have requested it before."""
         self._collections: list[tuple[int, int, Mapping[str, int]]] = []
         self._collection_start: int | None = None
         self._slices: list[tuple[str, str, Lane, int, int, Mapping[str, ArgumentValue]]] = []
 
     def start(self, clock: RecordingClock) -> None:
-        """Start recording; garbage collections are noticed from now on."""
+        """Start recording; garbage collections are recorded from now on."""
         self._wall_offset = clock.wall_offset_ns
         gc.callbacks.append(self._on_collection)
         # So that the thread that starts the recording is shown above the others.
         self._register_thread()
 
     def begin_step(self, number: int | None = None, *, forget: bool = False) -> int:
-        """End the running step, if any, and begins the next, one more unless ``number`` is given.
+        """End the running step, if any, and begin the next, numbered one more unless ``number`` is given.
 
         Args:
-            number: of the step that begins.
-            forget: the steps before it are not recorded.
+            number: number of the step that begins.
+            forget: discard the steps before it.
 
         Returns:
-            When, on the monotonic clock.
+            The time of the beginning, on the monotonic clock.
 
         Raises:
-            TypeError, ValueError: ``number`` is not a whole number of 64 bits.
+            TypeError, ValueError: ``number`` is not a 64-bit integer.
         """
         number = None if number is None else checked_step_number(number)
         with self._lock:
@@ -83,15 +83,15 @@ class HostCollector:
         return begin
 
     def end_step(self) -> None:
-        """End the running step and begins none."""
+        """End the running step without beginning another."""
         with self._lock:
             self._last_step_end = self.now()
 
     def stop(self) -> Collected:
-        """Stop recording; what is still open ends now and is marked `UNFINISHED`.
+        """Stop recording; anything still open ends now and is marked `UNFINISHED`.
 
-        A last step in which nothing was recorded is left out: it began when the one before it ended, and the
-        program never used it.
+        A last step in which nothing was recorded is left out: it began when the previous one ended, and the program
+        never used it.
         """
         gc.callbacks.remove(self._on_collection)
         stopped = self.now()
@@ -116,11 +116,11 @@ class HostCollector:
         end: int,
         args: Mapping[str, ArgumentValue] = NO_ARGUMENTS,
     ) -> None:
-        """Record something that has ended, on a lane of its own; times are those of `now`."""
+        """Record something that has ended, on a separate lane; times are from `now`."""
         self._slices.append((name, category, lane, start, end, args))
 
     def scopes(self) -> Scopes:
-        """Return the list that the scopes of the calling thread go to."""
+        """Return the list that receives the scopes of the calling thread."""
         try:
             found: Scopes = self.local.scopes
         except AttributeError:
@@ -177,11 +177,11 @@ class HostCollector:
 
 
 def checked_step_number(number: SupportsIndex) -> int:
-    """Return ``number``, of whatever integer type, as what every reader of the files understands.
+    """Return ``number``, of any integer type, in a form that every reader of the files understands.
 
     Raises:
-        TypeError: it is not a whole number.
-        ValueError: it does not fit 64 bits.
+        TypeError: it is not an integer.
+        ValueError: it does not fit in 64 bits.
     """
     whole = operator.index(number)
     if not -(2**63) <= whole < 2**63:
@@ -190,7 +190,7 @@ def checked_step_number(number: SupportsIndex) -> int:
 
 
 def plain_arguments(args: Mapping[str, object]) -> Mapping[str, ArgumentValue]:
-    """Return arguments as numbers and text, so that a recording keeps no tensor alive and sees no later change."""
+    """Return arguments as numbers and text, so that a recording keeps no tensor alive and shows no later change."""
     return {name: _plain(value) for name, value in args.items()} if args else NO_ARGUMENTS
 
 

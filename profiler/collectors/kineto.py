@@ -1,6 +1,6 @@
-"""What PyTorch's profiler (Kineto) exports as a Chrome trace, as records.
+"""Exports of PyTorch's profiler (Kineto), which are Chrome traces, as records.
 
-The format is that of Kineto's ``output_json.cpp``: slices with the category of their activity, the device as process
+The format is defined by Kineto's ``output_json.cpp``: slices with the category of their activity, the device as process
 and the stream as thread, arguments by name, and times in microseconds with three decimals since
 ``baseTimeNanoseconds``. It is read here and not by `stepscope.profiler.traces`, whose compiled loops a training process
 need not load.
@@ -20,21 +20,21 @@ from stepscope.profiler.collectors.base import HOST_DEVICE, Arrow, CounterSeries
 from stepscope.profiler.collectors.devices import OVERHEAD_LANE, host_lane, sync_lane
 
 MEMORY_EVENT: Final = "[memory]"
-"""What Kineto calls an allocation or a release."""
+"""Kineto's name of an allocation or a release."""
 STEP_MARK: Final = "ProfilerStep#"
 _ON_DEVICE: Final = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "cuda_event"})
 _FORWARD_BACKWARD: Final = "fwdbwd"
 _GPU_TYPES: Final = frozenset({1, 6, 20})
 """``DeviceType`` of CUDA, HIP, and what HIP was masked as."""
 _OF_THE_FILE: Final = frozenset({"traceEvents", "baseTimeNanoseconds", "displayTimeUnit", "traceName"})
-"""Top-level entries that say something about the exported file only."""
+"""Top-level entries that concern only the exported file."""
 _NO_NUMBER: Final = re.compile(rb"(?<=[:,\[ ])[-+]?(?:inf(?:inity)?|nan)(?=\s*[,}\]])", re.IGNORECASE)
 
 _CONTROL_CHARACTERS: Final = dict.fromkeys(range(32), " ")
 _FUNCTION: Final = "python_function"
 
 Points: TypeAlias = dict[tuple[str, str, str], list[tuple[int, float]]]
-"""Time and value by device, counter and series."""
+"""Times and values by device, counter and series."""
 
 
 class Event(msgspec.Struct, gc=False):
@@ -57,11 +57,11 @@ class KinetoTrace:
 
     events: Sequence[Event]
     base_ns: int
-    """Wall time of the trace's time 0 by Kineto's clock."""
+    """Wall time of the trace's time 0, on Kineto's clock."""
     metadata: Mapping[str, Any]
 
     def time_ns(self, event: Event) -> int:
-        """When an event began, by Kineto's clock."""
+        """Return when an event began, on Kineto's clock."""
         return self.base_ns + _nanoseconds(event.ts)
 
 
@@ -79,7 +79,7 @@ def parse_kineto(data: bytes) -> KinetoTrace:
     """Parse an exported trace; times keep all their digits.
 
     Raises:
-        msgspec.DecodeError: it is no Chrome trace in the object form.
+        msgspec.DecodeError: the data is not a Chrome trace in the object form.
     """
     try:
         return _parsed(data)
@@ -100,7 +100,7 @@ def _parsed(data: bytes) -> KinetoTrace:
 
 
 def marks_of(trace: KinetoTrace, name: str) -> list[tuple[int, int]]:
-    """Start and end of the scopes of a name, by Kineto's clock, in order of time."""
+    """Return the start and end of the scopes with a name, on Kineto's clock, in order of time."""
     return sorted(
         (trace.time_ns(event), trace.time_ns(event) + _nanoseconds(event.dur))
         for event in trace.events
@@ -109,15 +109,15 @@ def marks_of(trace: KinetoTrace, name: str) -> list[tuple[int, int]]:
 
 
 def clock_offset(marks: Sequence[tuple[int, int]], readings: Sequence[tuple[int, int]]) -> int:
-    """Return what is to be added to the times of Kineto's clock.
+    """Return the offset to add to the times of Kineto's clock.
 
-    Kineto turns the processor's counter into wall time by a comparison of its own, which is some microseconds off. Each
-    mark lies within the readings of our clock before and after it, which bounds the offset from both sides; the result
-    is in the middle of the bounds that all marks leave, 0 without marks.
+    Kineto converts the processor's counter to wall time by its own comparison of clocks, which is off by some
+    microseconds. Each mark lies between the readings of our clock before and after it, which bounds the offset from
+    both sides; the result is the middle of the bounds left by all marks, or 0 without marks.
 
     Args:
-        marks: start and end by Kineto's clock.
-        readings: of our clock, before and after each mark.
+        marks: start and end, on Kineto's clock.
+        readings: readings of our clock, before and after each mark.
     """
     least = max((before - start for (start, _), (before, _) in zip(marks, readings, strict=True)), default=0)
     most = min((after - end for (_, end), (_, after) in zip(marks, readings, strict=True)), default=0)
@@ -132,16 +132,16 @@ def records_of_kineto(
     names: Mapping[int, str] | None = None,
     leave_out: frozenset[str] = frozenset(),
 ) -> KinetoRecords:
-    """Return the slices of a trace as records, allocations as counters too, and the arrows of the backward pass.
+    """Return the slices of a trace as records, allocations also as counters, and the arrows of the backward pass.
 
-    Launches and what they started share their correlation, so those arrows need no place of their own.
+    Launches and what they started share a correlation, so the arrows between them are not returned separately.
 
     Args:
-        trace: what was exported.
-        host_pid: the process that was recorded.
+        trace: the exported trace.
+        host_pid: the recorded process.
         offset_ns: added to all times.
-        names: of threads, by native identifier.
-        leave_out: names of slices.
+        names: names of threads, by native identifier.
+        leave_out: names of slices to leave out.
     """
     names = names or {}
     records = []
@@ -168,7 +168,7 @@ def records_of_kineto(
 
 
 def threads_of(trace: KinetoTrace, host_pid: int) -> set[int]:
-    """Native identifiers of the threads of the host in a trace."""
+    """Return the native identifiers of the host's threads in a trace."""
     return {event.tid & 0xFFFF_FFFF for event in trace.events if event.pid == host_pid and isinstance(event.tid, int)}
 
 
@@ -184,7 +184,7 @@ def _record(event: Event, lane: Lane, start_ns: int) -> Record:
 
 
 def _lane(event: Event, host_pid: int, names: Mapping[int, str]) -> Lane | None:
-    """Return where a slice ran; None for what Kineto says about itself ("Spans", "Traces")."""
+    """Return where a slice ran; None for what Kineto reports about itself ("Spans", "Traces")."""
     if not isinstance(event.pid, int) or not isinstance(event.tid, int):
         return None
     if event.cat == "overhead":
@@ -201,14 +201,14 @@ def _lane(event: Event, host_pid: int, names: Mapping[int, str]) -> Lane | None:
 
 
 def _order(record: Record) -> tuple[bool, str, int]:
-    """Return threads of the host in the order in which they come, then devices and their streams."""
+    """Return a sort key that puts threads of the host first, in their given order, then devices and their streams."""
     if record.lane.device == HOST_DEVICE:
         return False, "", 0
     return True, record.lane.device.partition("/stream:")[0], record.lane.thread_id
 
 
 def _add_memory(points: Points, allocation: Record) -> None:
-    """Bytes that PyTorch's allocator holds, which it says after every change."""
+    """Add the bytes held by PyTorch's allocator, which it reports after every change."""
     number = allocation.args.get("Device Id", -1)
     on_gpu = allocation.args.get("Device Type") in _GPU_TYPES and isinstance(number, int) and number >= 0
     device = f"/device:GPU:{number}" if on_gpu else HOST_DEVICE
@@ -234,7 +234,7 @@ def _arrows(ends: Mapping[tuple[str, int | str], Mapping[str, tuple[Lane, int]]]
 
 
 def first_events(trace: KinetoTrace, most: int) -> tuple[KinetoTrace, int]:
-    """Return the first events of a trace, in the order of the file, and how many more there were."""
+    """Return the first events of a trace, in the order of the file, and the number of the others."""
     if len(trace.events) <= most:
         return trace, 0
     kept: Iterable[Event] = islice(trace.events, most)

@@ -1,4 +1,4 @@
-"""What NVIDIA's GPUs are doing, as the driver's management library (NVML) says."""
+"""The activity of NVIDIA's GPUs, as reported by the driver's management library (NVML)."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from stepscope.summary.errors import UserError
 
 
 def _memory(nvml: Any, gpu: Any) -> Any:
-    """Return a GPU's memory as nvidia-smi states it: without what the driver reserves, where it tells these apart."""
+    """Return a GPU's memory as nvidia-smi reports it: without the driver's reserve, if reported separately."""
     try:
         return nvml.nvmlDeviceGetMemoryInfo(gpu, version=nvml.nvmlMemory_v2)
     except nvml.NVMLError as error:
@@ -24,15 +24,15 @@ def _memory(nvml: Any, gpu: Any) -> Any:
 
 @dataclass(frozen=True)
 class Reading:
-    """One question to the driver, and the counters that the answer is."""
+    """One query to the driver, and the counters in the answer."""
 
     name: str
     counters: tuple[tuple[str, str], ...]
     """Name and series of each value."""
     ask: Callable[[Any, Any], Any]
-    """Of pynvml and the handle of a device."""
+    """Called with pynvml and the handle of a device."""
     values: Callable[[Any], tuple[float, ...]]
-    """What the answer means, in the units of the counters."""
+    """Converts the answer to values in the units of the counters."""
 
 
 READINGS: Final = (
@@ -73,7 +73,7 @@ READINGS: Final = (
         lambda celsius: (celsius,),
     ),
 )
-"""What the driver answers at once. Units: NVML API reference, "Device Queries"."""
+"""Readings that the driver answers at once. Units: NVML API reference, "Device Queries"."""
 
 SLOW_READINGS: Final = (
     Reading(
@@ -89,18 +89,18 @@ SLOW_READINGS: Final = (
         lambda kilobytes: (kilobytes * 1000,),
     ),
 )
-"""What the driver measures for 20 ms before it answers."""
+"""Readings for which the driver measures for 20 ms before it answers."""
 
 
 class NvmlCollector:
     """Records utilization, memory, power, clocks, temperature and PCIe traffic of the GPUs that CUDA sees.
 
-    What a GPU does not tell is left out, with a note.
+    Values that a GPU does not report are left out, with a note.
 
     Args:
-        interval: seconds between two samples. The driver renews its own figures several times a second at most. PCIe
-            traffic comes less often: each reading takes 20 ms, and GPUs are read one after another.
-        max_points: points of all counters together; what is beyond is counted in the notes.
+        interval: seconds between two samples. The driver updates its own values at most several times per second. PCIe
+            traffic is sampled less often: each reading takes 20 ms, and GPUs are read one after another.
+        max_points: maximum number of points of all counters together; the rest are counted in the notes.
 
     Raises:
         ValueError: the interval is not positive, or the limit is negative.
@@ -112,7 +112,7 @@ class NvmlCollector:
         self._max_points: Final = max_points
 
     def start(self, clock: RecordingClock) -> None:
-        """Ask the driver for the GPUs, and begins to sample.
+        """Ask the driver for the GPUs, and begin to sample.
 
         Raises:
             UserError: pynvml is not installed, there is no driver, or CUDA sees no GPU.
@@ -184,17 +184,17 @@ class NvmlCollector:
 
 
 def visible_gpus(visible: str | None, uuids: Sequence[str]) -> list[int | str]:
-    """Return the GPUs that CUDA sees, in its order.
+    """Return the GPUs that CUDA sees, in CUDA's order.
 
-    As the CUDA programming guide has it (appendix "CUDA Environment Variables"): what follows something invalid is not
-    visible, and if something comes twice, nothing is.
+    The rules are those of the CUDA programming guide (appendix "CUDA Environment Variables"): entries after an invalid
+    one are not visible, and if an entry occurs twice, no GPU is.
 
     Args:
         visible: the variable CUDA_VISIBLE_DEVICES; None if it is not set.
-        uuids: of all GPUs, as NVML numbers them.
+        uuids: UUIDs of all GPUs, as NVML numbers them.
 
     Returns:
-        NVML's numbers; or, where the variable names one, the UUID of a part of a GPU (MIG).
+        NVML's numbers or, where the variable names one, the UUID of a part of a GPU (MIG).
     """
     if visible is None:
         return list(range(len(uuids)))
@@ -228,7 +228,7 @@ def _visible_handles(nvml: Any, environment: Mapping[str, str]) -> list[Any]:
 
 
 def _order_note(nvml: Any, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """CUDA puts the fastest GPU first unless it is told otherwise, and NVML does not say which that is."""
+    """Return a note if CUDA may put the fastest GPU first, its default, since NVML does not report which that is."""
     handles = [nvml.nvmlDeviceGetHandleByIndex(number) for number in range(nvml.nvmlDeviceGetCount())]
     models = {_text(nvml.nvmlDeviceGetName(handle)) for handle in handles}
     if len(models) == 1 or environment.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID":

@@ -5,13 +5,13 @@ from typing import Any
 
 
 class Patches:
-    """Replaces attributes, and puts the former ones back."""
+    """Replaces attributes, and restores the original ones."""
 
     def __init__(self) -> None:
         self._replaced: list[tuple[object, str, Any, Any]] = []
 
     def replace(self, owner: object, name: str, make: Callable[[Any], Any]) -> None:
-        """Replace an attribute by what ``make`` makes of it; does nothing where there is none of this name."""
+        """Replace an attribute by the result of ``make``; do nothing if there is no attribute with this name."""
         # As it is stored: a function of a class, and not inherited, so that putting it back changes nothing.
         original = vars(owner).get(name)
         if original is not None:
@@ -20,9 +20,9 @@ class Patches:
             self._replaced.append((owner, name, original, replacement))
 
     def undo(self) -> None:
-        """Put back what was there, the last replaced first; leaves what others have replaced since.
+        """Restore the original attributes, the last replaced first, except those that others have replaced since.
 
-        Those go on calling the replacement, which must therefore do nothing but pass on once its recording is over.
+        Those still call the replacement, which must therefore only pass calls on once its recording is over.
         """
         while self._replaced:
             owner, name, original, replacement = self._replaced.pop()

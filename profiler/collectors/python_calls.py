@@ -1,8 +1,8 @@
 """Every Python function call, in all threads.
 
-A call is three plain values in a flat list of its thread, by start: the code object (or, of a function in C, its name),
-the start and the end. A resumption of a generator or a coroutine counts as a call. Records are made when the
-recording stops.
+A call is three plain values in a flat list of its thread, sorted by start: the code object (or the name of a C
+function), the start and the end. Each resumption of a generator or coroutine counts as a call. Records are made when
+the recording stops.
 """
 
 import itertools
@@ -31,35 +31,36 @@ from stepscope.profiler.session import Session
 OPEN: Final = -1
 """The end of a call that has not ended."""
 DROPPED: Final = -1
-"""The place of a call that is not kept."""
+"""The position of a call that is not kept."""
 FIELDS_PER_CALL: Final = 3
 CALLS_AT_ONCE: Final = 100
-"""Calls by which a thread takes room, so that threads rarely have to agree."""
+"""Number of calls for which a thread reserves room at once, so that threads rarely have to coordinate."""
 C_FUNCTION: Final[Mapping[str, ArgumentValue]] = {"c_function": True}
 
 _OWN_FOLDER: Final = str(Path(__file__).parents[1]) + os.sep
 _QUIET: Final = (Session.start, Session.stop, Session.discard, Profile._enter_step)
-"""Functions that run everything else that only serves the recording, and nothing of the program."""
+"""Functions in which everything else that only serves the recording runs, and nothing of the program."""
 _QUIET_CODES: Final = frozenset(id(function.__code__) for function in _QUIET)
 _BOOTSTRAP: Final[CodeType] = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
 _OF_EVERY_THREAD: Final = frozenset({"_bootstrap", "_bootstrap_inner", "_delete"})
-"""Methods of `threading.Thread` that are around everything or after it, and say nothing."""
+"""Methods of `threading.Thread` that surround or follow everything, and carry no information."""
 
 
 class PythonCallCollector:
-    """Records every call of a Python function as "python_function" in the lane of its thread.
+    """Records every call of a Python function as "python_function" on the lane of its thread.
 
-    Calls that run already when the recording starts are not recorded; those that still run when it stops end there and
-    are marked `UNFINISHED`. The functions of this package, its threads, and what starts and stops a recording are
-    left out.
+    Calls that are already running when the recording starts are not recorded; those still running when it stops end
+    there and are marked `UNFINISHED`. The functions of this package, its threads, and the code that starts and stops a
+    recording are left out.
 
     Args:
-        max_calls: how many calls are kept at most, of all threads; what came later is counted in a note.
+        max_calls: maximum number of calls to keep, across all threads; later calls are counted in a note.
         min_duration_ns: shorter calls are not kept.
-        include: names of modules, such as "torch.nn": only functions of these and of what is in them; all if empty.
-        exclude: names of modules whose functions are left out, also where ``include`` names them.
-        c_calls: whether calls of functions in C are recorded too, where a function that is recorded calls them. Python
-            3.11 tells only of built-in functions and methods, later versions also of others, such as NumPy's ufuncs.
+        include: names of modules, such as "torch.nn": only functions of these modules and of what is in them; all if
+            empty.
+        exclude: names of modules whose functions are left out, even if ``include`` names them.
+        c_calls: whether to also record C functions called by a recorded function. Python 3.11 reports only built-in
+            functions and methods, later versions also others, such as NumPy's ufuncs.
 
     Raises:
         ValueError: ``max_calls`` or ``min_duration_ns`` is negative.
@@ -88,7 +89,7 @@ class PythonCallCollector:
         """Install the hooks in all threads that can be reached.
 
         Raises:
-            UserError: other tools leave no place for this one.
+            UserError: other tools leave no room for this one.
         """
         self._wall_offset = clock.wall_offset_ns
         calls = _Calls(clock.now, self._wanted, self._max_calls, self._min_duration_ns)
@@ -99,7 +100,7 @@ class PythonCallCollector:
         self._calls, self._hook = calls, hook
 
     def stop(self) -> Collected:
-        """Unhook, and return the calls by thread."""
+        """Remove the hooks, and return the calls by thread."""
         calls, hook = self._calls, self._hook
         if calls is None or hook is None:
             return Collected()
@@ -151,17 +152,17 @@ class _Thread:
 
     def __init__(self, thread: threading.Thread | None) -> None:
         self.calls: list[Any] = []
-        """By start, `FIELDS_PER_CALL` items each."""
+        """Sorted by start, `FIELDS_PER_CALL` items each."""
         self.open = [DROPPED]
-        """Where in `calls` those are that run, the innermost last; `DROPPED` for those that are not there.
+        """The positions of running calls in `calls`, the innermost last; `DROPPED` for calls that are not there.
 
-        The first stands for what began before the recording did, and is never taken away.
+        The first item stands for what began before the recording did, and is never removed.
         """
         self.room = 0
         """The length that `calls` may have."""
         self.dropped = 0
         self.quiet = 0
-        """How many functions run of which nothing that they call is kept; no room is taken then."""
+        """Number of running functions whose calls are not kept; no room is reserved meanwhile."""
         self.thread = thread
         self.ident = threading.get_ident()
         self.native_id = threading.get_native_id()
@@ -178,23 +179,23 @@ class _Thread:
 
 
 class _Calls:
-    """What the hooks call: notes the begin and the end of calls, by thread.
+    """What the hooks call: notes the beginning and the end of calls, by thread.
 
-    Nothing in here waits for a lock: the thread that it runs in may hold any.
+    Nothing in here waits for a lock: the thread in which it runs may hold any.
     """
 
     def __init__(self, now: Callable[[], int], wanted: _Wanted, max_calls: int, min_duration: int) -> None:
         self.now = now
         self.threads: list[_Thread] = []
         self.described: dict[int, tuple[str, Mapping[str, ArgumentValue]]] = {}
-        """By identity of the code object: name and arguments of its records."""
+        """Name and arguments of records, by identity of the code object."""
         self.give_up: Callable[[], None] = lambda: None
-        """Ends the recording in a process that was forked from the one that it is for."""
+        """Ends the recording in a process that was forked from the recorded one."""
         self._wanted = wanted
         self._verdicts: dict[int, bool] = {}
-        """By identity of the code object: whether its calls are recorded."""
+        """Whether calls are recorded, by identity of the code object."""
         self._codes: list[CodeType] = []
-        """Keeps the code objects, and so their identities."""
+        """Keeps the code objects alive, so that their identities remain valid."""
         self._max_calls = max_calls
         self._min_duration = min_duration
         self._blocks = itertools.count()
@@ -205,7 +206,7 @@ class _Calls:
         self._c_names: dict[str, str] = {}
 
     def begin(self, code: CodeType, _: int = 0) -> object:
-        """Return a call of a function, or a resumption; returns `SKIP` if those of this function are not recorded."""
+        """Note a call of a function, or a resumption; return `SKIP` if calls of this function are not recorded."""
         verdict = self._verdicts.get(id(code))
         if verdict is None:
             verdict = self._judge(code)
@@ -225,7 +226,7 @@ class _Calls:
         return None
 
     def end(self, code: CodeType, _: int = 0, __: object = None) -> object:
-        """Return a return, a suspension, or an exception that leaves a function; returns `SKIP` as `begin` does."""
+        """Note a return, a suspension, or an exception that leaves a function; return `SKIP` as `begin` does."""
         ended = self.now()
         try:
             thread: _Thread = self._local.thread
@@ -245,7 +246,7 @@ class _Calls:
         return self._end_other(code, ended)
 
     def _end_other(self, code: CodeType, ended: int) -> object:
-        """Return the same, of a function that is not the innermost one that was seen to begin."""
+        """Do the same for a function that is not the innermost one that was seen to begin."""
         if id(code) in _QUIET_CODES:
             self.of_this_thread().quiet -= 1
             return None
@@ -262,7 +263,7 @@ class _Calls:
         return None if verdict else SKIP
 
     def start_quiet(self) -> None:
-        """Pass over what this package goes on to call in this thread."""
+        """Ignore what this package goes on to call in this thread."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if id(frame.f_code) in _QUIET_CODES:
@@ -276,7 +277,7 @@ class _Calls:
         return None
 
     def _unwind(self, thread: _Thread, code: CodeType, ended: int) -> None:
-        """End a call and what was called from there; so when others switch stacks, as greenlets do."""
+        """End a call and everything called from it; needed when others switch stacks, as greenlets do."""
         ends = False
         while not ends:
             place = thread.open[-1]
@@ -284,7 +285,7 @@ class _Calls:
             self._pop(thread, ended)
 
     def begin_c(self, code: CodeType, _: int, function: object, __: object = None) -> object:
-        """Return a call of a function in C by Python code; returns `SKIP` if what this code calls is not recorded."""
+        """Note a call of a C function by Python code; return `SKIP` if this code's calls are not recorded."""
         verdict = self._verdicts.get(id(code))
         if verdict is None:
             verdict = self._judge(code)
@@ -302,7 +303,7 @@ class _Calls:
         return None
 
     def end_c(self, code: CodeType, _: int, function: object, __: object = None) -> None:
-        """Note a return from a function in C, or an exception."""
+        """Note a return from a C function, or an exception."""
         ended = self.now()
         if self._verdicts.get(id(code)) and self._is_c(function):
             thread = self.of_this_thread()
@@ -372,9 +373,7 @@ class _Calls:
         return verdict
 
     def _is_c(self, function: object) -> bool:
-        """Return whether it is called without a frame of Python: functions, methods and classes of Python show
-        themselves.
-        """
+        """Return whether a callable runs without a Python frame; Python functions, methods and classes have one."""
         kind = type(function)
         found = self._c_types.get(kind)
         if found is None:
@@ -389,7 +388,7 @@ def _is_in(module: str, names: Iterable[str]) -> bool:
 
 
 def _module_of(code: CodeType) -> str:
-    """Return the name of the module that a function which runs in this thread is of."""
+    """Return the name of the module of a function that is running in this thread."""
     frame = _frame_of(code)
     module = None if frame is None else frame.f_globals.get("__name__")
     return module if isinstance(module, str) else Path(code.co_filename).stem
@@ -412,7 +411,7 @@ def _active_thread(ident: int) -> threading.Thread | None:
 
 
 def _is_own(thread: threading.Thread) -> bool:
-    """Return whether this package started it."""
+    """Return whether this package started the thread."""
     target = getattr(thread, "_target", None)
     modules = (getattr(target, "__module__", None), type(thread).__module__)
     return any(isinstance(module, str) and _is_in(module, ["stepscope.profiler"]) for module in modules)

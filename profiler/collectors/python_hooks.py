@@ -1,7 +1,7 @@
-"""How the interpreter tells of calls: `sys.monitoring`, or `sys.setprofile` where that is all there is.
+"""How the interpreter reports calls: through `sys.monitoring`, or through `sys.setprofile` if that is all there is.
 
-Python 3.12 and later tell of calls in every thread, and not again of those that nobody wants to hear of. Python 3.11
-reaches the calling thread and threads that start later, and tells of everything.
+Python 3.12 and later report calls in every thread, and do not repeat those that no listener wants. Python 3.11 reaches
+the calling thread and threads that start later, and reports everything.
 """
 
 import sys
@@ -15,26 +15,26 @@ from stepscope.summary.errors import UserError
 _MONITORING: Final[Any] = getattr(sys, "monitoring", None)
 
 SKIP: Final[object] = None if _MONITORING is None else _MONITORING.DISABLE
-"""Tells the interpreter not to tell of a place in a function again, where it can do so."""
+"""Tells the interpreter not to report a place in a function again, if it can do so."""
 
 
 class Listener(Protocol):
-    """Hears of calls in the thread that they happen in; all but `end_c` may return `SKIP`."""
+    """Receives calls in the thread in which they happen; all methods but `end_c` may return `SKIP`."""
 
     def begin(self, code: CodeType, _: int = 0) -> object:
-        """Return a function is called, or a generator or coroutine resumed."""
+        """Note that a function is called, or a generator or coroutine resumed."""
         ...
 
     def end(self, code: CodeType, _: int = 0, __: object = None) -> object:
-        """Return a function returns, is suspended, or is left by an exception."""
+        """Note that a function returns, is suspended, or is left by an exception."""
         ...
 
     def begin_c(self, code: CodeType, _: int, function: object, __: object = None) -> object:
-        """Return a function of Python, of which ``code`` is, calls something, a function in C perhaps."""
+        """Note that a Python function, whose code is ``code``, calls something, possibly a C function."""
         ...
 
     def end_c(self, code: CodeType, _: int, function: object, __: object = None) -> None:
-        """Note that a function in C returns or raises."""
+        """Note that a C function returns or raises."""
         ...
 
 
@@ -42,23 +42,23 @@ class Hook(Protocol):
     """Calls a `Listener` between `attach` and `detach`."""
 
     notes: list[str]
-    """What it does not hear of."""
+    """What it does not report."""
 
     def attach(self) -> None:
-        """Begin.
+        """Begin to call the listener.
 
         Raises:
-            UserError: other tools leave no place for this one.
+            UserError: other tools leave no room for this one.
         """
         ...
 
     def detach(self) -> None:
-        """End; does nothing the second time."""
+        """Stop; do nothing the second time."""
         ...
 
 
 def make_hook(calls: Listener, c_calls: bool) -> Hook:
-    """Return the best that this Python has; it tells of functions in C on demand."""
+    """Return the best hook that this Python has; it reports C functions on request."""
     return _Profile(calls, c_calls) if _MONITORING is None else _Monitoring(calls, c_calls)
 
 
@@ -134,7 +134,7 @@ ProfileFunction = Callable[[FrameType, Any, Any], object]
 
 
 class _Profile:
-    """`sys.setprofile`, where there is nothing better."""
+    """`sys.setprofile`, if there is nothing better."""
 
     def __init__(self, calls: Listener, c_calls: bool) -> None:
         self.notes: list[str] = []
@@ -163,7 +163,7 @@ class _Profile:
         sys.setprofile(self._here)
 
     def detach(self) -> None:
-        """Other threads than this unhook themselves at their next call."""
+        """Stop; other threads unhook themselves at their next call."""
         self._attached = False
         if threading.getprofile() is self._in_threads:
             threading.setprofile(self._before_in_threads)
@@ -173,7 +173,7 @@ class _Profile:
             sys.setprofile(self._before_in_threads)
 
     def _function(self, before: ProfileFunction | None) -> ProfileFunction:
-        """Return what `sys.setprofile` takes; calls the function that was set before, too."""
+        """Return a function for `sys.setprofile`, which also calls the one that was set before."""
         begin, end, begin_c, end_c = (
             self._calls.begin,
             self._calls.end,

@@ -1,4 +1,4 @@
-"""The collectors by name, imported when they are asked for: most of them need a library of their own."""
+"""The collectors by name, imported on request: most of them need a library of their own."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -12,17 +12,17 @@ from stepscope.summary.errors import UserError
 
 @dataclass(frozen=True)
 class ListedCollector:
-    """A collector as lists have it. Its module is imported once somebody records with it."""
+    """A collector as it is listed. Its module is imported once a recording uses it."""
 
     name: str
-    """What ``profiler.start(collectors=["name"])`` and captures call it: lower-case letters, digits and underscores."""
+    """Its name in ``profiler.start(collectors=["name"])`` and captures: lowercase letters, digits and underscores."""
     about: str
-    """What it records, in one line without a period at its end."""
+    """What it records, in one line without a final period."""
     path: str
-    """Its class, a `Collector`, as `pkgutil.resolve_name` finds it: ``package.module:Class``. It is made without
-    arguments, so that its defaults are what a name stands for."""
+    """Its class, a `Collector`, in the form of `pkgutil.resolve_name`: ``package.module:Class``. It is created without
+    arguments, so a name stands for the collector with its defaults."""
     needs: str = ""
-    """The module of the library that it needs, such as "pynvml"; empty for none. Where there is none of that name, the
+    """The module of the library that it needs, such as "pynvml"; empty if none. If there is no such module, the
     collector is not offered."""
 
     def usable(self) -> bool:
@@ -31,7 +31,7 @@ class ListedCollector:
         return all(map(_is_there, modules))
 
     def make(self) -> Collector:
-        """Return the collector itself, with its defaults."""
+        """Create the collector itself, with its defaults."""
         collector: Collector = resolve_name(self.path)()
         return collector
 
@@ -68,7 +68,7 @@ COLLECTORS: Final = (
     ListedCollector("cupti", "kernels and copies of NVIDIA's devices", f"{_HERE}.cupti:CuptiCollector", "cupti"),
     ListedCollector("nvml", "counters of NVIDIA's devices", f"{_HERE}.nvml:NvmlCollector", "pynvml"),
 )
-"""Stepscope's own. A collector is one module of this folder and one entry here."""
+"""Stepscope's own collectors. Each is one module of this folder and one entry here."""
 OTHERS: Final = Extensions(
     "collectors",
     ListedCollector,
@@ -76,19 +76,19 @@ OTHERS: Final = Extensions(
     taken=lambda: [listed.name for listed in COLLECTORS],
     about_of=lambda listed: listed.about,
 )
-"""Those of other distributions."""
+"""Collectors of other distributions."""
 
 
 def all_collectors() -> dict[str, ListedCollector]:
-    """Return Stepscope's own collectors and those of others by name; the records of these are imported now."""
+    """Return Stepscope's own collectors and those of others, by name; the records of the latter are imported now."""
     return {listed.name: listed for listed in (*COLLECTORS, *OTHERS.records())}
 
 
 def make_collector(collector: Collector | str) -> Collector:
-    """Return a collector by its name, with its defaults; a collector is returned as it is.
+    """Return a collector by its name, with its defaults; return a collector object as it is.
 
     Raises:
-        UserError: there is none of this name, or it is another distribution's and cannot be made.
+        UserError: there is no collector with this name, or it is another distribution's and cannot be created.
     """
     if not isinstance(collector, str):
         return collector

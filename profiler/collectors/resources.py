@@ -1,4 +1,4 @@
-"""What the process takes of the machine: memory, processors, threads, files."""
+"""The machine's resources that the process uses: memory, processors, threads, files."""
 
 import time
 from typing import Final
@@ -18,7 +18,7 @@ READ: Final = Key(HOST_DEVICE, "storage (bytes/s)", "read")
 WRITTEN: Final = Key(HOST_DEVICE, "storage (bytes/s)", "written")
 
 _NOT_BUSY: Final = frozenset({"idle", "iowait", "guest", "guest_nice"})
-"""What `psutil.cpu_times` also counts: a guest's time is in the user's already."""
+"""Fields of `psutil.cpu_times` that are not busy time; a guest's time is already included in the user's."""
 
 
 class ResourceCollector:
@@ -26,7 +26,7 @@ class ResourceCollector:
 
     Args:
         interval: seconds between two samples.
-        max_points: points of all counters together; what is beyond is counted in the notes.
+        max_points: maximum number of points of all counters together; the rest are counted in the notes.
 
     Raises:
         ValueError: the interval is not positive, or the limit is negative.

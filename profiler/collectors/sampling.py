@@ -1,4 +1,4 @@
-"""What collectors of counters share: a thread that takes samples, and the columns that they go into."""
+"""Shared parts of the collectors of counters: a thread that takes samples, and the columns that store them."""
 
 import math
 import threading
@@ -10,25 +10,25 @@ from typing import Final, NamedTuple
 from stepscope.profiler.collectors.base import CounterSeries
 
 MAX_POINTS: Final = 2_000_000
-"""Points that a collector keeps unless it is told otherwise: 32 MB."""
+"""Default maximum number of points that a collector keeps: 32 MB."""
 
 _MOST_OF_A_CORE: Final = 0.05
-"""Sampling that costs more than this share of a core gets rarer."""
+"""Sampling that costs more than this share of a core becomes less frequent."""
 _LEAST_PART: Final = 0.2
-"""A rate over less than this part of the interval would be noise, where totals are counted in clock ticks."""
+"""A rate over less than this fraction of the interval would be noise if totals are counted in clock ticks."""
 
 
 class Sampler:
-    """Calls functions when it starts, when it stops, and at an interval in between, in a thread of its own.
+    """Calls functions when it starts, when it stops, and, in its own thread, at an interval in between.
 
-    An error of a function costs one sample of that function, and becomes a note. Times do not drift: samples are due at
-    multiples of the interval since the start, and those that are missed are left out.
+    An error in a function costs one sample of that function, and becomes a note. Times do not drift: samples are due at
+    multiples of the interval since the start, and missed samples are left out.
 
     Args:
-        name: of the thread.
+        name: name of the thread.
         interval: seconds from one sample to the next.
-        functions: what is sampled -> the function, which gets the monotonic time.
-        now: the monotonic clock, nanoseconds.
+        functions: what is sampled -> the function, which is called with the monotonic time.
+        now: the monotonic clock, in nanoseconds.
         at_ends: also sample in `start` and `stop`; False for functions that take long.
 
     Raises:
@@ -53,14 +53,14 @@ class Sampler:
         self._thread: Final = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Take the first samples in the calling thread, and start the other."""
+        """Take the first samples in the calling thread, and start the sampling thread."""
         self._started_ns = self._now()
         if self._at_ends:
             self._sample()
         self._thread.start()
 
     def stop(self) -> tuple[str, ...]:
-        """End the thread, take the last samples in the calling one, and return what failed."""
+        """End the thread, take the last samples in the calling thread, and return notes on what failed."""
         self._stopping.set()
         self._thread.join()
         if self._at_ends:
@@ -96,7 +96,7 @@ def checked_interval_ns(interval: float) -> int:
     """Return seconds as whole nanoseconds.
 
     Raises:
-        ValueError: they are no time that one could wait, from a microsecond to an hour.
+        ValueError: the interval is not between a microsecond and an hour.
     """
     if not 1e-6 <= interval <= 3600:
         raise ValueError(f"interval must be seconds between two samples, from 0.000001 to 3600, got {interval!r}")
@@ -104,20 +104,20 @@ def checked_interval_ns(interval: float) -> int:
 
 
 def next_due_ns(started_ns: int, interval_ns: int, now_ns: int, cost_ns: int) -> int:
-    """When the next sample is due: a multiple of the interval since the start.
+    """Return when the next sample is due: a multiple of the interval since the start.
 
     Args:
         started_ns: when sampling began.
-        interval_ns: from one sample to the next.
-        now_ns: when this is asked.
-        cost_ns: what the last sample took of a core; so much rest follows that it is a small share.
+        interval_ns: time from one sample to the next.
+        now_ns: the current time.
+        cost_ns: time on a core that the last sample took; enough rest follows to make it a small share.
     """
     rested = now_ns + max(1, math.ceil(cost_ns / _MOST_OF_A_CORE) - cost_ns)
     return started_ns + -(-(rested - started_ns) // interval_ns) * interval_ns
 
 
 class Key(NamedTuple):
-    """Which series a value belongs to, as in `CounterSeries`."""
+    """The series that a value belongs to, as in `CounterSeries`."""
 
     device: str
     name: str
@@ -125,7 +125,7 @@ class Key(NamedTuple):
 
 
 class _Column:
-    """One series: times and values, and for a rate the totals that its last value is the difference of."""
+    """One series: times and values, and for a rate the totals of which its last value is the difference."""
 
     __slots__ = ("before", "last", "times", "values")
 
@@ -141,7 +141,7 @@ class Counters:
 
     Args:
         interval: seconds between two samples.
-        max_points: points of all series together that are kept.
+        max_points: maximum number of points of all series together.
 
     Raises:
         ValueError: the interval is not positive, or the limit is negative.
@@ -163,13 +163,14 @@ class Counters:
     def add_total(self, key: Key, time_ns: int, total: float, most: float = math.inf) -> None:
         """Add the total of something that grows; the series is its growth per second.
 
-        Viewers draw a value until the next one, so a rate stands at the beginning of the time it was measured in.
+        Viewers draw a value until the next one, so a rate is placed at the beginning of the time in which it was
+        measured.
 
         Args:
             key: the series.
             time_ns: monotonic time.
-            total: since whenever.
-            most: the rate is no higher, which totals in clock ticks could say of short times.
+            total: the total, counted from any time.
+            most: maximum of the rate, which totals in clock ticks could exceed over short times.
         """
         column = self._column(key)
         before, last = column.before, column.last
@@ -184,7 +185,7 @@ class Counters:
             self._append(column, last[0], _rate(last, column.last, most))
 
     def series(self, wall_offset_ns: int) -> list[CounterSeries]:
-        """Return what was collected, on wall time; a rate ends with the last total."""
+        """Return the collected series, on wall time; a rate ends with the last total."""
         for column in self._columns.values():
             if column.last is not None and column.values:
                 self._append(column, column.last[0], column.values[-1])
@@ -196,7 +197,7 @@ class Counters:
         ]
 
     def notes(self) -> tuple[str, ...]:
-        """Return what was dropped."""
+        """Return notes on what was dropped."""
         if not self._dropped:
             return ()
         return (f"{self._dropped} points of counters were dropped beyond the limit of {self._max_points}",)
@@ -217,5 +218,5 @@ class Counters:
 
 
 def _rate(begin: tuple[int, float], end: tuple[int, float], most: float) -> float:
-    """Growth per second between two (nanoseconds, total)."""
+    """Return the growth per second between two (nanoseconds, total) pairs."""
     return min(max(0.0, (end[1] - begin[1]) / (end[0] - begin[0]) * 1e9), most)

@@ -1,8 +1,8 @@
-"""The processes that the program starts, and what they take; and the scopes of those that are forked.
+"""The processes that the program starts, the resources they use, and the scopes of those that are forked.
 
-Three sources: the process table, looked at again and again, finds every child, however it was started, and
-its children; hooks in the standard library know the exact times and exit codes of those that it starts; and forked
-children write their scopes into files (`forked_scopes`).
+There are three sources: the process table, polled repeatedly, finds every child, however it was started, and its
+children; hooks in the standard library know the exact times and exit codes of the children that it starts; and forked
+children write their scopes to files (`forked_scopes`).
 """
 
 import os
@@ -34,7 +34,7 @@ from stepscope.profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sa
 _NAME_LENGTH: Final = 60
 _COMMAND_LENGTH: Final = 1000
 _CPU_CLOCK: Final = 2
-"""Linux: the clock of what a process ran on processors is ``~pid << 3 | 2``, as `clock_getcpuclockid` makes it."""
+"""On Linux, the clock of a process's processor time is ``~pid << 3 | 2``, as made by `clock_getcpuclockid`."""
 
 
 @dataclass(eq=False)
@@ -47,12 +47,12 @@ class _Child:
     """When it was first seen."""
     name: str
     command: str = ""
-    """With its arguments."""
+    """Includes the arguments."""
     parent: int | None = None
     is_named: bool = False
-    """Its name is what the program calls it."""
+    """Whether its name was given by the program."""
     is_older: bool = False
-    """It ran before the recording began."""
+    """Whether it ran before the recording began."""
     looks: int = 0
     end_ns: int | None = None
     exit_code: int | None = None
@@ -67,11 +67,11 @@ class SubprocessCollector:
     """Records child processes: how long each ran, its memory and processor time, and the scopes of forked ones.
 
     Args:
-        interval: seconds between two looks at the processes. One that is shorter is seen only if the standard library
-            starts it and waits for it.
-        max_processes: what is beyond is counted in the notes.
-        max_points: points of all counters together; what is beyond is counted in the notes.
-        max_scopes: scopes of each forked child; what is beyond is counted in the notes.
+        interval: seconds between two polls of the processes. A process that runs for less is seen only if the standard
+            library starts it and waits for it.
+        max_processes: maximum number of processes to record; the rest are counted in the notes.
+        max_points: maximum number of points of all counters together; the rest are counted in the notes.
+        max_scopes: maximum number of scopes of each forked child; the rest are counted in the notes.
 
     Raises:
         ValueError: the interval is not positive, or a limit is negative.
@@ -98,14 +98,14 @@ class SubprocessCollector:
         self._lock: Final = threading.RLock()
 
     def start(self, clock: RecordingClock) -> None:
-        """Look for children that run already, and start the thread that looks again."""
+        """Look for children that are already running, and start the thread that polls."""
         self._clock = clock
         self._pid = os.getpid()
         self._started_ns = clock.now()
         self._looked = False
         self._children: list[_Child] = []
         self._latest: dict[int, _Child] = {}
-        """By pid, which the system may give out again."""
+        """By process ID, which the system may reuse."""
         self._live: dict[int, _Child] = {}
         self._dropped: set[int] = set()
         self._zombies: set[int] = set()
@@ -127,7 +127,7 @@ class SubprocessCollector:
         listen(self._patches, self, clock.now)
 
     def stop(self) -> Collected:
-        """Look once more, and return the processes and what forked ones recorded."""
+        """Poll once more, and return the processes and what the forked ones recorded."""
         self._patches.undo()
         notes = self._sampler.stop()
         self._listening = False
@@ -190,7 +190,7 @@ class SubprocessCollector:
                 self._look_at(child)
 
     def _find(self, pid: int) -> None:
-        """Add a process that is new, unless it ended before the recording began."""
+        """Add a new process, unless it ended before the recording began."""
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             # One that ended before the recording, or was seen alive, and that nobody has waited for yet.
@@ -248,7 +248,7 @@ class SubprocessCollector:
             del self._live[child.pid]
 
     def _start_of(self, process: psutil.Process) -> int:
-        """When a process was created, in the clock ticks of the system (10 ms), monotonic nanoseconds."""
+        """Return when a process was created, in monotonic nanoseconds, to the system's clock tick (10 ms)."""
         created = process.create_time()
         if sys.platform != "linux":
             return round(created * 1e9) - self._clock.wall_offset_ns
@@ -289,7 +289,7 @@ class SubprocessCollector:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    """Yield the processes below one; some may be missing while others come and go."""
+    """Yield the processes below a process; some may be missing while others come and go."""
     tasks = f"/proc/{pid}/task"
     if not os.path.exists(f"{tasks}/{pid}/children"):
         with suppress(psutil.NoSuchProcess):
@@ -306,7 +306,7 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def _content(path: str) -> bytes:
-    """Return a file of the system, empty if it is gone; read so often that a file object would cost too much."""
+    """Return a system file's content, empty if it is gone; read so often that a file object would cost too much."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
@@ -337,13 +337,13 @@ def _read_names(child: _Child, process: psutil.Process) -> None:
 
 
 def _short(text: str, length: int = _NAME_LENGTH) -> str:
-    """Return text on one line, of at most so many characters."""
+    """Return text on one line, of at most ``length`` characters."""
     plain = " ".join(text.encode(errors="backslashreplace").decode().split())
     return plain if len(plain) <= length else plain[: length - 1] + "…"
 
 
 def _cpu_seconds(process: psutil.Process) -> float:
-    """Return what a process ran on processors."""
+    """Return the processor time of a process, in seconds."""
     if sys.platform == "linux":
         with suppress(OSError):
             return time.clock_gettime_ns(~process.pid << 3 | _CPU_CLOCK) / 1e9
@@ -352,7 +352,7 @@ def _cpu_seconds(process: psutil.Process) -> float:
 
 
 def _exit_code(pid: int) -> int | None:
-    """Of a child that has ended and was not waited for; it still has to be afterwards. A signal is negative."""
+    """Return the exit code of a child that has ended but was not waited for, and leave it so; a signal is negative."""
     if not hasattr(os, "waitid"):
         return None
     with suppress(OSError):

@@ -24,9 +24,9 @@ from stepscope.profiler.collectors.kineto import (
 from stepscope.summary.errors import UserError
 
 _MARK: Final = "stepscope: clock"
-"""Scopes that are recorded by PyTorch's clock and by ours, and shown nowhere."""
+"""Scopes that are recorded on PyTorch's clock and on ours, and shown nowhere."""
 _MARKS: Final = 8
-"""How many at the start, and at the end."""
+"""Number of marks at the start, and at the end."""
 _OTHER_THREAD: Final = (
     "PyTorch's activity is missing: the recording was started in one thread and stopped in another, so PyTorch's "
     "profiler is still running. Start and stop it in the same thread, or record with TorchCollector(all_threads=True)."
@@ -48,20 +48,21 @@ _SHORTENED: Final = (
 class TorchCollector:
     """Records what PyTorch runs on the host and on its devices.
 
-    It sees operators, calls of CUDA, kernels, copies, memsets, waiting, allocations (also as counters), and Python's
-    stacks when they are asked for, with every argument that Kineto stores. A process has one torch profiler at a time.
+    It records operators, CUDA calls, kernels, copies, memsets, waits, allocations (also as counters) and, on request,
+    Python stacks, with every argument that Kineto stores. A process can have only one torch profiler at a time.
 
     Args:
-        record_shapes: shapes, strides and types of what operators are given.
-        profile_memory: every allocation and release, and how many bytes are held.
-        with_stack: every Python function that runs, which costs much.
-        with_modules: which module of a TorchScript program an operator belongs to.
+        record_shapes: shapes, strides and types of operator inputs.
+        profile_memory: every allocation and release, and the number of bytes held.
+        with_stack: every Python function that runs, at a high cost.
+        with_modules: the module of a TorchScript program that an operator belongs to.
         with_flops: floating-point operations of matrix products and convolutions.
-        activities: what to record: "cpu", "cuda", "xpu", ..., or members of ``torch.profiler.ProfilerActivity``. If
-            absent, the host, and CUDA or ROCm where there is a device.
-        all_threads: True records operators of all threads, but PyTorch then sees no allocations; False those of the
-            thread that starts the recording, and of the backward pass. If absent, False in the main thread.
-        most_events: how many events are kept; the rest is counted.
+        activities: what to record: "cpu", "cuda", "xpu", ..., or members of ``torch.profiler.ProfilerActivity``. By
+            default, the host, and CUDA or ROCm if there is a device.
+        all_threads: True records the operators of all threads, but PyTorch then reports no allocations; False records
+            those of the thread that starts the recording, and of the backward pass. By default, False in the main
+            thread.
+        most_events: maximum number of events to keep; the rest are counted.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class TorchCollector:
         """Start PyTorch's profiler.
 
         Raises:
-            UserError: PyTorch is missing, has no profiler, or profiles already; or an activity is none of its own.
+            UserError: PyTorch is missing, has no profiler, or is already profiling; or it does not support an activity.
         """
         self._torch = torch = _torch()
         self._clock = clock
@@ -173,7 +174,7 @@ class TorchCollector:
                 profile.stop()
 
     def _mark(self) -> None:
-        """Scopes within readings of our clock, which tell how Kineto's compares with it: some, as the first is slow."""
+        """Record scopes between readings of our clock, to compare it with Kineto's: several, as the first is slow."""
         for _ in range(_MARKS):
             before = self._clock.now()
             with self._torch.profiler.record_function(_MARK):
@@ -205,7 +206,7 @@ def _torch() -> Any:
 
 
 def _profiles(torch: Any) -> bool:
-    """Return whether a torch profiler runs in any thread."""
+    """Return whether a torch profiler is running in any thread."""
     return bool(getattr(torch.autograd.profiler, "_is_profiler_enabled", False))
 
 
@@ -224,7 +225,7 @@ def _activities(torch: Any, chosen: Sequence[Any] | None) -> list[Any]:
 
 
 def _experimental_config(torch: Any, all_threads: bool, *, verbose: bool) -> tuple[Any, bool]:
-    """Return what turns on the most that this version of PyTorch can record, and whether it sees all threads."""
+    """Return a configuration that records the most this version of PyTorch can, and whether it sees all threads."""
     make = torch._C._profiler._ExperimentalConfig
     for options in ({"profile_all_threads": all_threads, "enable_cuda_sync_events": True}, {}):
         with suppress(TypeError):

@@ -1,4 +1,4 @@
-"""What Python's own allocator holds, by the standard library's `tracemalloc`."""
+"""The memory held by Python's own allocator, from the standard library's `tracemalloc`."""
 
 import tracemalloc
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ PEAK: Final = Key(HOST_DEVICE, "Python memory peak (bytes)", "peak")
 class TracemallocCollector:
     """Records how much memory Python objects hold, and the lines of code that hold most of it at the end.
 
-    Where `tracemalloc` does not trace yet, it does so from start to stop, and sees what is allocated meanwhile. Where
-    it does, it goes on afterwards, and its figures count from when it began.
+    If `tracemalloc` is not tracing yet, it traces from start to stop, and sees what is allocated in that time. If it is
+    already tracing, it continues afterward, and its figures count from when it began.
 
     Args:
         interval: seconds between two samples.
-        top: how many lines.
-        frames: how many calls deep an allocation is told apart; 1 is its line alone. Each costs time and memory.
-        max_points: points of both counters together; what is beyond is counted in the notes.
+        top: number of lines.
+        frames: number of calls by which allocations are distinguished; 1 is the line alone. Each costs time and memory.
+        max_points: maximum number of points of both counters together; the rest are counted in the notes.
 
     Raises:
         ValueError: the interval, or the number of frames, is not positive, or another number is negative.
@@ -39,7 +39,7 @@ class TracemallocCollector:
         self._max_points: Final = max_points
 
     def start(self, clock: RecordingClock) -> None:
-        """Start tracing, unless that runs, and take the first sample."""
+        """Start tracing, unless it is already running, and take the first sample."""
         self._wall_offset_ns = clock.wall_offset_ns
         self._counters = Counters(self._interval, self._max_points)
         sampler = Sampler("stepscope tracemalloc", self._interval, {"Python memory": self._sample}, clock.now)
@@ -54,7 +54,7 @@ class TracemallocCollector:
         self._sampler = sampler
 
     def stop(self) -> Collected:
-        """Take the last sample, look for the lines, and stop tracing if it began here."""
+        """Take the last sample, find the lines, and stop tracing if it began here."""
         notes = self._sampler.stop()
         try:
             if tracemalloc.is_tracing():
@@ -78,7 +78,7 @@ class TracemallocCollector:
             self._counters.add(PEAK, now, peak)
 
     def _lines(self, snapshot: tracemalloc.Snapshot) -> list[Mapping[str, Any]]:
-        """Return the places that hold most, the largest first."""
+        """Return the places that hold the most, the largest first."""
         # What tracing and sampling hold themselves would be all that short recordings show.
         own = (
             tracemalloc.Filter(False, file)

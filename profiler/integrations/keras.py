@@ -5,7 +5,7 @@
 
     model.fit(images, labels, validation_split=0.1, callbacks=[StepscopeCallback("logs", profile_batch=(10, 15))])
 
-Arguments, runs, tags and steps are those of ``keras.callbacks.TensorBoard``.
+Arguments, runs, tags and steps are the same as in ``keras.callbacks.TensorBoard``.
 """
 
 import logging
@@ -43,38 +43,39 @@ _logger: Final = logging.getLogger(__name__)
 
 _HISTOGRAM_BUCKETS: Final = 30
 _MOST_PICTURES: Final = 3
-"""Of a weight that is a stack of pictures, as in TensorFlow's image summaries."""
+"""Maximum number of images of a weight that is a stack of images, as in TensorFlow's image summaries."""
 _MOST_NUMBERS_AS_TEXT: Final = 1_000_000
-"""Larger embeddings are written as raw numbers, which TensorBoard tells from text by its bytes alone."""
+"""Larger embeddings are written as raw numbers, which TensorBoard distinguishes from text by their bytes alone."""
 _CHECKPOINT_TENSOR: Final = "layer_with_weights-0/embeddings/.ATTRIBUTES/VARIABLE_VALUE"
 
 Run = Literal["train", "validation"]
 
 
 class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
-    """Writes what a Keras model does while it trains into the runs ``train`` and ``validation`` of ``log_dir``.
+    """Writes the training of a Keras model into the runs ``train`` and ``validation`` of ``log_dir``.
 
     Epochs are counted from 0. Batches are counted from 1, through all epochs of a `fit`.
 
     Args:
-        log_dir: the folder of the runs, made if absent.
-        histogram_freq: writes a histogram of each weight every so many epochs, under ``<layer>/<weight>/histogram``;
-            0 for never.
-        write_graph: writes the layers of a Functional or Sequential model, under ``keras``.
-        write_images: writes each weight of up to three dimensions as a picture, too, when there are histograms, under
-            ``<layer>/<weight>/image``; of a stack the first three.
-        write_steps_per_second: writes how many batches a second are trained, under ``epoch_steps_per_second`` and
+        log_dir: the folder of the runs, created if it does not exist.
+        histogram_freq: interval, in epochs, at which a histogram of each weight is written, under
+            ``<layer>/<weight>/histogram``; 0 for never.
+        write_graph: write the layers of a Functional or Sequential model, under ``keras``.
+        write_images: whenever histograms are written, also write each weight of up to three dimensions as an image,
+            under ``<layer>/<weight>/image``; only the first three of a stack.
+        write_steps_per_second: write the number of batches trained per second, under ``epoch_steps_per_second`` and
             ``batch_steps_per_second``.
-        update_freq: "batch", or how many batches are between two points of ``batch_<metric>``; "epoch" for none.
+        update_freq: "batch", or the interval, in batches, between two points of ``batch_<metric>``; "epoch" for none.
         profile_batch: the batch that is recorded by `profiler`, or the first and the last one, as a pair or as the
             string "first,last"; 0 for none.
-        embeddings_freq: writes the weights of the model's Embedding layers every so many epochs; 0 for never.
-        embeddings_metadata: the path of a file of labels, relative to ``log_dir``, of all Embedding layers or by the
-            layer's name.
-        clock: seconds; another one is for tests.
+        embeddings_freq: interval, in epochs, at which the weights of the model's Embedding layers are written; 0 for
+            never.
+        embeddings_metadata: path of a file of labels, relative to ``log_dir``, for all Embedding layers, or a path for
+            each by the layer's name.
+        clock: returns seconds; replaced only in tests.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be; the message says what was expected.
+        TypeError, ValueError: an argument is invalid; the message states what was expected.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._add_graph()
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Close the event files, and stop a recording that the last batch did not reach the end of."""
+        """Close the event files, and stop a recording whose last batch was not reached."""
         self._fitting = False
         self._stop_recording()
         for writer in self._writers.values():
@@ -142,13 +143,13 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
                 writer.close()
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Begin to measure the epoch."""
+        """Start timing the epoch."""
         if self._write_steps_per_second:
             self._iterations_before_epoch = _iterations(self.model) or 0
             self._epoch_began = self._clock()
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Write metrics and learning rates, and weights and embeddings when they are due."""
+        """Write metrics and learning rates, and weights and embeddings if they are due."""
         if logs:
             self._add_epoch_metrics(epoch, logs)
         if self._histogram_freq and epoch % self._histogram_freq == 0:
@@ -157,7 +158,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._add_embeddings(epoch)
 
     def on_train_batch_begin(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Start a recording when it is due, and a step of a recording."""
+        """Start a recording if it is due, and begin a step of a recording."""
         self._batch += 1
         if self._profiled is not None and self._batch == self._profiled[0]:
             self._start_recording()
@@ -169,7 +170,7 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._batch_began = self._clock()
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Write the batch's metrics when they are due, and end a recording after its last batch."""
+        """Write the batch's metrics if they are due, and end a recording after its last batch."""
         seconds = self._clock() - self._batch_began
         if self._batch_scope is not None:
             self._batch_scope.__exit__(None, None, None)
@@ -291,7 +292,7 @@ def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int
     """Return the first and the last batch to record, or None; see `StepscopeCallback`.
 
     Raises:
-        ValueError: it is no batch and no pair of batches.
+        ValueError: the argument is neither a batch nor a pair of batches.
     """
     parts: Sequence[Any] = profile_batch.split(",") if isinstance(profile_batch, str) else _as_sequence(profile_batch)
     try:
@@ -308,10 +309,11 @@ def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int
 
 
 def weight_pictures(weight: NDArray[Any], *, channels_last: bool) -> NDArray[Any] | None:
-    """Return a weight as gray or colored pictures [n, height, width, channels], or None if it has too many dimensions.
+    """Return a weight as gray or color images [n, height, width, channels], or None if there are none.
 
-    Dimensions of 1 do not count. A vector is one column, and a matrix one picture, wider than high. Of three
-    dimensions, the last tells several pictures apart if ``channels_last``, otherwise the first.
+    Dimensions of size 1 are ignored. A vector is one column, and a matrix one image, wider than high. With three
+    dimensions, the last one indexes the images if ``channels_last``, otherwise the first. Weights that are not floats,
+    are empty, or have other numbers of channels or dimensions have no images.
     """
     array = np.squeeze(weight)
     if array.dtype.kind in "iub" or array.size == 0:
@@ -358,7 +360,7 @@ def _iterations(model: Any) -> int | None:
 
 
 def _learning_rates(optimizer: Any) -> dict[str, Any]:
-    """By the name in Keras's tags: one, or one per part of a MultiOptimizer."""
+    """Return learning rates by their names in Keras's tags: one, or one per part of a MultiOptimizer."""
     inner = getattr(optimizer, "inner_optimizer", optimizer)  # a LossScaleOptimizer has one
     if hasattr(inner, "optimizers"):
         return {f"learning_rate_{part.name}": part.learning_rate for part in inner.optimizers}
@@ -366,9 +368,7 @@ def _learning_rates(optimizer: Any) -> dict[str, Any]:
 
 
 def _labels(folder: Folder, path: str, rows: int) -> tuple[list[str] | None, list[Any] | None]:
-    """Return the header and the labels of a file: one line per row, or a line more, the names of columns apart by
-    tabs.
-    """
+    """Return the header and the labels of a file: one line per row, or one more with tab-separated column names."""
     try:
         lines = folder.read(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:

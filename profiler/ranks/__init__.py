@@ -1,1 +1,1 @@
-"""Many ranks of one job: their traces read one by one, on any engine, and kept as facts."""
+"""Many ranks of one job: their traces are read one by one, on any engine, and kept as facts."""

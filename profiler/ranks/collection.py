@@ -1,4 +1,4 @@
-"""The facts of many ranks, as they come: first those kept from before, then a spread sample, then the rest."""
+"""The facts of many ranks, as they arrive: first those kept from before, then a spread-out sample, then the rest."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
     import polars as pl
 
 SAMPLE: Final = 16
-"""Ranks that are read first, spread over all."""
+"""Number of ranks that are read first, spread over all."""
 _SEGMENT: Final = 64
-"""The least ranks of a segment; of many small ones each has a quarter of what came before, so that there are few."""
+"""Minimum number of ranks in a segment; it grows to a quarter of those before, so that there are few segments."""
 _SEGMENT_SHARE: Final = 0.25
 _SEGMENT_BYTES: Final = 32 << 20
-"""Facts that are kept whatever their number: ranks with so many took long to read."""
+"""Size of facts that are kept whatever their number: ranks with so many took long to read."""
 
 
 @dataclass(frozen=True, eq=False)
 class CollectedRanks(Mapping[int, Facts]):
     """What is known of the ranks of a job at one time: their facts (`RankTables`), and by rank their whole traces.
 
-    A trace is read when it is asked for and not kept: many have no place in memory together.
+    A trace is read when it is requested and not kept, because many do not fit in memory together.
     """
 
     files: tuple[TraceFile, ...]
-    """All traces that are to be known, those included that are not yet, or cannot be read."""
+    """All requested traces, including those not read yet and those that cannot be read."""
     segments: tuple[Segment, ...]
     failures: Mapping[str, str] = field(default_factory=dict)
     """Why traces cannot be read, by address."""
     missing: int = 0
-    """Traces that are still to be read."""
+    """Number of traces still to be read."""
 
     @property
     def complete(self) -> bool:
-        """Whether every trace is here."""
+        """Whether all traces have been read."""
         return not self.missing and not self.failures
 
     @property
     def words(self) -> str:
-        """How many of the ranks this is of, such as "16 of 1,024 ranks"."""
+        """The number of ranks included, such as "16 of 1,024 ranks"."""
         every = len(self.files)
         have = len(self.ranks)
         return f"{have:,} of {every:,} ranks" if have < every else f"{every:,} ranks"
 
     @cached_property
     def _places(self) -> dict[TraceFile, tuple[int, int]]:
-        """The segment of each trace, and the place there."""
+        """The segment of each trace, and its position there."""
         wanted = set(self.files)
         found: dict[TraceFile, tuple[int, int]] = {}
         for number, segment in enumerate(self.segments):
@@ -64,9 +64,9 @@ class CollectedRanks(Mapping[int, Facts]):
 
     @cached_property
     def about(self) -> "pl.DataFrame":
-        """One row per trace that is known, in the order of `files`: the table "trace" with rank, and ``file`` (int64).
+        """One row per known trace, in the order of `files`: the table "trace", with rank and ``file`` (int64).
 
-        Ranks are those that the traces state, or in order where these are not all stated and distinct.
+        Ranks are those that the traces state; if not all are stated and distinct, they follow the order of the traces.
         """
         import polars as pl
 
@@ -89,7 +89,7 @@ class CollectedRanks(Mapping[int, Facts]):
 
     @cached_property
     def left_out(self) -> Mapping[FactTable, int]:
-        """Rows that have no place in the facts of these ranks, by table; see `MOST_ROWS`."""
+        """Number of rows that did not fit into the facts of these ranks, by table; see `MOST_ROWS`."""
         sums = {name: int(self.about[f"left_out_{name}"].sum()) for name in MOST_ROWS}
         return {name: count for name, count in sums.items() if count}
 
@@ -101,7 +101,7 @@ class CollectedRanks(Mapping[int, Facts]):
 
     @cached_property
     def _rank_of(self) -> "Mapping[int, pl.DataFrame]":
-        """Of each segment that is needed, which trace is which rank."""
+        """The rank of each trace, for each segment that is needed."""
         parts = self.about.select("segment", "trace", "rank").partition_by("segment", as_dict=True, include_key=False)
         return {int(number): part for (number,), part in parts.items()}
 
@@ -115,7 +115,7 @@ class CollectedRanks(Mapping[int, Facts]):
         return pl.concat(parts) if parts else pl.LazyFrame(schema={**schemas()[table], "rank": pl.Int64})
 
     def are_of_one_job(self) -> bool:
-        """Return whether the traces state different ranks, or none and were recorded at once."""
+        """Return whether the traces state different ranks, or state none and were recorded at the same time."""
         import polars as pl
 
         about = self.about
@@ -133,7 +133,7 @@ class CollectedRanks(Mapping[int, Facts]):
 
         Raises:
             KeyError: there is no such rank.
-            TraceError: it cannot be read any more.
+            TraceError: the trace can no longer be read.
         """
         return Facts(load_trace(self.file_of[rank].address))
 
@@ -151,16 +151,16 @@ def gather(
     engine: str | None = None,
     progress: Progress | None = None,
 ) -> Generator[CollectedRanks, None, None]:
-    """Yield what is known of the traces at some addresses, more each time; the last time all that can be read.
+    """Yield what is known of the traces at some addresses, more each time; the last time, all that can be read.
 
-    What is known from before comes at once, else a sample spread over all, read by threads while an engine of processes
-    or of other machines would still begin. To end it early, close the generator.
+    What is known from before comes at once; otherwise, first comes a sample spread over all, which threads read while
+    an engine of processes or of other machines would still be starting. To stop early, close the generator.
 
     Args:
-        addresses: of the traces, in the order of their ranks.
+        addresses: addresses of the traces, in the order of their ranks.
         store: where facts are kept.
-        engine: what reads the traces, see `stepscope.summary.engine.engine_at`.
-        progress: is told how far it is, if given.
+        engine: what reads the traces; see `stepscope.summary.engine.engine_at`.
+        progress: updated as traces are read, if given.
 
     Raises:
         UserError: there is no such engine, or it cannot be used.
@@ -193,7 +193,7 @@ def gather(
 
 
 class _Collected:
-    """What was gathered so far, of one thread."""
+    """What has been gathered so far; for use by one thread."""
 
     def __init__(
         self, files: tuple[TraceFile, ...], store: FactStore, failures: dict[str, str], progress: Progress
@@ -206,7 +206,7 @@ class _Collected:
         known = {file for segment in self._segments for file in segment.traces}
         self._known: Final = known & set(self._readable)
         self._waiting: Final[list[tuple[TraceFile, RankFacts]]] = []
-        """What was read and is in no segment yet."""
+        """Traces that were read and are in no segment yet."""
         self._progress: Final = progress
         progress.parts, progress.bytes = len(files), sum(file.size for file in files)
         progress.done, progress.done_bytes = len(self._known), 0
@@ -221,7 +221,7 @@ class _Collected:
         return CollectedRanks(self._files, tuple(self._segments), dict(self._failures), missing)
 
     def read(self, files: Sequence[TraceFile], engine: Engine) -> Iterator[CollectedRanks]:
-        """Read traces and yield what is known now and then; what is read is kept whatever happens."""
+        """Read traces, yielding what is known now and then; what was read is kept whatever happens."""
         kept, size = len(self._known), 0
         try:
             for done, outcome in enumerate(engine.map(facts_of_file, files), 1):

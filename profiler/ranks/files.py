@@ -1,4 +1,4 @@
-"""The traces of ranks as files: what is known of each without reading it, and the facts that reading it gives."""
+"""The traces of ranks as files: what is known of each without reading it, and the facts from reading it."""
 
 import os
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from stepscope.profiler.traces import TraceError, load_trace
 from stepscope.summary.storage import is_address
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "crc32c", "mtime", "LastModified", "last_modified", "updated", "created")
-"""What file systems of `fsspec` say of the version of a file, the best first."""
+"""Keys by which file systems of `fsspec` report the version of a file, the best first."""
 
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace that lies somewhere, in one version."""
+    """A trace at a path or an address, in one version."""
 
     address: str
-    """Its path, absolute, or its address."""
+    """Its absolute path, or its address."""
     size: int
     version: str
-    """Differs where the content may: the time of its last change, or what an object store says."""
+    """Differs if the content may differ: the time of the last change, or what an object store reports."""
 
     @property
     def name(self) -> str:
-        """Its file's name."""
+        """The name of its file."""
         return self.address.rpartition("/")[2]
 
 
@@ -33,7 +33,7 @@ def trace_file(address: str) -> TraceFile:
     """Return the trace at a path or an address as it is now.
 
     Raises:
-        TraceError: it is not there, or cannot be asked about.
+        TraceError: it does not exist, or cannot be queried.
     """
     try:
         if not is_address(address):
@@ -52,7 +52,7 @@ def trace_file(address: str) -> TraceFile:
 
 
 def remote_trace_file(address: str, information: dict[str, Any]) -> TraceFile:
-    """Return a trace by what `fsspec` says of its file."""
+    """Return a trace from the information that `fsspec` reports about its file."""
     tag = next((f"{key} {information[key]}" for key in _TAGS if information.get(key)), "")
     return TraceFile(address, int(information.get("size") or 0), tag)
 
@@ -61,7 +61,7 @@ def facts_of_file(file: TraceFile) -> RankFacts:
     """Read a trace and return its facts; runs in workers, which read the store themselves.
 
     Raises:
-        TraceError: it cannot be read, is no trace, or has changed since it was listed.
+        TraceError: it cannot be read, is not a trace, or has changed since it was listed.
     """
     facts = rank_facts(load_trace(file.address))
     now = trace_file(file.address)
@@ -71,7 +71,7 @@ def facts_of_file(file: TraceFile) -> RankFacts:
 
 
 def common_folder(files: "list[TraceFile] | tuple[TraceFile, ...]") -> str:
-    """Return the folder that files lie below, as a path or an address; "" for those that have none in common."""
+    """Return the folder below which all files lie, as a path or an address; "" if they have none in common."""
     folders = [PurePosixPath(file.address.replace("://", ":/", 1)).parent for file in files]
     common = folders[0].parts
     for folder in folders[1:]:
@@ -84,6 +84,6 @@ def common_folder(files: "list[TraceFile] | tuple[TraceFile, ...]") -> str:
 
 
 def spread(count: int) -> list[int]:
-    """Return the numbers below ``count`` in an order of which every beginning is spread over all: by reversed bits."""
+    """Return the numbers below ``count`` in an order of which every beginning is spread over all, by reversing bits."""
     bits = max(1, (count - 1).bit_length())
     return [n for n in (int(f"{each:0{bits}b}"[::-1], 2) for each in range(1 << bits)) if n < count]

@@ -1,9 +1,9 @@
 """Facts of traces, kept as Parquet, so that a second question need not read the traces again.
 
-A *segment* is the facts of some traces of one folder: a Parquet file per table, with a column ``trace`` that counts
-them, and a JSON file, written last, that says of which traces in which versions they are, and has length and CRC-32C of
-each file. What is not as it says, or of another version of Stepscope or of a trace, is not believed but made again. All
-of it may be deleted at any time.
+A *segment* is the facts of some traces of one folder: a Parquet file per table, with a column ``trace`` that numbers
+the traces, and a JSON file, written last, that lists the traces with their versions, and the length and CRC-32C of each
+file. Anything that does not match, or is from another version of Stepscope or of a trace, is not trusted but made
+again. All of it may be deleted at any time.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _ABOUT: Final = ".facts.json"
 _UNUSED_SECONDS: Final = 30 * 86400
 _MOST_BYTES: Final = 4 << 30
-"""Of all segments in the user's cache, beyond which the folders used longest ago are deleted."""
+"""Total size of the segments in the user's cache, beyond which the least recently used folders are deleted."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -55,11 +55,11 @@ class _About(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Segment:
-    """Facts of some traces in files, or at hand where they could not be kept."""
+    """Facts of some traces, in files, or in memory if they could not be kept."""
 
     traces: tuple[TraceFile, ...]
     tables: Mapping[FactTable, "str | pl.DataFrame"]
-    """The path of each table, or itself; with the column ``trace``, the place in `traces`."""
+    """The path of each table, or the table itself; with the column ``trace``, the position in `traces`."""
 
     def scan(self, table: FactTable) -> "pl.LazyFrame":
         """Return a table, with the column ``trace``."""
@@ -70,28 +70,28 @@ class Segment:
 
 
 def default_store() -> str:
-    """Return the folder of the user's cache in which facts are kept."""
+    """Return the folder in the user's cache in which facts are kept."""
     return str(cache_folder("rank_facts"))
 
 
 class FactStore:
-    """A folder of segments, at any path or address; where it cannot be written, facts are kept in memory.
+    """A folder of segments, at any path or address; if it cannot be written, facts are kept in memory.
 
     Raises:
-        ValueError: the address is of no known protocol.
+        ValueError: the protocol of the address is unknown.
         ImportError: the protocol needs a package that is not installed.
     """
 
     def __init__(self, address: str | None = None) -> None:
         self.address: Final = address or default_store()
         self.problem = ""
-        """Why nothing is kept; empty where all is well."""
+        """Why nothing is kept; empty if all is well."""
         self._root: Final = folder_at(self.address)
 
     def load(self, files: Sequence[TraceFile]) -> list[Segment]:
-        """Return the segments that have facts of some of these traces in the versions given.
+        """Return the segments that have facts of some of these traces, in the given versions.
 
-        A segment may have others too, and two may have the same. Those that are damaged are deleted.
+        A segment may also have facts of other traces, and two segments may have the same. Damaged segments are deleted.
         """
         if not files:
             return []
@@ -118,7 +118,7 @@ class FactStore:
 
         Args:
             facts: at least one.
-            job: all traces that are looked at together, by whose folder they are found again.
+            job: all traces that are viewed together; their folder is where the facts are found again.
         """
         tables = {table: _joined(table, [each for _, each in facts]) for table in FACT_TABLES}
         traces = tuple(file for file, _ in facts)
@@ -158,7 +158,7 @@ class FactStore:
         return about if about.version == VERSION and set(about.files) == set(FACT_TABLES) else None
 
     def _segment(self, folder: Folder, name: str, about: _About) -> Segment | None:
-        """Return a segment whose files are as they were written; None where one is not."""
+        """Return a segment whose files are as they were written; None if one is not."""
         import polars as pl
 
         traces = tuple(TraceFile(each.address, each.size, each.version) for each in about.traces)
@@ -178,7 +178,7 @@ class FactStore:
         return Segment(traces, tables)
 
     def prune(self) -> None:
-        """Delete what was not used for long, and the oldest beyond a size; of folders of this machine only."""
+        """Delete anything long unused, and the oldest beyond a size limit; only in folders on this machine."""
         if not isinstance(self._root, LocalFolder):
             return
         with contextlib.suppress(OSError):
@@ -210,7 +210,7 @@ def _path(folder: LocalFolder, name: str, table: FactTable) -> str:
 
 
 def _names(folder: Folder) -> list[str]:
-    """Return the segments of a folder by name, in no particular order."""
+    """Return the names of the segments in a folder, in no particular order."""
     try:
         if isinstance(folder, LocalFolder):
             found = [path.name for path in folder.path.iterdir()]

@@ -1,4 +1,4 @@
-"""Read a trace in any format that Stepscope knows, told apart by content."""
+"""Read a trace in any format that Stepscope supports, detected from its content."""
 
 from pathlib import Path
 from typing import Final
@@ -52,16 +52,16 @@ KERNELS: Final = Group(
         "stepscope.profiler.analysis.windows",
     ],
 )
-"""The loops by which traces are read, shown and analyzed."""
+"""The loops that read, show and analyze traces."""
 
 
 def load_trace(address: str) -> Trace:
-    """Read the trace at a local path or an address such as ``s3://bucket/trace.json.gz``, whatever its format.
+    """Read the trace at a local path or an address such as ``s3://bucket/trace.json.gz``, in any supported format.
 
-    Of a Chrome trace that is larger than there is memory for, the beginning is read, and `Trace.losses` says so.
+    If a Chrome trace does not fit in memory, only its beginning is read, and `Trace.losses` reports it.
 
     Raises:
-        TraceError: it cannot be read, is of another format and larger than that, or is not a trace.
+        TraceError: the file cannot be read, is not a trace, or does not fit in memory and has another format.
     """
     limits = limits_of_memory()
     most = limits.file_bytes
@@ -82,7 +82,7 @@ def load_trace(address: str) -> Trace:
 def _beginning(path: str, most: int) -> bytes:
     """Return the first bytes of a trace whose format can be read without its end.
 
-    Raises TraceError for other formats, which are nothing without it.
+    Raises TraceError for other formats, which are unreadable without their end.
     """
     with open(path, "rb") as stream:
         beginning = stream.read(BEGINNING)
@@ -96,12 +96,12 @@ def _beginning(path: str, most: int) -> bytes:
 
 
 def read_trace(data: bytes, *, name: str, limits: Limits | None = None) -> Trace:
-    """Read a trace from the bytes of a file, whatever its format; ``name`` is only for messages.
+    """Read a trace from the bytes of a file, in any supported format; ``name`` is used only in messages.
 
-    ``limits`` bound how much is read, those of the free memory if None.
+    ``limits`` bound how much is read; None derives them from the free memory.
 
-    Damaged and truncated traces are read as far as they go, and `Trace.losses` says what was lost. Raises
-    `TraceError` for what is no trace at all.
+    Damaged and truncated traces are read as far as possible, and `Trace.losses` reports what was lost. Raises
+    `TraceError` if the data is not a trace at all.
     """
     return _read(data, name, limits_of_memory() if limits is None else limits, ())
 

@@ -1,4 +1,4 @@
-"""Slices in any order -> the columns of a `Trace`: sorted, nested into rows, with names interned."""
+"""Turn slices in any order into the columns of a `Trace`: sorted, nested into rows, with names interned."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.kernels import kernel
 
 EARLIEST_NS: Final = -(1 << 60)
-"""Start of the earliest slice; with this and the next two, no difference of two times leaves 64 bits."""
+"""Earliest start of a slice; with this and the next two, the difference of any two times fits in 64 bits."""
 LATEST_NS: Final = 4 * 10**18
 LONGEST_NS: Final = 1 << 61
 EARLIEST_WALL_NS: Final = 946_684_800 * 10**9
-"""Times of a clock that began in 1970 are after this, the year 2000; those of a computer's uptime are before."""
+"""The start of the year 2000: times since 1970 lie after it, times since a computer's boot before it."""
 
 _MOST_TIES: Final = 64
-"""Slices of one lane and start that are sorted one by one."""
+"""Maximum number of slices with equal lane and start that are sorted one by one."""
 
 _STEP_NAME: Final = re.compile(r"ProfilerStep#([0-9]{1,18})")
 _STEP_NUMBER: Final = re.compile(r"[0-9]{1,18}")
@@ -31,10 +31,10 @@ _STEP_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class RawSlices:
-    """Slices as a reader met them, as parallel columns of one length, in any order.
+    """Slices as a reader found them: parallel columns of equal length, in any order.
 
-    ``lane`` indexes the lanes given beside it; ``name_id`` and ``category_id`` the texts. Durations may be
-    negative: they are set to 0 and counted.
+    ``lane`` indexes the lanes that are passed along with these columns; ``name_id`` and ``category_id`` index the
+    texts. Durations may be negative; they are set to 0 and counted.
     """
 
     start_ns: NDArray[np.int64]
@@ -46,9 +46,9 @@ class RawSlices:
 
 @dataclass(frozen=True)
 class Rows:
-    """Where each row (one depth of one lane) lies in the columns of a `Trace`.
+    """Position of each row (one depth of one lane) in the columns of a `Trace`.
 
-    Row ``r`` of ``lane`` has depth ``r - lane_first[lane]`` and is the slices ``first[r]:first[r + 1]``.
+    Row ``r`` of ``lane`` has depth ``r - lane_first[lane]`` and holds the slices ``first[r]:first[r + 1]``.
     """
 
     first: NDArray[np.int64]
@@ -57,21 +57,21 @@ class Rows:
 
 @dataclass(frozen=True)
 class Arranged:
-    """Sorted slices: the columns of a `Trace`, and ``order``, the raw index of each of its slices."""
+    """Sorted slices: the columns of a `Trace`, and in ``order`` the raw index of each slice."""
 
     columns: RawSlices
     depth: NDArray[np.int32]
     lanes: tuple[Lane, ...]
     order: NDArray[np.int64]
     crossing: NDArray[np.bool_]
-    """Whether a slice overlaps its neighbor in part, where that is a loss."""
+    """Whether a slice partly overlaps its neighbor, where that is a loss."""
     negative: NDArray[np.int64]
     """Indices of the slices whose durations were negative."""
 
 
 @kernel()
 def _settle_ties(key: NDArray[np.int64], duration: NDArray[np.int64], order: NDArray[np.int64]) -> bool:
-    """Put the longest first among equal keys, and of these the first in the file; False if there are too many."""
+    """Sort equal keys by longest duration, then by order in the file; return False if there are too many."""
     first = 0
     while first < order.size:
         last = first + 1
@@ -96,7 +96,7 @@ def _settle_ties(key: NDArray[np.int64], duration: NDArray[np.int64], order: NDA
 def _sorted_by_start(
     lane: NDArray[np.int32], start: NDArray[np.int64], duration: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the order of slices by (lane, start, -duration), by one key in one sort where that is possible."""
+    """Return the order of slices by (lane, start, -duration), with one sort by one key where possible."""
     if lane.size:
         earliest = int(start.min())
         bits = (int(start.max()) - earliest).bit_length()
@@ -109,10 +109,11 @@ def _sorted_by_start(
 
 
 def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int] = ()) -> Arranged:
-    """Sort slices by (lane, depth, start) and give each its depth.
+    """Sort slices by (lane, depth, start) and assign each its depth.
 
-    ``may_overlap`` names the lanes in which overlapping slices are no loss, such as asynchronous operations. They are
-    none on streams, where branches of a graph run at once and kernels begin before the ones before them have ended.
+    ``may_overlap`` lists the lanes in which overlapping slices are not a loss, such as those of asynchronous
+    operations. On streams overlaps are never a loss: branches of a graph run concurrently, and kernels begin before
+    earlier ones have ended.
     """
     duration = np.maximum(raw.duration_ns, 0)
     check_cancelled()
@@ -143,14 +144,14 @@ def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int]
 
 
 def rows_of(lane: NDArray[np.int32], depth: NDArray[np.int32], lanes: Sequence[Lane]) -> Rows:
-    """Return where each row lies in columns sorted by (lane, depth, start)."""
+    """Return the position of each row in columns sorted by (lane, depth, start)."""
     lane_first = np.concatenate([[0], np.cumsum([each.depths for each in lanes], dtype=np.int64)])
     slices = np.bincount(lane_first[lane] + depth, minlength=int(lane_first[-1]))
     return Rows(np.concatenate([[0], np.cumsum(slices, dtype=np.int64)]), lane_first)
 
 
 def intern_used(ids: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Keep the texts that are used, each once: the new ids, and the texts."""
+    """Drop unused and duplicate texts; return the new ids and the remaining texts."""
     used = np.flatnonzero(np.bincount(ids, minlength=len(texts)))
     numbers: dict[str, int] = {}
     renumbered = np.full(len(texts), -1, np.int32)
@@ -160,14 +161,14 @@ def intern_used(ids: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[n
 
 
 def no_flows() -> Flows:
-    """Return flows of a trace that has none."""
+    """Return the flows of a trace without any."""
     return Flows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
 
 
 def find_steps(columns: RawSlices, names: Sequence[str], lanes: Sequence[Lane]) -> tuple[Step, ...]:
-    """Training steps: slices called ``ProfilerStep#<n>``, or those of lanes called "Steps", in order of time.
+    """Return the training steps by time: slices named ``ProfilerStep#<n>``, or else those of lanes named "Steps".
 
-    A step that is marked on host and device lanes is taken from the host's.
+    A step marked on both host and device lanes is taken from the host lane.
     """
     numbers = {index: int(match[1]) for index, name in enumerate(names) if (match := _STEP_NAME.fullmatch(name))}
     marked = np.flatnonzero(np.isin(columns.name_id, list(numbers)))
@@ -201,7 +202,7 @@ def assemble(
     metadata: Mapping[str, Any],
     epoch_ns: int | None = None,
 ) -> Trace:
-    """Return a `Trace` of arranged slices; what arranging them met is added to ``losses``. Long texts are cut."""
+    """Return a `Trace` of arranged slices; problems in arranging are added to ``losses``. Long texts are cut."""
     columns = arranged.columns
     texts = BoundedTexts()
     names, categories = texts.all_of(names), texts.all_of(categories)

@@ -1,9 +1,9 @@
 """A trace as one compact file of columns, which opens without parsing: ``*.sstrace``.
 
-Layout, little-endian: the magic; uint32 length and uint32 CRC-32C of the header; the header (msgpack, compressed by
-Zstandard); then parts, each compressed and with a CRC of its own in the header. Columns are stored as the differences
-of neighbors, which are small. Arguments come in blocks of `BLOCK` slices, unpacked when one is asked for: the uint32
-length of each, then msgpack after msgpack.
+Layout, little-endian: the magic; the uint32 length and uint32 CRC-32C of the header; the header (msgpack, compressed
+with Zstandard); then the parts, each compressed and with its own CRC in the header. Columns of integers are stored as
+the differences between neighbors, which are small. Arguments are stored in blocks of `BLOCK` slices, unpacked on
+request: the uint32 length of each slice's arguments, then all of them as consecutive msgpack messages.
 """
 
 import struct
@@ -28,16 +28,16 @@ from stepscope.summary.records import crc32c
 
 MAGIC: Final = b"stepscope trace 1\n"
 BLOCK: Final = 4096
-"""Slices whose arguments are packed together."""
+"""Number of slices whose arguments are packed together."""
 _HEAD: Final = struct.Struct("<II")
 _MOST_BYTES: Final = 512 << 20
-"""Of the header, or of a block of arguments, unpacked."""
+"""Maximum unpacked size of the header or of a block of arguments."""
 _KEPT_BYTES: Final = 64 << 20
-"""Of unpacked blocks."""
+"""Maximum total size of the unpacked blocks that are kept."""
 
 
 class _Part(msgspec.Struct, array_like=True, frozen=True):
-    """Where a part lies after the header."""
+    """Position of a part, relative to the end of the header."""
 
     start: int
     length: int
@@ -89,7 +89,7 @@ _DTYPES: Final = frozenset({"<i8", "<i4", "<f8"})
 
 
 def encode_cache(trace: Trace) -> bytes:
-    """Return a trace as the bytes of a cache file. All of it is kept but what no text can say, which becomes text."""
+    """Return a trace as the bytes of a cache file. All of it is kept; values that cannot be encoded become text."""
     parts: list[bytes] = []
     size = 0
 
@@ -171,12 +171,12 @@ def _writable(value: Any, depth: int) -> Any:
 
 
 def read_cache(data: bytes, *, name: str) -> Trace:
-    """Read what `encode_cache` wrote; ``name`` is for messages.
+    """Read a cache file written by `encode_cache`; ``name`` is used in messages.
 
-    Damaged arguments are left out when they are asked for.
+    Damaged arguments are left out when they are requested.
 
     Raises:
-        TraceError: the file is damaged or cut off where the slices are.
+        TraceError: the file is damaged or cut off in the part that holds the slices.
     """
     header, first = _header_of(data, name)
     found: dict[str, NDArray[Any]] = {}
@@ -210,7 +210,7 @@ def read_cache(data: bytes, *, name: str) -> Trace:
 
 
 def _unpacked(packed: bytes, name: str, most: int) -> tuple[bytes, tuple[str, ...]]:
-    """As `unpacked`, up to so many bytes; what repeats itself, as columns do, may be packed to a ten thousandth."""
+    """Call `unpacked` for up to ``most`` bytes; repetitive data, such as columns, may be packed to a ten-thousandth."""
     return unpacked(packed, name, Limits(most, 0, 0, always_unpacked=most))
 
 
@@ -247,7 +247,7 @@ def _values(column: _Column, content: bytes) -> NDArray[Any] | None:
 
 
 def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> None:
-    """Check that all columns are there, of one length, and point into their tables."""
+    """Check that all columns exist, have the same length, and point into their tables."""
     size = len(found.get("start_ns", ()))
     wanted = [*_SLICE_COLUMNS, "flow source", "flow target", "flow category_id"]
     wanted += [f"{what} {index}" for index in range(len(header.counters)) for what in ("times", "values")]
@@ -264,9 +264,7 @@ def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> Non
 
 
 def _in_rows(found: Mapping[str, NDArray[Any]], header: _Header) -> bool:
-    """Return whether slices are in order of their rows and overlap in none, and lanes have just the rows that are
-    used.
-    """
+    """Return whether slices are sorted by row without overlaps in a row, and lanes have exactly the rows in use."""
     start, duration, depth = found["start_ns"], found["duration_ns"], found["depth"]
     depths = np.array([lane.depths for lane in header.lanes] or [0], np.int64)
     if not len(start):
@@ -282,7 +280,7 @@ def _in_rows(found: Mapping[str, NDArray[Any]], header: _Header) -> bool:
 
 
 class _Block:
-    """Arguments of neighboring slices, as msgpack."""
+    """Arguments of consecutive slices, as msgpack."""
 
     def __init__(self, content: bytes, slices: int) -> None:
         lengths = np.frombuffer(content, "<u4", count=slices)
@@ -291,7 +289,7 @@ class _Block:
 
 
 class CachedArguments:
-    """Arguments of slices in packed blocks; the blocks looked at last stay unpacked. Safe for many threads."""
+    """Arguments of slices in packed blocks; the most recently used blocks stay unpacked. Thread-safe."""
 
     def __init__(self, data: bytes, first: int, blocks: list[_Part], slices: int) -> None:
         self._data = data

@@ -1,7 +1,7 @@
-"""Chrome trace JSON: what Kineto, TensorFlow's Timeline, XLA, viztracer and this package's recorder write.
+"""Chrome trace JSON, as written by Kineto, TensorFlow's Timeline, XLA, viztracer and this package's recorder.
 
-Format: "Trace Event Format" of the Catapult project, as its importer and Perfetto's read it. Times there are
-microseconds, possibly with decimals; here they are converted to nanoseconds from the decimal text.
+Format: the "Trace Event Format" of the Catapult project, as its importer and Perfetto's read it. Its times are in
+microseconds, possibly with decimals; they are converted to nanoseconds from the decimal text.
 """
 
 import re
@@ -47,26 +47,26 @@ from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.distinct import distinct_values
 
 INSTANT_CATEGORY: Final = "instant"
-"""Category of instant events that name none; they are slices of duration 0."""
+"""Category of instant events that have none; instant events become slices of duration 0."""
 
 _MOST_REMARKS: Final = 10
 _OF_FILE: Final = frozenset({"num_cpus", "process_uptime_seconds", "trace_buffer_overflowed", "trace-config"})
-"""Metadata events that say something about the file and not about a thread."""
+"""Metadata events that describe the file rather than a thread."""
 _SHOWN: Final = f"XBE{INSTANTS}bneSTpFNOD()CvstfM"
 _MOST_EVENTS_OF_TENSORFLOW: Final = 1_000_000
-"""TensorFlow's converter leaves out what comes after so many, and does not say so."""
+"""TensorFlow's converter silently drops the events after this many."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _WHITE_SPACE: Final = b" \t\r\n"
 _MOST_WHITE_SPACE: Final = 4096
-"""Bytes before the first bracket."""
+"""Maximum number of bytes before the first bracket."""
 _EVENTS: Final = re.compile(rb'"traceEvents"\s*:\s*(?:\[|$)')
 _PHASE: Final = re.compile(rb'"ph"\s*:\s*"."')
 _BEFORE_EVENTS: Final = re.compile(rb'"(?:displayTimeUnit|deviceProperties|systemTraceEvents|stackFrames)"\s*:')
-"""Keys that only a trace has; what they hold may be longer than the beginning, with the events after it."""
+"""Keys that only a trace has; their values may extend past the beginning of the file, with the events after them."""
 
 
 def begins_as_chrome(beginning: bytes) -> bool:
-    """Return whether a file whose first bytes these are is a Chrome trace, rather than some other JSON."""
+    """Return whether a file with these first bytes is a Chrome trace, rather than some other JSON."""
     text = beginning.removeprefix(_BYTE_ORDER_MARK).lstrip(_WHITE_SPACE)
     if text[:1] == b"[":
         return _PHASE.search(text) is not None
@@ -81,11 +81,11 @@ def looks_like_json(data: bytes) -> bool:
 
 
 def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_events: int = 1 << 62) -> Trace:
-    """Read a Chrome trace: a JSON object with ``traceEvents``, or the bare array of events.
+    """Read a Chrome trace: a JSON object with ``traceEvents``, or a bare array of events.
 
-    Data that ends early or is damaged is read as far as it goes, and `Trace.losses` says where. ``name`` is
-    for messages; ``notes`` are put before the losses' own; so are those of events beyond ``most_events``. Raises
-    `TraceError` for JSON that holds no events.
+    Truncated or damaged data is read as far as possible, and `Trace.losses` reports where. ``name`` is used in
+    messages; ``notes`` precede the losses' own notes, as do the notes on events beyond ``most_events``. Raises
+    `TraceError` for JSON without events.
     """
     buffer = np.frombuffer(data, np.uint8)
     position = skip_space(buffer, 3 if data.startswith(b"\xef\xbb\xbf") else 0)
@@ -122,7 +122,7 @@ def _any_event(events: Events) -> bool:
 def _read_keys(
     data: bytes, buffer: Buffer, position: int, metadata: dict[str, Any], tally: LossTally
 ) -> tuple[bool, int]:
-    """Read keys of the outer object into ``metadata`` up to ``traceEvents``: whether that came, and where."""
+    """Read keys of the outer object into ``metadata`` up to ``traceEvents``; return whether it was found, and where."""
     while True:
         check_cancelled()
         position = skip_space(buffer, position)
@@ -239,7 +239,7 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTal
 
 
 def _nanoseconds_of(value: object) -> int:
-    """Return a time in microseconds, as JSON holds it, in nanoseconds; `UNREADABLE_TIME` for anything else."""
+    """Convert a time in microseconds, as JSON holds it, to nanoseconds; return `UNREADABLE_TIME` for anything else."""
     number = number_of(value)
     return UNREADABLE_TIME if number is None or abs(number) > LATEST_NS / 1e3 else round(number * 1000)
 
@@ -260,7 +260,7 @@ def _epoch_ns(metadata: Mapping[str, Any], columns: Columns) -> int | None:
 
 
 def _producer_notes(metadata: Mapping[str, Any], slices: int) -> Iterator[str]:
-    """Yield what the program that wrote the file says about its completeness."""
+    """Yield what the program that wrote the file reports about its completeness."""
     of_viztracer = metadata.get("viztracer_metadata")
     if isinstance(of_viztracer, dict) and of_viztracer.get("overflow"):
         yield "viztracer's buffer was full: the earliest events are missing (record with larger tracer_entries)"
@@ -286,7 +286,7 @@ def _categories_by_thread(
 
 
 def _read_names(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTally) -> ThreadNames:
-    """Return names of processes and threads; what metadata events say about the whole file goes into ``metadata``."""
+    """Return the names of processes and threads; metadata events about the whole file go into ``metadata``."""
     columns = events.columns
     names = ThreadNames()
     for event in np.flatnonzero(columns.phase == ord("M")).tolist():
@@ -317,7 +317,7 @@ def _read_names(data: bytes, events: Events, metadata: dict[str, Any], tally: Lo
 
 
 def _count_long_arguments(events: Events, tally: LossTally) -> None:
-    """Count the arguments of which only the beginning is looked at."""
+    """Count the arguments of which only the beginning is read."""
     columns = events.columns
     whole = np.isin(columns.phase, letters("MP"))
     long = np.flatnonzero(columns.arguments_length > np.where(whole, MOST_DECODED_BYTES, MOST_ARGUMENT_BYTES))

@@ -1,4 +1,4 @@
-"""The arguments of events of a Chrome trace, decoded from the bytes of the file for one event at a time."""
+"""Arguments of events of a Chrome trace, decoded from the bytes of the file one event at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -12,16 +12,16 @@ from stepscope.profiler.traces.json_values import decode_json
 from stepscope.summary.kernels import kernel
 
 MOST_ARGUMENT_BYTES: Final = 1 << 20
-"""Of the arguments of a slice."""
+"""Maximum size of the arguments of a slice."""
 MOST_DECODED_BYTES: Final = 64 << 20
-"""Of JSON that is decoded at once: that of an event that holds samples or stack frames, or a key beside the events."""
+"""Maximum size of JSON decoded at once: of an event with samples or stack frames, or of a key beside the events."""
 
 
 class JsonArguments:
-    """Arguments as JSON texts one after the other, decoded for one slice at a time.
+    """Arguments as concatenated JSON texts, decoded one slice at a time.
 
     ``offsets`` is int64 ``[slices + 1]``: the text of slice i is ``texts[offsets[i]:offsets[i + 1]]``, which is empty
-    for a slice without arguments. ``stack_of`` gives the frames that a slice was called in, the outermost first.
+    for a slice without arguments. ``stack_of`` returns the frames that a slice was called in, outermost first.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class JsonArguments:
 
     @property
     def has_stacks(self) -> bool:
-        """Whether slices may have frames beside their texts, which come under the key "stack"."""
+        """Whether slices may have frames in addition to their texts; these are given under the key "stack"."""
         return self._stack_of is not None
 
     def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
@@ -64,9 +64,9 @@ def _gathered(
     more_lengths: NDArray[np.int64],
     texts: Buffer,
 ) -> NDArray[np.int64]:
-    """Return offsets of the texts of slices; they are copied if ``texts`` has room for any.
+    """Return the offsets of the slices' texts, and copy the texts if ``texts`` has room for any.
 
-    A slice whose end event has arguments too gets one object of both: the brackets between them become a comma.
+    A slice whose end event also has arguments gets one object with both: the brackets between them become a comma.
     """
     offsets = np.zeros(starts.size + 1, np.int64)
     copies = texts.size > 0
@@ -102,9 +102,7 @@ def gather_arguments(
     end_event: NDArray[np.int64],
     stack_of: Callable[[int], Sequence[str]] | None,
 ) -> JsonArguments:
-    """Return the arguments of slices, without the rest of the file, by the events that begin and end them (-1 for
-    none).
-    """
+    """Return the arguments of slices, without the rest of the file, given their begin and end events (-1 for none)."""
     buffer = np.frombuffer(data, np.uint8)
     ending = (end_event >= 0) & (end_event != event)
     # What is longer is cut, and shown as the text that it is then.
@@ -122,7 +120,7 @@ def gather_arguments(
 
 
 def _decoded(text: bytes) -> dict[str, Any]:
-    """Return the value of ``args``; what is not a JSON object comes under the key "args"."""
+    """Return the value of ``args``; anything but a JSON object is returned under the key "args"."""
     value = decode_json(text)
     if isinstance(value, dict):
         return value

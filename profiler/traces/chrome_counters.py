@@ -17,7 +17,7 @@ from stepscope.summary.distinct import distinct_values
 
 NOT_A_NUMBER: Final = "counter value that is not a number"
 MEMORY_EVENT: Final = "[memory]"
-"""What PyTorch's profiler calls its instants for an allocation or a release."""
+"""Name of the instant events that PyTorch's profiler writes for allocations and releases."""
 DEVICE_TYPES: Final[Mapping[int, str]] = {
     0: "CPU",
     1: "GPU",
@@ -29,7 +29,7 @@ DEVICE_TYPES: Final[Mapping[int, str]] = {
     19: "MTIA",
     20: "private-use device",
 }
-"""``DeviceType`` of PyTorch's c10, as far as profilers write it."""
+"""``DeviceType`` values of PyTorch's c10, as far as profilers write them."""
 _MEMORY_KEYS: Final = {
     "bytes": "Bytes",
     "allocated": "Total Allocated",
@@ -51,7 +51,7 @@ _MEMORY_ARGUMENTS: Final = msgspec.json.Decoder(_MemoryArguments)
 
 
 class _Series:
-    """Points of all counters as they come."""
+    """Points of all counters, collected as they are read."""
 
     def __init__(self) -> None:
         self._points: dict[tuple[str, str, str], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
@@ -69,7 +69,7 @@ class _Series:
 
 
 def read_counters(data: bytes, events: Events, names: ThreadNames, tally: LossTally) -> tuple[Counter, ...]:
-    """Return all counters of a trace, one for each series, with times in order."""
+    """Return all counters of a trace, one per series, with times in ascending order."""
     columns = events.columns
     memory = events.names.index(MEMORY_EVENT) if MEMORY_EVENT in events.names else -2
     wanted = np.isin(columns.phase, np.frombuffer(b"Cv", np.uint8))
@@ -109,9 +109,9 @@ def read_counters(data: bytes, events: Events, names: ThreadNames, tally: LossTa
 def _add_memory(
     found: _Series, running: dict[tuple[str, str], float], arguments: bytes, process: str, time: int
 ) -> bool:
-    """Return bytes that PyTorch's allocator held after an event; before it wrote totals, the sum of all changes.
+    """Add the bytes that PyTorch's allocator held after an event; if it wrote no totals, the sum of all changes.
 
-    False where the event's arguments are not as they should be.
+    Return False if the event's arguments are malformed.
     """
     try:
         memory = _MEMORY_ARGUMENTS.decode(arguments)
@@ -130,7 +130,7 @@ def _add_memory(
 
 
 def _dumped(dumps: object) -> Iterator[tuple[str, float]]:
-    """Yield the sizes in a memory dump of Chromium: totals of the process, and what each allocator holds."""
+    """Yield the sizes in a memory dump of Chromium: the totals of the process, and the size of each allocator."""
     if not isinstance(dumps, dict):
         return
     totals = dumps.get("process_totals")
@@ -159,7 +159,7 @@ def _hexadecimal(value: object) -> float | None:
 
 
 def number_of(value: Any) -> float | None:
-    """Return a number, also one written as a string; None for anything else and for what has no place on an axis."""
+    """Return a number, or a string that holds one, as a float; None for anything else and for non-finite values."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -18,18 +18,18 @@ from stepscope.summary.cancellation import check_cancelled
 from stepscope.summary.records import crc32c
 
 _MOST_TEXT_BYTES: Final = 6 * MOST_CHARACTERS
-"""An escaped character has six bytes."""
+"""An escaped character takes six bytes."""
 _BATCH: Final = 1 << 16
 
 
 class Columns(NamedTuple):
-    """One entry per event, in the order of the file.
+    """Columns with one entry per event, in the order of the file.
 
-    Identifiers are numbers of texts, -1 where there is none.
+    Identifiers are indices of texts, or -1 for none.
     """
 
     phase: NDArray[np.uint8]
-    """The letter of ``ph``, 0 where it is not a single letter."""
+    """The letter of ``ph``, or 0 if it is not a single letter."""
     name: NDArray[np.int32]
     category: NDArray[np.int32]
     time_ns: NDArray[np.int64]
@@ -41,7 +41,7 @@ class Columns(NamedTuple):
     arguments_start: NDArray[np.int64]
     arguments_length: NDArray[np.int64]
     stack_frame: NDArray[np.int32]
-    """Number of the stack frame that the event began in."""
+    """Number of the stack frame in which the event began."""
     to_enclosing: NDArray[np.bool_]
     """Whether ``bp`` is "e"."""
     flow_in: NDArray[np.bool_]
@@ -50,7 +50,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Events:
-    """All events of a trace with their texts, and how the scan of them went."""
+    """All events of a trace with their texts, and the outcome of scanning them."""
 
     columns: Columns
     names: list[str]
@@ -59,24 +59,24 @@ class Events:
     """Texts of process and thread identifiers."""
     ids: Sequence[str]
     frames: list[str]
-    """Texts of the numbers of stack frames."""
+    """The numbers of stack frames, as text."""
     stacks: Mapping[int, tuple[int, int]]
-    """Start and length of the list of frames of events that have one of their own."""
+    """Start and length of the frame list of each event that has its own."""
     unreadable: int
     first_unreadable: int
     end: int
     """Offset at which the scan ended."""
     truncated: bool
     unread: bool
-    """Whether there are more events than were to be read."""
+    """Whether there are more events than the limit allows."""
     foreign: Sequence[int]
-    """Objects that have other keys than "ph", "name" and "ts", and none of these."""
+    """Indices of objects that have keys, but none of "ph", "name" and "ts"."""
 
 
 def scan_events(buffer: Buffer, position: int, tally: LossTally, most: int) -> Events:
-    """Read the elements of the array that begins at ``position``, after its bracket; ``most`` of them or a few more.
+    """Read ``most`` elements, or a few more, of the array that begins at ``position``, after its bracket.
 
-    Texts that are cut are counted in ``tally``.
+    Cut texts are counted in ``tally``.
     """
     names, categories, places, ids, frames = (Interner(buffer) for _ in range(5))
     spans = Spans(
@@ -167,7 +167,7 @@ def _columns(
 
 
 def _joined(batches: list[Columns]) -> Columns:
-    """Return all batches as one; they are emptied column by column, so that little is in memory twice."""
+    """Return all batches as one, emptying them column by column so that little is in memory twice."""
     parts = [list(columns) for columns in zip(*batches, strict=True)]
     batches.clear()
     joined = []
@@ -178,13 +178,13 @@ def _joined(batches: list[Columns]) -> Columns:
 
 
 def _with_places(columns: Columns) -> Columns:
-    """Return a missing process is process 0, a missing thread the one that is called like its process."""
+    """Replace a missing process with process 0, and a missing thread with the one named like its process."""
     pid = columns.pid + 1
     return columns._replace(pid=pid, tid=np.where(columns.tid < 0, pid, columns.tid + 1).astype(np.int32))
 
 
 def _texts(interner: Interner, tally: LossTally) -> list[str]:
-    """Return the texts of an interner, those that are long beyond any use cut."""
+    """Return the texts of an interner, cutting those that are excessively long."""
     texts = [_text(raw) for raw in interner.texts(_MOST_TEXT_BYTES)]
     for number in interner.longer_than(_MOST_TEXT_BYTES):
         texts[number] = marked(texts[number], interner.length(number), crc32c(interner.span(number).data))
@@ -203,7 +203,7 @@ def _text(raw: bytes) -> str:
 
 
 class _Texts(Sequence[str]):
-    """The texts of an interner, each made when it is asked for: of the many identifiers of flows none ever is."""
+    """The texts of an interner, each created on demand: the texts of the many flow identifiers are never needed."""
 
     def __init__(self, interner: Interner) -> None:
         self._interner = interner

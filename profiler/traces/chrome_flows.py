@@ -18,7 +18,7 @@ LAUNCH: Final = "ac2g"
 
 
 def flow_marks(columns: Columns) -> NDArray[np.int64]:
-    """Return events that take part in flows, those of slices with a ``bind_id`` last."""
+    """Return the events that take part in flows; slices with a ``bind_id`` come last."""
     readable = columns.time_ns != UNREADABLE_TIME
     own = np.isin(columns.phase, np.frombuffer(b"stf", np.uint8)) & readable
     bound = (columns.bind_id >= 0) & (columns.flow_in | columns.flow_out) & readable & ~own
@@ -26,10 +26,10 @@ def flow_marks(columns: Columns) -> NDArray[np.int64]:
 
 
 def _slice_written_before(columns: Columns, marks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the event of the slice that a flow event was written right after, else the flow event itself.
+    """Return the event of the slice that each flow event directly follows in the file, else the flow event itself.
 
-    Kineto writes the flow events of a slice after it, with its thread and start. At the same time there may be
-    other slices of less than the clock's resolution, so that time alone would choose among them by chance.
+    Kineto writes the flow events of a slice after the slice, with its thread and start. Other slices shorter than the
+    clock's resolution may have the same time, so a choice by time alone would be arbitrary.
     """
     complete = columns.phase == ord("X")
     latest = np.maximum.accumulate(np.where(complete, np.arange(len(complete)), 0))[marks]
@@ -49,7 +49,7 @@ def flow_events(
     slice_of_event: NDArray[np.int64],
     category_id: NDArray[np.int32],
 ) -> FlowEvents:
-    """Return flow events with what each is bound to, given the lane of each thread and the slice of each event."""
+    """Return flow events with the slice each is bound to, given the lane of each thread and the slice of each event."""
     columns = events.columns
     phase = columns.phase[marks]
     own = np.isin(phase, np.frombuffer(b"stf", np.uint8))
@@ -78,9 +78,10 @@ def flow_events(
 
 
 def ends_of_no_launch(events: FlowEvents, lanes: Sequence[Lane], categories: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which events are ends of launches that are not on a stream.
+    """Return which events end a launch but are not on a stream.
 
-    PyTorch writes one for each call that launches nothing, at the call or where it waits for a device, without a start.
+    For each call that launches nothing, PyTorch writes such an event without a start, at the call or where it waits for
+    a device.
     """
     # The last is of events whose thread has no slices.
     off_streams = np.array([*(lane.kind in ("host", "device") for lane in lanes), False])

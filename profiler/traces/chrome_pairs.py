@@ -1,4 +1,4 @@
-"""Pairs of events of a Chrome trace: begin and end on one thread, and of operations that any thread may end."""
+"""Pair events of a Chrome trace: begins and ends on one thread, and those of operations that any thread may end."""
 
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,15 @@ from stepscope.profiler.traces.json_values import UNREADABLE_TIME
 from stepscope.summary.kernels import kernel
 
 _EARLY_NS: Final = 1_000
-"""How long before the making of an object its snapshot may come: TensorFlow's Timeline dates the snapshot a microsecond
-before the end of the operation, which may have taken no time at all."""
+"""Maximum time by which a snapshot may precede the creation of its object: TensorFlow's Timeline dates the snapshot a
+microsecond before the end of the operation, which may have taken no time at all."""
 
 
 @kernel()
 def _match_nested(
     thread: NDArray[np.int64], name: NDArray[np.int32], begins: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Per mark its end (-1 for none), whether it is an end of nothing, and whether it ends what is called otherwise."""
+    """Return each mark's end (-1 for none), whether it ends nothing, and whether it ends a begin of another name."""
     end_of = np.full(thread.size, -1, np.int64)
     stack = np.empty(thread.size, np.int64)
     height = 0
@@ -43,16 +43,16 @@ def _match_nested(
 
 
 class Pairs(NamedTuple):
-    """Begin events, and the end event of each, -1 where there is none."""
+    """Begin events, and the end event of each, or -1 for none."""
 
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
     in_vain: Mapping[str, Sequence[int]]
-    """By reason, the events that did not pair up as they should."""
+    """The events that did not pair up properly, by reason."""
 
 
 def pair_nested(columns: Columns, thread: NDArray[np.int64]) -> Pairs:
-    """Begin and end events (B, E): an end closes the innermost open begin of its thread."""
+    """Pair begin and end events (B, E): an end closes the innermost open begin of its thread."""
     marks = np.flatnonzero(
         ((columns.phase == ord("B")) | (columns.phase == ord("E"))) & (columns.time_ns != UNREADABLE_TIME)
     )
@@ -73,30 +73,30 @@ def pair_nested(columns: Columns, thread: NDArray[np.int64]) -> Pairs:
 
 
 class Operations(NamedTuple):
-    """Asynchronous operations: their begin and end events (the same for an instant, -1 for no end).
+    """Asynchronous operations: their begin and end events (equal for an instant, -1 for no end).
 
-    ``root`` is the event whose name the lane of the operation carries: the outermost open one of the same id.
+    ``root`` is the event that names the lane of the operation: the outermost open event with the same id.
     """
 
     begin: list[int]
     end: list[int]
     root: list[int]
     described_by: list[int]
-    """The event whose arguments belong to an operation beside those of its begin: its end, or its snapshot."""
+    """The event that adds arguments to those of the operation's begin: its end, or its snapshot."""
     in_vain: Mapping[str, Sequence[int]]
-    """By reason, the events that did not pair up."""
+    """The events that did not pair up, by reason."""
 
 
 @dataclass(frozen=True)
 class _OpenOperations:
-    """Numbers of the operations of one category and id that have begun and not ended.
+    """Numbers of the operations of one category and id that have begun but not ended.
 
-    Both ends of ``by_age`` are open; what was closed between them goes when it comes to an end, so that closing
-    takes no search.
+    Both ends of ``by_age`` are open; an operation closed between them is removed when it reaches an end, so that
+    closing needs no search.
     """
 
     by_age: deque[tuple[int, int]] = field(default_factory=deque)
-    """Number and name, the outermost first."""
+    """Number and name, outermost first."""
     by_name: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     closed: set[int] = field(default_factory=set)
 
@@ -105,12 +105,12 @@ class _OpenOperations:
         self.by_name[name].append(number)
 
     def innermost(self, name: int) -> int | None:
-        """Return the number of the innermost one of a name, None where none is open."""
+        """Return the number of the innermost open operation of a name, or None."""
         numbers = self.by_name.get(name)
         return numbers[-1] if numbers else None
 
     def close(self, name: int) -> int | None:
-        """Close the innermost of a name, or the innermost of all if ``name`` is -1; None where none is open."""
+        """Close the innermost operation of a name, or of all if ``name`` is -1; return None if none is open."""
         if not self.by_age or (name >= 0 and not self.by_name[name]):
             return None
         number = self.by_name[name if name >= 0 else self.by_age[-1][1]].pop()
@@ -124,20 +124,20 @@ class _OpenOperations:
 
 @dataclass(frozen=True)
 class OperationPhases:
-    """The letters of one sort of operations: what begins one, marks a moment of one, and ends one."""
+    """The letters of one sort of operations: those that begin one, mark a moment of one, and end one."""
 
     begin: str
     moment: str
     end: str
     lane: str
-    """What the lane of an operation is called after its category; "" for the name of the outermost operation."""
+    """Suffix of an operation's lane name after the category; "" for the name of the outermost operation."""
     of_process: bool
-    """Whether equal identifiers in two processes are two operations."""
+    """Whether equal identifiers in two processes denote two operations."""
     unended: str
-    """The reason under which what has no end is counted."""
+    """The reason under which operations without an end are counted."""
     unbegun: str
     described: bool = False
-    """Whether moments say what an operation is."""
+    """Whether moments describe the operation."""
 
 
 ASYNCHRONOUS: Final = OperationPhases(
@@ -150,10 +150,10 @@ CONTEXTS: Final = OperationPhases("(", "", ")", "contexts", True, "context witho
 
 
 def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOUS) -> Operations:
-    """Asynchronous events (b, n, e and the older S, T, p, F): those of one category and id nest.
+    """Pair asynchronous events (b, n, e and the older S, T, p, F); those of one category and id nest.
 
-    An end closes the innermost open begin of its name, or the innermost if it has no name. Objects (N, O, D) and
-    contexts come in the same way. The only snapshot (O) of an object is no operation of its own: it describes the
+    An end closes the innermost open begin of its name, or the innermost of all if it has no name. Objects (N, O, D) and
+    contexts are paired the same way. The only snapshot (O) of an object is not an operation itself: it describes the
     object.
     """
     letters = np.frombuffer((phases_of.begin + phases_of.moment + phases_of.end).encode(), np.uint8)
@@ -199,9 +199,7 @@ def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOU
 
 
 def _described(operations: Operations, snapshots: Mapping[int, list[int]], columns: Columns) -> Operations:
-    """Return the operations without those that are the only snapshot of another one, unless its end says something
-    too.
-    """
+    """Drop operations that are the only snapshot of another one, unless that one's end has arguments too."""
     if not snapshots:
         return operations
     begin, end, root, described_by, in_vain = operations

@@ -1,4 +1,4 @@
-"""Which slices the events of a Chrome trace make."""
+"""Build slices from the events of a Chrome trace."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -22,12 +22,12 @@ from stepscope.summary.distinct import numbered
 
 INSTANTS: Final = "iIRcPV"
 _PLACED: Final = f"XBE{INSTANTS}bneSTpFNOD()Cvstf"
-"""Phases of events that have a time."""
+"""Phases whose events have a time."""
 
 
 @dataclass(frozen=True)
 class FoundSlices:
-    """Slices of a file: their columns, the event each begins with, and another one whose arguments are its too."""
+    """Slices of a file: their columns, the event each begins with, and a second event that adds arguments."""
 
     start_ns: NDArray[np.int64]
     duration_ns: NDArray[np.int64]
@@ -40,12 +40,12 @@ class FoundSlices:
 
 
 def letters(phases: str) -> NDArray[np.uint8]:
-    """Return phases as they stand in `Columns.phase`."""
+    """Return phases in the form of `Columns.phase`."""
     return np.frombuffer(phases.encode(), np.uint8)
 
 
 def event_text(events: Events, event: int) -> str:
-    """Return an event as the example of a loss."""
+    """Describe an event, as the example of a loss."""
     columns = events.columns
     name = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
     place = f"process {events.places[columns.pid[event]]}, thread {events.places[columns.tid[event]]}"
@@ -55,7 +55,7 @@ def event_text(events: Events, event: int) -> str:
 
 
 def find_slices(events: Events, tally: LossTally) -> FoundSlices:
-    """Return the slices of a file; what is none is counted."""
+    """Return the slices of a file; events that do not form one are counted."""
     columns = events.columns
     readable = columns.time_ns != UNREADABLE_TIME
     thread = columns.pid.astype(np.int64) * len(events.places) + columns.tid

@@ -1,4 +1,4 @@
-"""Unpack gzip and Zstandard files, whole, cut off or damaged, up to a limit."""
+"""Decompress gzip and Zstandard files, whether whole, truncated or damaged, up to a limit."""
 
 import sys
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _PIECE_BYTES: Final = 1 << 16
 _CAREFUL_BYTES: Final = 1 << 8
 """A piece of a damaged file: none of what it unpacks to is given out."""
 BEGINNING: Final = 1 << 16
-"""Bytes by which a format is told."""
+"""Number of leading bytes from which a format is detected."""
 
 
 class _Stream(Protocol):
@@ -60,12 +60,12 @@ class _GzipStream:
 
 
 def is_compressed(data: bytes) -> bool:
-    """Return whether the file begins as one of these formats does."""
+    """Return whether a file begins like one of these formats."""
     return data.startswith((GZIP, ZSTD))
 
 
 def unpacked_beginning(data: bytes) -> bytes:
-    """Return how a file begins whose first bytes these are: unpacked, as far as they tell, if it is compressed."""
+    """Return the beginning of a file's content, given its first bytes: unpacked, as far as possible, if compressed."""
     stream: _Stream
     if data.startswith(GZIP):
         stream = _GzipStream()
@@ -82,12 +82,12 @@ def unpacked_beginning(data: bytes) -> bytes:
 def unpacked(
     data: bytes, name: str, limits: Limits, check: Callable[[bytes], None] = lambda _: None
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return the content of all members of a compressed file as far as they can be read, and what went wrong.
+    """Return the content of all members of a compressed file, as far as it can be read, and what went wrong.
 
-    ``check`` is given the beginning of the content before the rest is unpacked, and may raise.
+    ``check`` is called with the beginning of the content before the rest is unpacked, and may raise.
 
     Raises:
-        TraceError: it is damaged from its beginning.
+        TraceError: the file is damaged from its beginning.
     """
     if data.startswith(GZIP):
         return _unpacked(data, name, ("gzip", GZIP, _GzipStream), limits, check)

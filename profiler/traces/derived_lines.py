@@ -1,9 +1,8 @@
-"""Lines that OpenXLA's xprof derives from the kernels of a GPU: modules and operations of XLA, operations and name
-scopes of the framework.
+"""Lines that OpenXLA's xprof derives from GPU kernels: XLA modules, XLA and framework operations, and name scopes.
 
-The rules are those of ``DeriveEventsFromAnnotations`` (``derived_timeline.cc``): kernels of all streams in order of
-time, of which neighbors of one name and one step become one slice. xprof also adds what it finds in the HLO modules,
-which is not done here.
+The rules follow ``DeriveEventsFromAnnotations`` (``derived_timeline.cc``): the kernels of all streams are taken in
+order of time, and neighbors with the same name and step become one slice. xprof also adds what it finds in the HLO
+modules; that is not done here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 KERNEL: Final = "kernel_details"
 STATS: Final = (KERNEL, "hlo_module", "hlo_op", "tf_op", "program_id")
-"""What of a kernel the lines are made of."""
+"""Stats of a kernel from which the lines are derived."""
 MODULES, HLO_OPS, FRAMEWORK_OPS, SCOPES = "XLA Modules", "XLA Ops", "Framework Ops", "Framework Name Scope"
 LINES: Final = (MODULES, HLO_OPS, SCOPES, FRAMEWORK_OPS)
 _BETWEEN_HLO_OPS: Final = "::"
@@ -27,10 +26,10 @@ class Kernels(NamedTuple):
     start_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
     texts: NDArray[np.int64]
-    """``[n, 4]``: the numbers of the texts of module, HLO operation and framework operation, and the program's own;
+    """``[n, 4]``: the text numbers of the module, HLO operation and framework operation, and the program's own number;
     -1 for none."""
     step: NDArray[np.int64]
-    """The number of the step whose host launched it; -1 for none."""
+    """Number of the step whose host launched the kernel; -1 for none."""
 
 
 @dataclass
@@ -44,7 +43,7 @@ class DerivedSlice:
 
 
 class _Line:
-    """A line as it grows, with the slice of each level that may still grow."""
+    """A line under construction, with the slice of each level that may still grow."""
 
     def __init__(self, name: str, slices: list[DerivedSlice], *dependent: "_Line") -> None:
         self._name = name
@@ -53,7 +52,7 @@ class _Line:
         self._dependent = dependent
 
     def add(self, levels: Sequence[tuple[str, str]], start: int, end: int) -> None:
-        """Add a time under the identities and names of its levels, the outermost first."""
+        """Add a time span under the identities and names of its levels, outermost first."""
         for level, (identity, name) in enumerate(levels):
             if level < len(self._open) and self._open[level][0] == identity:
                 grown = self._open[level][1]
@@ -66,7 +65,7 @@ class _Line:
         self.close(len(levels))
 
     def close(self, level: int) -> None:
-        """Let slices from a level on grow no more."""
+        """Stop growing the slices of this level and of deeper ones."""
         del self._open[level:]
         if level == 0:
             for line in self._dependent:
@@ -74,7 +73,7 @@ class _Line:
 
 
 def derive(kernels: Kernels, texts: Mapping[int, str]) -> list[DerivedSlice]:
-    """Return the slices that kernels make on `LINES`; ``texts`` are those of the numbers."""
+    """Return the slices that kernels form on `LINES`; ``texts`` maps numbers to texts."""
     order = np.lexsort((-kernels.end_ns, kernels.start_ns))
     slices: list[DerivedSlice] = []
     framework_ops = _Line(FRAMEWORK_OPS, slices)

@@ -1,7 +1,7 @@
-"""What a trace reader raises."""
+"""The exception that trace readers raise."""
 
 from stepscope.summary.errors import UserError
 
 
 class TraceError(UserError, ValueError):
-    """Data that was to be read as a trace is none in any known format."""
+    """Data to be read as a trace is not one in any known format."""

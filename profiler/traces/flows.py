@@ -14,10 +14,10 @@ from stepscope.summary.distinct import distinct_values
 from stepscope.summary.kernels import kernel
 
 START, STEP, END = range(3)
-"""What a flow event does: leave a slice, pass through one, reach one."""
+"""Roles of a flow event: leaving a slice, passing through one, or reaching one."""
 
 _MOST_ROWS: Final = 64
-"""Of a lane, up to which an event's slice is looked for row by row."""
+"""Maximum number of rows of a lane in which an event's slice is searched row by row."""
 NO_START: Final = "flow end without a start"
 _REASONS: Final = (
     NO_START,
@@ -32,11 +32,11 @@ class FlowEvents(NamedTuple):
 
     time_ns: NDArray[np.int64]
     lane: NDArray[np.int32]
-    """Index of the lane the event is on, or -1 where that has no slices."""
+    """Index of the event's lane, or -1 if that has no slices."""
     role: NDArray[np.int8]
     """`START`, `STEP` or `END`."""
     to_next: NDArray[np.bool_]
-    """Whether the event belongs to the next slice that begins, and not to the one it is in."""
+    """Whether the event belongs to the next slice that begins, rather than to the one it is in."""
     bound: NDArray[np.int64]
     """Index of the slice that the event was written in, or -1."""
     key: NDArray[np.int64]
@@ -55,12 +55,10 @@ def _bind(
     row_first: NDArray[np.int64],
     lane_first: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the slice each flow event belongs to, or -1.
+    """Return the slice that each flow event belongs to, or -1.
 
-    Events on lanes of more than `_MOST_ROWS` rows are left as they are.
-
-    That is the deepest slice it is in, else the deepest that ends there; or the next one to begin on the
-    lane.
+    This is the deepest slice around the event, else the deepest that ends there; or the next to begin on the lane.
+    Events on lanes with more than `_MOST_ROWS` rows are left unchanged.
     """
     result = bound.copy()
     for index in range(time.size):
@@ -98,7 +96,7 @@ def _bind(
 
 
 def _bind_on_deep_lanes(events: FlowEvents, slices: RawSlices, rows: Rows, bound: NDArray[np.int64]) -> None:
-    """Fill in the slices of events on lanes where looking through the rows for each event would take too long."""
+    """Fill in the slices of events on lanes with too many rows to search one by one for each event."""
     depths = np.diff(rows.lane_first)
     waiting = np.flatnonzero((bound < 0) & (events.lane >= 0))
     waiting = waiting[depths[events.lane[waiting]] > _MOST_ROWS]
@@ -129,11 +127,10 @@ def _bind_on_deep_lanes(events: FlowEvents, slices: RawSlices, rows: Rows, bound
 def _join(
     key: NDArray[np.int64], role: NDArray[np.int8], bound: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
-    """Return arrows as pairs of indices of events, and per event the index in ``_REASONS`` of why it was in vain, or
-    -1.
+    """Return arrows as pairs of event indices, and for each event the ``_REASONS`` index of why it failed, or -1.
 
-    Events are sorted by (key, time). A start serves all that follow it up to the next start, as one launch
-    may run several kernels; what comes before the first start, on a skewed clock, belongs to that one.
+    Events are sorted by (key, time). A start serves all events that follow it up to the next start, as one launch may
+    run several kernels; events before the first start, due to a skewed clock, belong to that one.
     """
     source = np.empty(key.size, np.int64)
     target = np.empty(key.size, np.int64)
@@ -177,16 +174,16 @@ def _join(
 
 
 class UnjoinedFlows(NamedTuple):
-    """Flow events that became no arrow: why, and which, as indices into the events in their order."""
+    """Flow events that did not become arrows: the reason, and their indices in ascending order."""
 
     reason: str
     events: NDArray[np.int64]
 
 
 def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows, list[UnjoinedFlows]]:
-    """Return arrows between the slices that flow events lie in, and what could not be joined.
+    """Return the arrows between the slices of flow events, and the events that could not be joined.
 
-    ``slices`` and ``rows`` are those of the finished trace: sorted by (lane, depth, start).
+    ``slices`` and ``rows`` are those of the finished trace, sorted by (lane, depth, start).
     """
     bound = _bind(
         events.time_ns,

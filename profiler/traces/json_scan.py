@@ -1,8 +1,7 @@
 """Find the events of a Chrome trace in its JSON text, as spans of bytes, without building objects.
 
-The scan checks what it needs (brackets, strings, keys of events) and leaves the values of ``args`` unread,
-so its cost is one pass over the bytes. It goes on after a damaged event at the next place where an event can
-start.
+The scan checks only what it needs (brackets, strings, keys of events) and leaves the values of ``args`` undecoded, so
+it costs one pass over the bytes. After a damaged event it resumes at the next place where an event can start.
 """
 
 from typing import Final, NamedTuple
@@ -16,14 +15,14 @@ FIELDS: Final = (
     "ph", "name", "cat", "ts", "dur", "pid", "tid", "id", "args",
     "bp", "id2", "bind_id", "flow_in", "flow_out", "sf", "stack",
 )  # fmt: skip
-"""Keys of an event whose values are remembered, in the order of the columns of `Spans`."""
+"""Keys of an event whose values are recorded, in the order of the columns of `Spans`."""
 PH, NAME, CAT, TS, DUR, PID, TID, ID, ARGS, BP, ID2, BIND_ID, FLOW_IN, FLOW_OUT, SF, STACK = range(len(FIELDS))
 
 _KEY_BYTES: Final = np.frombuffer("".join(FIELDS).encode(), np.uint8)
 _KEY_STARTS: Final = np.cumsum([0] + [len(key) for key in FIELDS])
 
 TRUNCATED: Final = -1
-"""Instead of an offset: the data ends first. A damaged place at offset p is ``-2 - p``."""
+"""Returned instead of an offset if the data ends first. Damage at offset p is returned as ``-2 - p``."""
 _MAX_NESTING: Final = 512
 _MAX_REREADS: Final = 4
 _QUOTE, _BACKSLASH, _COMMA, _COLON = 34, 92, 44, 58
@@ -33,10 +32,10 @@ Buffer = NDArray[np.uint8]
 
 
 class Spans(NamedTuple):
-    """Where the values of one batch of events lie: ``starts`` and ``lengths`` are int64 ``[FIELDS, events]``.
+    """Positions of the values of one batch of events; ``starts`` and ``lengths`` are int64 ``[FIELDS, events]``.
 
-    The quotes of a string are outside its span. A key that an event lacks has start -1. Where "ph" is absent its length
-    is -1 if the event has any other key, 0 if it has none.
+    The span of a string excludes its quotes. A key that an event lacks has start -1. If "ph" is absent, its length is
+    -1 if the event has any other key, and 0 if it has none.
     """
 
     starts: NDArray[np.int64]
@@ -44,24 +43,24 @@ class Spans(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Where a scan stands after a batch."""
+    """State of a scan after a batch."""
 
     position: int
     events: int
     """Events in this batch."""
     unreadable: int
-    """Elements of the array that are no events, or damaged ones."""
+    """Number of elements of the array that are damaged or not events."""
     first_unreadable: int
-    """Offset of the first of them, or -1."""
+    """Offset of the first unreadable element, or -1."""
     reread: int
-    """Bytes that were scanned in vain in damaged events so far."""
+    """Number of bytes scanned in vain in damaged events so far."""
     ended: int
-    """0 if there may be more, 1 after the closing bracket, `TRUNCATED` where the data ends without one."""
+    """0 if there may be more events, 1 after the closing bracket, `TRUNCATED` if the data ends without one."""
 
 
 @kernel()
 def skip_space(buffer: Buffer, position: int) -> int:
-    """Return the first offset from ``position`` that holds no JSON white space."""
+    """Return the first offset, from ``position`` on, that holds no JSON white space."""
     size = buffer.size
     while position < size and (
         buffer[position] == 32 or buffer[position] == 10 or buffer[position] == 13 or buffer[position] == 9
@@ -72,9 +71,9 @@ def skip_space(buffer: Buffer, position: int) -> int:
 
 @kernel()
 def _skip_string(buffer: Buffer, position: int) -> int:
-    """Return the offset after the closing quote of the string whose opening quote is before ``position``.
+    """Return the offset after the closing quote of the string whose opening quote precedes ``position``.
 
-    Control characters are taken as they are, which JSON forbids and some writers do.
+    Control characters are accepted: JSON forbids them, but some writers emit them.
     """
     size = buffer.size
     while position < size:
@@ -161,7 +160,7 @@ def _scan_event(
     key_bytes: Buffer,
     key_starts: NDArray[np.int64],
 ) -> int:
-    """Fill a row of spans from the object whose brace is before ``position``; the offset after the object."""
+    """Fill in the spans of the object whose brace precedes ``position``; return the offset after the object."""
     size = buffer.size
     starts[:] = -1
     lengths[:] = 0
@@ -271,6 +270,6 @@ def _scan_batch(
 def scan_batch(buffer: Buffer, position: int, reread: int, spans: Spans) -> Progress:
     """Scan events of a JSON array from ``position`` until ``spans`` is full or the array ends.
 
-    ``reread`` is that of the batch before, 0 for the first.
+    ``reread`` is the value from the previous batch, or 0 for the first.
     """
     return Progress(*_scan_batch(buffer, position, reread, *spans, _KEY_BYTES, _KEY_STARTS))

@@ -1,4 +1,4 @@
-"""Turn spans of JSON text into columns: times into integers, and texts into numbers of unique texts."""
+"""Convert spans of JSON text to columns: times to integers, and texts to the numbers of unique texts."""
 
 import json
 from typing import Any, Final
@@ -11,12 +11,12 @@ from stepscope.profiler.traces.json_scan import Buffer
 from stepscope.summary.kernels import kernel
 
 UNREADABLE_TIME: Final = np.iinfo(np.int64).min
-"""Stands for a time that is absent or no number."""
+"""Marks a time that is missing or not a number."""
 
 
 @kernel()
 def _nanoseconds(buffer: Buffer, start: int, length: int) -> int:
-    """Return microseconds in decimal text -> nanoseconds, rounded half away from zero at the fourth decimal."""
+    """Convert microseconds in decimal text to nanoseconds, rounded half away from zero at the fourth decimal."""
     position = start
     end = start + length
     negative = False
@@ -75,10 +75,10 @@ def _nanoseconds(buffer: Buffer, start: int, length: int) -> int:
 
 @kernel()
 def nanoseconds(buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Time in microseconds, as numbers or strings, as int64 nanoseconds.
+    """Convert times in microseconds, as numbers or strings, to int64 nanoseconds.
 
-    `UNREADABLE_TIME` stands where there is none. The decimal text itself is converted: a float64 near 1.7e15
-    us has a granularity of 0.25 us.
+    Missing times become `UNREADABLE_TIME`. The decimal text itself is converted, because a float64 near 1.7e15 us has a
+    granularity of 0.25 us.
     """
     result = np.empty(starts.size, np.int64)
     for index in range(starts.size):
@@ -88,7 +88,7 @@ def nanoseconds(buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.i
 
 @kernel()
 def _word(buffer: Buffer, at: int) -> np.uint64:
-    """Return eight bytes as a number; written so that it becomes one load."""
+    """Return eight bytes as a number, written so that it compiles to one load."""
     word = np.uint64(0)
     for byte in range(8):
         word |= np.uint64(buffer[at + byte]) << np.uint64(8 * byte)
@@ -97,7 +97,7 @@ def _word(buffer: Buffer, at: int) -> np.uint64:
 
 @kernel()
 def _hash(buffer: Buffer, start: int, length: int) -> np.uint64:
-    """FNV-1a over words of eight bytes, folded after each, as its high bits never reach the low ones."""
+    """Return FNV-1a over words of eight bytes, folded after each because its high bits never reach the low ones."""
     code = np.uint64(14695981039346656037) ^ np.uint64(length)
     at = start
     stop = start + length
@@ -175,7 +175,7 @@ def _fill_table(table: NDArray[np.int32], hashes: NDArray[np.uint64], uniques: i
 
 
 class Interner:
-    """Numbers spans of equal bytes 0, 1, 2, ... in order of first appearance; absent spans are -1."""
+    """Numbers distinct spans of bytes 0, 1, 2, ... in order of first appearance; absent spans get -1."""
 
     def __init__(self, buffer: Buffer) -> None:
         self._buffer = buffer
@@ -204,27 +204,27 @@ class Interner:
         return self._uniques
 
     def texts(self, most: int) -> list[bytes]:
-        """Return the bytes of each number, of longer ones the first ``most``."""
+        """Return the bytes of each number, cut to the first ``most``."""
         starts = self._starts[: self._uniques]
         ends = starts + np.minimum(self._lengths[: self._uniques], most)
         return [self._buffer[start:end].tobytes() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def longer_than(self, most: int) -> list[int]:
-        """Return the numbers of texts of more bytes."""
+        """Return the numbers of texts with more than ``most`` bytes."""
         found: list[int] = np.flatnonzero(self._lengths[: self._uniques] > most).tolist()
         return found
 
     def length(self, number: int) -> int:
-        """Return how many bytes a number stands for."""
+        """Return the length in bytes of the text with a number."""
         return int(self._lengths[number])
 
     def beginning(self, number: int, most: int) -> bytes:
-        """Return the first bytes of a number."""
+        """Return the first bytes, up to ``most``, of the text with a number."""
         start = int(self._starts[number])
         return self._buffer[start : start + min(most, self.length(number))].tobytes()
 
     def span(self, number: int) -> Buffer:
-        """Return the bytes of a number, where they are."""
+        """Return the bytes of the text with a number, without copying them."""
         return self._buffer[int(self._starts[number]) :][: self.length(number)]
 
     def _reserve(self, capacity: int) -> None:
@@ -239,9 +239,9 @@ class Interner:
 
 
 def decode_json(text: bytes) -> Any:
-    """Return a JSON value, also with control characters in strings, NaN and Infinity.
+    """Decode a JSON value, accepting control characters in strings, NaN and Infinity.
 
-    None where the text is not JSON.
+    Return None if the text is not JSON.
     """
     try:
         return msgspec.json.decode(text)

@@ -1,4 +1,4 @@
-"""What threads of a Chrome trace are called, what they are, and in which order they are shown."""
+"""Names, kinds and display order of the threads of a Chrome trace."""
 
 import re
 from collections import Counter as Tally
@@ -11,7 +11,7 @@ from stepscope.profiler.trace import Lane, LaneKind
 DEVICE_CATEGORIES: Final = frozenset(
     {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "Kernel", "Memcpy", "Memset"}
 )
-"""Categories of what Kineto records on a GPU stream, in today's and in 2021's spelling."""
+"""Categories of what Kineto records on a GPU stream, in the current spelling and in that of 2021."""
 
 _ACCELERATOR: Final = re.compile(r"\b(gpu|tpu|xpu|mtia|cuda)\b", re.IGNORECASE)
 _STREAM: Final = re.compile(r"\bstream\b", re.IGNORECASE)
@@ -23,7 +23,7 @@ _NO_PROCESS: Final = "no process"
 
 @dataclass
 class ThreadNames:
-    """What the metadata events of a trace say about its processes and threads, by their identifiers' text."""
+    """Metadata of the processes and threads of a trace, keyed by the text of their identifiers."""
 
     process_names: dict[str, str] = field(default_factory=dict)
     process_labels: dict[str, str] = field(default_factory=dict)
@@ -34,22 +34,22 @@ class ThreadNames:
 
 @dataclass(frozen=True)
 class ThreadKey:
-    """A place where slices lie: a thread, or the asynchronous operations of one name."""
+    """A place for slices: a thread, or the asynchronous operations of one name."""
 
     pid: str
     tid: str
     operation: str | None = None
-    """Name of asynchronous operations, which belong to a process and to no thread."""
+    """Name of asynchronous operations, which belong to a process rather than a thread."""
 
 
 def identifier(text: str) -> int | str:
-    """Return an identifier as the number it is, if it is one: the same thread is written as 7 and as "7"."""
+    """Return an identifier as a number if it is one, because the same thread may be written as 7 or as "7"."""
     digits = text[1:] if text[:1] == "-" else text
     return int(text) if digits.isdigit() and digits.isascii() and len(digits) <= 18 else text
 
 
 def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKind:
-    """Return what a thread is, from its names as TensorFlow, XLA and Kineto give them and from what ran on it."""
+    """Return the kind of a thread, from its names as TensorFlow, XLA and Kineto give them and from what ran on it."""
     place = f"{process} {thread}"
     if process in ("Spans", "Traces", "Allocators", "Tensors", _NO_PROCESS) or process.endswith(" Tensors"):
         return "other"
@@ -64,10 +64,11 @@ def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKin
 def order_and_name(
     keys: Sequence[ThreadKey], categories: Sequence[Collection[str]], names: ThreadNames
 ) -> tuple[list[int], list[Lane]]:
-    """Return the order in which threads are shown, as indices into ``keys``, and their lanes in that order.
+    """Return the display order of threads, as indices into ``keys``, and their lanes in that order.
 
-    Processes go by sort index, then identifier; threads likewise. Asynchronous operations follow the threads
-    of their process. Names that two processes, or two threads of one process, share get the identifier added.
+    Processes are sorted by sort index, then by identifier, and so are threads. Asynchronous operations follow the
+    threads of their process. Names shared by two processes, or by two threads of one process, get the identifier
+    appended.
     """
     # Of a hostile file there are hundreds of thousands: each is looked at once for each thing that is asked of it.
     pids = {key.pid: identifier(key.pid) for key in keys}
@@ -104,7 +105,7 @@ def _natural(number: int | str) -> tuple[float, str]:
 
 
 def process_name(pid: str, names: ThreadNames) -> str:
-    """Return what people call a process: its name and labels, or its identifier."""
+    """Return the display name of a process: its name and labels, or its identifier."""
     name, label = names.process_names.get(pid, ""), names.process_labels.get(pid, "")
     if name and label:
         return f"{name} ({label})"
@@ -119,7 +120,7 @@ def _thread_name(key: ThreadKey, tid: int | str, names: ThreadNames) -> str:
 
 
 def _distinct(names: Sequence[str], identifiers: Sequence[str], groups: Sequence[str | None]) -> list[str]:
-    """Return the names, with the identifier where several of a group have one name."""
+    """Return the names, with the identifier added where several in a group share a name."""
     shared = Tally(zip(groups, names, strict=True))
     return [
         f"{name} {identifier}" if shared[group, name] > 1 else name

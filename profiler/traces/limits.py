@@ -1,4 +1,4 @@
-"""How much of a trace is read: bounds that keep what is odd or meant to hurt from taking all memory."""
+"""Limits on how much of a trace is read, so that odd or malicious files do not take all memory."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,36 +6,36 @@ from typing import Final
 
 _UNKNOWN_MEMORY: Final = 32 << 30
 _MEMORY_PER_BYTE: Final = 4
-"""Bytes of memory that reading a byte of ordinary Chrome JSON takes at most, itself included."""
+"""Maximum memory in bytes for reading one byte of ordinary Chrome JSON, including the byte itself."""
 _MEMORY_PER_EVENT: Final = 400
 _MEMORY_PER_BYTE_OF_MESSAGES: Final = 80
-"""A message of no fields has two bytes in a file, and some 150 in memory."""
+"""An empty message takes two bytes in a file, and about 150 in memory."""
 _ALWAYS_READ: Final = 64 << 20
-"""Bytes that are read however little memory seems free."""
+"""Number of bytes that are read however little memory seems free."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What is read at most."""
+    """Limits on what is read."""
 
     file_bytes: int
-    """Of an unpacked file."""
+    """Maximum size of an unpacked file."""
     events: int
-    """Of a Chrome trace or an XSpace."""
+    """Maximum number of events of a Chrome trace or an XSpace."""
     message_bytes: int
-    """Of a StepStats message."""
+    """Maximum size of a StepStats message."""
     unpacked_ratio: int = 200
-    """How many times its size a compressed file may unpack to; real traces do to 10 to 50 times."""
+    """Maximum ratio of unpacked to compressed size; real traces reach 10 to 50."""
     always_unpacked: int = 256 << 20
-    """Bytes that are unpacked whatever the ratio."""
+    """Number of bytes that are unpacked whatever the ratio."""
     nodes: int = 2_000_000
-    """Of a StepStats message."""
+    """Maximum number of nodes of a StepStats message."""
     text_bytes: int = 16 << 20
-    """Of a StepStats message as text, of which a megabyte takes a second."""
+    """Maximum size of a StepStats message as text, which takes a second per megabyte to read."""
 
 
 def limits_of_memory() -> Limits:
-    """Return bounds for the memory that is free now."""
+    """Return limits for the memory that is free now."""
     free = _free_bytes()
     return Limits(
         file_bytes=min(8 << 30, max(free // _MEMORY_PER_BYTE, _ALWAYS_READ)),
@@ -53,5 +53,5 @@ def _free_bytes() -> int:
 
 
 def size_text(size: int) -> str:
-    """Return a size as notes name it."""
+    """Format a size for notes."""
     return f"{size / (1 << 30):.1f} GiB" if size >= 100 << 20 else f"{size / (1 << 20):.1f} MiB"

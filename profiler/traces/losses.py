@@ -1,4 +1,4 @@
-"""What readers lose, in words: reasons, what each means, and the first example of each."""
+"""Losses of readers in words: the reasons, what each means, and the first example of each."""
 
 import re
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ NO_EVENT: Final = "object that is not an event"
 MEMORY: Final = "beyond what there is memory for"
 FURTHER: Final = "lost for another reason"
 MOST_REASONS: Final = 100
-"""Of one trace; further ones, as names of metadata events can be, are counted together."""
+"""Maximum number of reasons for one trace; further ones, such as names of metadata events, are counted together."""
 MOST_EXAMPLE: Final = 500
-"""Characters of an example or a reason."""
+"""Maximum number of characters of an example or a reason."""
 
 _EXPLANATIONS: Final[Mapping[str, str]] = {
     OVERLAP: "It begins within another slice of its thread and ends after it, so it is shown in a row of its own. "
@@ -72,7 +72,7 @@ _EXPLANATIONS_OF_KINDS: Final[tuple[tuple[str, str], ...]] = (
 
 
 def explain(reason: str) -> str:
-    """Return what a reason of `Losses.counts` means, in a sentence or two; "" for one that nobody explained."""
+    """Return what a reason in `Losses.counts` means, in a sentence or two; "" if there is no explanation."""
     if reason in _EXPLANATIONS:
         return _EXPLANATIONS[reason]
     return next((text for start, text in _EXPLANATIONS_OF_KINDS if reason.startswith(start)), "")
@@ -92,31 +92,29 @@ _COUNTED: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def counted_reason(reason: str, count: int) -> str:
-    """Return how often there was a reason, such as "3,551 overlapping slices"."""
+    """Return a reason with its count, such as "3,551 overlapping slices"."""
     one, several = _COUNTED.get(reason, (f"× {reason}", f"× {reason}"))
     return f"{count:,} {one if count == 1 else several}"
 
 
 _ARROW: Final = re.compile(r"^flow |^arrow ")
 _MOMENT: Final = re.compile(r"“[^”]*”|(?<= at )(-?)([0-9]{1,13})\.([0-9]{6}) ms")
-"""What `moment` wrote into an example; quoted names, in which something like it may be, are passed over."""
+"""Matches what `moment` wrote into an example, and skips quoted names, which may contain similar text."""
 
 
 def arrows_with_one_end(losses: Losses) -> int:
-    """Return how many arrows could not be drawn: remarks, as nothing of what ran is missing for them."""
+    """Return how many arrows could not be drawn. These are remarks, as nothing that ran is missing because of them."""
     return sum(count for reason, count in losses.counts.items() if _ARROW.match(reason))
 
 
 def events_not_as_stored(losses: Losses) -> dict[str, int]:
-    """By reason how many events were left out or could not be shown as they were stored, most first."""
+    """Return how many events were left out or could not be shown as stored, by reason, most frequent first."""
     found = {reason: count for reason, count in losses.counts.items() if count and not _ARROW.match(reason)}
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def examples_since(losses: Losses, start_ns: int) -> dict[str, str]:
-    """Return the examples with times since ``start_ns``, as the Timeline has them, in place of the trace's own
-    clock.
-    """
+    """Return the examples with times since ``start_ns``, as in the Timeline, instead of the trace's own clock."""
 
     def since(found: re.Match[str]) -> str:
         if found[2] is None:
@@ -128,7 +126,7 @@ def examples_since(losses: Losses, start_ns: int) -> dict[str, str]:
 
 
 class LossTally:
-    """Losses as a reader meets them."""
+    """Counts of the losses that a reader finds."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -136,7 +134,7 @@ class LossTally:
         self.notes: list[str] = []
 
     def add(self, reason: str, count: int = 1, example: str = "") -> None:
-        """Count more of a reason; the first example of it is kept."""
+        """Add to the count of a reason, and keep the first example of it."""
         if not count:
             return
         reason = reason[:MOST_EXAMPLE]
@@ -147,12 +145,12 @@ class LossTally:
             self._examples.setdefault(reason, example[:MOST_EXAMPLE])
 
     def losses(self) -> Losses:
-        """Return all that was counted."""
+        """Return everything counted so far."""
         return Losses(dict(self._counts), tuple(self.notes), dict(self._examples))
 
 
 def merged(*parts: Losses) -> Losses:
-    """Return losses of several stages of reading as one: counts add up, the first example of a reason stays."""
+    """Merge the losses of several stages of reading: counts add up, and the first example of each reason is kept."""
     counts: dict[str, int] = {}
     examples: dict[str, str] = {}
     for part in parts:
@@ -165,6 +163,6 @@ def merged(*parts: Losses) -> Losses:
 
 
 def moment(time_ns: int) -> str:
-    """Return a time as an example names it."""
+    """Format a time for an example."""
     sign = "-" if time_ns < 0 else ""
     return f"{sign}{abs(time_ns) // 10**6}.{abs(time_ns) % 10**6:06d} ms"

@@ -1,4 +1,4 @@
-"""Slices in the order in which a sweep over time meets them."""
+"""Slices in the order in which a sweep over time visits them."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from stepscope.profiler.traces.build import Rows
 def in_order_of_start(
     start: NDArray[np.int64], rows: Rows, lanes: Sequence[int] | NDArray[np.intp]
 ) -> NDArray[np.int64]:
-    """Return the slices of some lanes, given in order, by (lane, start, depth); those of one row come as they are."""
+    """Sort the slices of some lanes, given in order, by (lane, start, depth); slices of one row keep their order."""
     ordered = [np.empty(0, np.int64)]
     for lane in np.asarray(lanes, np.int64).tolist():
         first, last = (int(rows.first[rows.lane_first[each]]) for each in (lane, lane + 1))

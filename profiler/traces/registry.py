@@ -16,7 +16,7 @@ from stepscope.profiler.traces.reader import TraceReader
 from stepscope.summary.cancellation import Cancelled
 
 READERS: Final = (chrome.READER, xplane.READER, trace_cache.READER, step_stats.READER)
-"""Stepscope's own, in the order in which they are asked. Adding a format is adding its module and its name here."""
+"""Stepscope's own readers, in the order in which they are tried. To add a format, add its module and its name here."""
 OTHERS: Final = Extensions(
     "trace_readers",
     TraceReader,
@@ -24,11 +24,11 @@ OTHERS: Final = Extensions(
     lambda: [reader.name for reader in READERS],
     about_of=lambda reader: reader.about,
 )
-"""What other distributions add."""
+"""Readers that other distributions add."""
 
 
 def trace_readers() -> tuple[TraceReader, ...]:
-    """Return all readers, Stepscope's own first; what goes wrong in the others is a `TraceError` that names them."""
+    """Return all readers, Stepscope's own first; errors in the others become a `TraceError` that names them."""
     return (*READERS, *_of_others())
 
 
@@ -38,37 +38,37 @@ def _of_others() -> tuple[TraceReader, ...]:
 
 
 def formats_in_words() -> str:
-    """Return what may be read, to go on after "Expected ": "a Chrome trace (JSON), ..." up to the full stop."""
+    """Return the supported formats as text after "Expected ": "a Chrome trace (JSON), ..." up to the final period."""
     *all_but_last, last = (reader.about for reader in trace_readers())
     return f"{', '.join(all_but_last)}, or {last}, each plain or compressed by gzip or zstd."
 
 
 def trace_suffixes() -> tuple[str, ...]:
-    """Return the endings of names that are listed as traces, in lower case."""
+    """Return the endings of names, in lower case, by which files are listed as traces."""
     return tuple(dict.fromkeys(suffix for reader in trace_readers() for suffix in reader.suffixes))
 
 
 def trace_endings() -> tuple[str, ...]:
-    """Return the endings of names, in lower case, that files must have to be looked at."""
+    """Return the endings of names, in lower case, that a file must have for its content to be checked."""
     return tuple(dict.fromkeys(ending for reader in trace_readers() for ending in (*reader.endings, *reader.suffixes)))
 
 
 def begins_as_trace(beginning: bytes) -> bool:
-    """Return whether a file whose first bytes these are, 64 KiB or all of it, is a trace; it may be compressed.
+    """Return whether a file with these first bytes, 64 KiB or all of it, is a trace; it may be compressed.
 
-    Strict, as it is asked of files that nobody said are traces.
+    The check is strict, because it runs on files that nobody declared to be traces.
     """
     content = unpacked_beginning(beginning)
     return any(reader.sniff(content) for reader in trace_readers())
 
 
 def may_be_trace(beginning: bytes) -> bool:
-    """Return whether a file that somebody says is a trace, and whose first unpacked bytes these are, may be one."""
+    """Return whether a file that is declared to be a trace may be one, given its first unpacked bytes."""
     return next(readers_for(beginning), None) is not None
 
 
 def readers_for(data: bytes) -> Iterator[TraceReader]:
-    """Yield the readers that may read an unpacked file which somebody says is a trace, the likeliest first."""
+    """Yield the readers that may read an unpacked file that is declared to be a trace, the likeliest first."""
     beginning = data[:BEGINNING]
     first: TraceReader | None = None
     # What Stepscope's own readers know for sure is theirs. The others are asked before an own one that takes whatever
@@ -81,7 +81,7 @@ def readers_for(data: bytes) -> Iterator[TraceReader]:
 
 
 def _guarded(plugin: Plugin, reader: TraceReader) -> TraceReader:
-    """Return a reader of others as one that raises nothing but `TraceError`."""
+    """Return a reader of another distribution as one that raises nothing but `TraceError`."""
     accepts = reader.may_read
 
     def safe(function: str, data: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Compiled loops over slices in order of start, near-linear however many rows overlap at once.
 
-The rows of a lane that are open at a moment are the leaves of binary trees (kept as arrays: the children of node k are
-2k and 2k + 1), so that the deepest row that ends late enough, and the first that is free, take O(log rows) to find.
+The open rows of a lane are the leaves of binary trees (stored as arrays: the children of node k are 2k and 2k + 1), so
+that finding the deepest row that ends late enough, or the first free row, takes O(log rows).
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ from stepscope.summary.kernels import kernel
 _NEVER: Final = np.iinfo(np.int64).min
 _FOREVER: Final = np.iinfo(np.int64).max
 _LATEST, _EARLIEST, _OPEN = range(3)
-"""Trees: the latest end and the earliest end of rows, and the earliest end of those that are not known to be over."""
+"""Trees: the latest end and the earliest end of rows, and the earliest end of rows not known to be over."""
 
 Column = NDArray[np.int64]
 
@@ -95,7 +95,7 @@ def _deepest(tree: Column, rows: int, least: int) -> int:
 
 @kernel()
 def _first_free(tree: Column, row: int, most: int) -> int:
-    """Return the first row from ``row`` on that ends at ``most`` or earlier; a row that was never used does."""
+    """Return the first row, from ``row`` on, that ends at ``most`` or earlier; a row that was never used qualifies."""
     leaves = tree.size // 2
     at = leaves + row
     while tree[at] > most:
@@ -109,7 +109,7 @@ def _first_free(tree: Column, row: int, most: int) -> int:
 
 @kernel()
 def _close(tree: Column, time: int) -> None:
-    """Take rows that end at ``time`` or earlier out of the tree of open ones."""
+    """Remove rows that end at ``time`` or earlier from the tree of open ones."""
     leaves = tree.size // 2
     while tree[1] <= time:
         at = 1
@@ -120,10 +120,10 @@ def _close(tree: Column, time: int) -> None:
 
 @kernel()
 def assign_depths(start: Column, end: Column, lane: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return depth of each slice, given in order of (lane, start, -duration), and whether it crosses a neighbor.
+    """Return the depth of each slice, given in order of (lane, start, -duration), and whether it crosses a neighbor.
 
-    A slice goes to the first free row below every slice that contains it. A row is free once its last slice
-    has ended, so slices that only partly overlap take as many rows as overlap at once. O(n log rows).
+    A slice goes to the first free row below every slice that contains it. A row is free once its last slice has ended,
+    so partly overlapping slices take as many rows as overlap at once. O(n log rows).
     """
     depth = np.empty(start.size, np.int32)
     crossing = np.zeros(start.size, np.bool_)
@@ -191,8 +191,8 @@ def slices_at(
 ) -> None:
     """Fill in the slice that each event is on: the deepest around its time, else the deepest that ends there.
 
-    ``order`` has the slices of some lanes of at most ``rows`` rows in order of (lane, start, depth); ``events`` those
-    of the same lanes in order of (lane, time, not ``to_next``). Of an event that belongs to the next slice, that is it.
+    ``order`` lists the slices of some lanes of at most ``rows`` rows by (lane, start, depth); ``events`` lists the
+    events of the same lanes by (lane, time, not ``to_next``). An event with ``to_next`` is on the next slice.
     """
     leaves = 64
     while leaves <= rows + 1:

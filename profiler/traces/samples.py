@@ -1,7 +1,8 @@
-"""Sampled stacks of a Chrome trace -> slices: what stayed on the stack from one sample to the next is one slice.
+"""Turn sampled stacks of a Chrome trace into slices: a frame on the stack in consecutive samples is one slice.
 
 Samples come in three forms: events of phase P with a stack or the number of one, the top-level array ``samples``, and
-the CPU profiles of V8 (events "Profile" and "ProfileChunk"). Stacks are told in ``stackFrames`` as frames with parents.
+the CPU profiles of V8 (events "Profile" and "ProfileChunk"). Stacks are defined in ``stackFrames``, as frames with
+parents.
 """
 
 from collections import defaultdict
@@ -18,10 +19,10 @@ from stepscope.profiler.traces.json_values import UNREADABLE_TIME, decode_json
 from stepscope.profiler.traces.losses import LossTally
 
 MOST_FRAMES: Final = 1000
-"""Deeper stacks are cut: their outermost frames are kept."""
+"""Deeper stacks are cut: their innermost frames are kept."""
 CATEGORY: Final = "sample"
 _PLACE: Final = ("scriptId", "url", "lineNumber", "columnNumber")
-"""What says where a function of V8 is defined."""
+"""Keys that locate the definition of a V8 function."""
 
 
 class Frame(NamedTuple):
@@ -29,15 +30,15 @@ class Frame(NamedTuple):
 
     name: str
     place: str = ""
-    """Where it is defined, as far as the file says: functions of one name, as minified ones have, are several."""
+    """Where the function is defined, if the file has it; distinguishes functions of one name, as minified ones have."""
 
 
 Stack = tuple[Frame, ...]
-"""The outermost first."""
+"""Frames, outermost first."""
 
 
 class Sample(NamedTuple):
-    """Where a thread was at a moment."""
+    """The stack of a thread at one moment."""
 
     pid: str
     tid: str
@@ -56,7 +57,7 @@ class SampledSlice(NamedTuple):
 
 
 class StackFrames:
-    """The stack frames of a file, by their number's text."""
+    """The stack frames of a file, keyed by their numbers as text."""
 
     def __init__(self, frames: object, tally: LossTally) -> None:
         self._frames: Mapping[str, Any] = frames if isinstance(frames, dict) else {}
@@ -67,7 +68,7 @@ class StackFrames:
         return bool(self._frames)
 
     def stack(self, number: object) -> Stack:
-        """Return the stack that ends in a frame; () where the file does not have it."""
+        """Return the stack that ends in a frame; () if the file does not have the frame."""
         key = str(number)
         if key in self._stacks:
             return self._stacks[key]
@@ -89,7 +90,7 @@ class StackFrames:
 
 
 def slices_of_samples(samples: Iterable[Sample]) -> list[SampledSlice]:
-    """Return slices of all threads; a sample lasts until the next of its thread, the last as long as the one before."""
+    """Return slices of all threads; a sample lasts until its thread's next one, the last as long as the one before."""
     by_thread: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
         by_thread[sample.pid, sample.tid].append(sample)
@@ -135,7 +136,7 @@ def samples_of(
 ) -> tuple[list[Sample], list[int]]:
     """Return all samples of a trace, and the numbers of the events that they came from.
 
-    ``nanoseconds`` converts a time as the file has it; `UNREADABLE_TIME` is none.
+    ``nanoseconds`` converts a time as stored in the file, and returns `UNREADABLE_TIME` if it is not one.
     """
     columns = events.columns
     found: list[Sample] = []
@@ -164,9 +165,9 @@ def samples_of(
 
 
 def stacks_of_events(data: bytes, events: Events, frames: StackFrames) -> Callable[[int], Sequence[str]] | None:
-    """Return what gives the names of the stack that an event of a file began in.
+    """Return a function that gives the names of the stack in which an event of a file began.
 
-    None where no event of the file has one.
+    Return None if no event of the file has a stack.
     """
     if not events.stacks and not events.frames:
         return None
@@ -179,7 +180,7 @@ def stacks_of_events(data: bytes, events: Events, frames: StackFrames) -> Callab
 
 
 def _own_stack(data: bytes, events: Events, event: int, frames: StackFrames) -> Stack | None:
-    """Return the stack of an event of phase P, None for one that names none."""
+    """Return the stack of an event of phase P, or None if it names none."""
     if event in events.stacks:
         start, length = events.stacks[event]
         listed = decode_json(data[start : start + length])
@@ -215,7 +216,7 @@ def _listed(
 
 
 class _Profiles:
-    """CPU profiles of V8: nodes with parents, and per sample a node and the time since the one before."""
+    """CPU profiles of V8: nodes with parents, and for each sample a node and the time since the previous sample."""
 
     def __init__(self, nanoseconds: Callable[[object], int]) -> None:
         self._nanoseconds = nanoseconds
@@ -224,7 +225,7 @@ class _Profiles:
         self._samples: dict[tuple[str, str], list[tuple[object, int]]] = defaultdict(list)
 
     def add(self, name: str, key: tuple[str, str], place: tuple[str, str], profile: object) -> bool:
-        """Take an event; False where it is not of this form."""
+        """Add an event; return False if it does not have this form."""
         if not isinstance(profile, dict):
             return False
         if name == "Profile":
@@ -269,7 +270,7 @@ def _listed_objects(value: object) -> Sequence[dict[str, Any]]:
 
 
 def with_slices(events: Events, slices: Sequence[SampledSlice], used: Sequence[int]) -> Events:
-    """Return the same events with those of samples replaced by complete events on threads called "<tid> samples"."""
+    """Return the events with those of samples replaced by complete events on threads named "<tid> samples"."""
     if not slices and not used:
         return events
     names = _Numbers(events.names)
@@ -309,7 +310,7 @@ def with_slices(events: Events, slices: Sequence[SampledSlice], used: Sequence[i
 
 
 class _Numbers:
-    """Texts and their numbers; unknown ones are appended."""
+    """Texts and their numbers; unknown texts are appended."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = list(texts)

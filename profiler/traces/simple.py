@@ -1,4 +1,4 @@
-"""A trace of slices that are at hand as objects: the short way for readers of formats that are not large."""
+"""Build a trace from slices as Python objects: the short way for readers of formats whose files are not large."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from stepscope.profiler.traces.losses import TIME_RANGE
 
 @dataclass(frozen=True)
 class Slice:
-    """What happened on one lane from one time to another."""
+    """What happened on one lane over a span of time."""
 
     name: str
     start_ns: int
@@ -32,7 +32,7 @@ class Slice:
     lane: Lane
     category: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    """What the page shows when the slice is selected: numbers, texts, lists and mappings of them."""
+    """Details that the page shows when the slice is selected: numbers, texts, lists, and mappings of them."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ def trace_of_slices(
     metadata: Mapping[str, Any] | None = None,
     epoch_ns: int | None = None,
 ) -> Trace:
-    """Return the trace of slices in any order; on their lanes they are nested by their times.
+    """Return the trace of slices in any order; within their lanes they are nested by time.
 
-    Slices called ``ProfilerStep#<n>``, or those called by a number on a lane called "Steps", are the training steps.
+    Slices named ``ProfilerStep#<n>``, or named with a number on a lane named "Steps", become the training steps.
 
     Args:
-        slices: a few hundred thousand at most are quick; readers of larger files fill columns, as the modules beside
-            this one do with `stepscope.profiler.traces.build`.
+        slices: up to a few hundred thousand are fast; readers of larger files should fill columns, as the modules
+            beside this one do with `stepscope.profiler.traces.build`.
         counters: quantities over time.
         notes: what happened to the file as a whole, for the trace's losses.
-        metadata: what the file says of itself.
-        epoch_ns: wall time of the trace's time 0 in nanoseconds since 1970, where the file says so.
+        metadata: what the file says about itself.
+        epoch_ns: wall time of the trace's time 0 in nanoseconds since 1970, if the file has it.
     """
     kept = [one for one in slices if _in_range(one)]
     lost = len(slices) - len(kept)

@@ -49,10 +49,10 @@ _DETAIL_KEYS: Final[Mapping[str, str]] = {
     "block": "block",
     "to device": "to device",
 }
-"""The details of labels -> arguments as Kineto calls them."""
+"""Details in labels, and the names of Kineto's arguments for them."""
 
 _REPEATING: Final[Mapping[str, int]] = {"memcpy": 1, "all streams": 2}
-"""Lanes that may repeat those before them in this order."""
+"""Lanes that may repeat those before them, in this order."""
 
 _NODES_AT_ONCE: Final = 4_096
 
@@ -61,7 +61,7 @@ LAUNCH: Final = "launch"
 
 
 def _lane_of(device: str) -> tuple[str, str, LaneKind]:
-    """Process, lane name and kind of a device, in the spelling of every generation of tracers."""
+    """Return the process, lane name and kind of a device, in the spelling of any generation of tracers."""
     match = _STREAM.match(device)
     if match is None:
         on_device = re.search(r"gpu|tpu", device, re.IGNORECASE) is not None
@@ -72,7 +72,7 @@ def _lane_of(device: str) -> tuple[str, str, LaneKind]:
 
 
 def _numbered_device(device: str) -> tuple[str, int] | None:
-    """Return what tells the GPUs of one message apart, whatever the generation calls them; None for other devices."""
+    """Return what identifies a GPU within a message, whatever the generation calls it; None for other devices."""
     match = _NUMBER_OF_DEVICE.match(device)
     return (match["prefix"], int(match["number"])) if match else None
 
@@ -119,7 +119,7 @@ class StepStatsArguments:
 
 
 def _details(label: str) -> dict[str, Any]:
-    """Return what the label of a kernel or copy says in numbers, by the names that Kineto gives them."""
+    """Return the numbers in the label of a kernel or copy, under the names that Kineto gives them."""
     details = label.partition("@@")[0]
     found: dict[str, Any] = {}
     if size := BYTES.search(details):
@@ -131,14 +131,14 @@ def _details(label: str) -> dict[str, Any]:
 
 
 def _times(node: NodeExecStats) -> tuple[int, int]:
-    """Start and duration in nanoseconds, from the fields in nanoseconds where the tracer filled them."""
+    """Return start and duration in nanoseconds, from the fields in nanoseconds if the tracer filled them."""
     start = node.all_start_nanos or node.all_start_micros * 1000
     duration = node.all_end_rel_nanos or node.all_end_rel_micros * 1000
     return start, duration
 
 
 class _Collected:
-    """Slices and lanes as they come."""
+    """Slices and lanes, collected as they are read."""
 
     def __init__(self, most_nodes: int = 0) -> None:
         self.most_nodes = most_nodes
@@ -147,7 +147,7 @@ class _Collected:
         self.nodes = Nodes()
         self.lane: array[int] = array("q")
         self.devices: list[str] = []
-        """Of each lane."""
+        """The device of each lane."""
         self.lost = LossTally()
 
     def add_device(self, device: DeviceStepStats, number: int) -> None:
@@ -179,10 +179,10 @@ class _Collected:
             self.lane.append(threads[thread])
 
     def without_repeated(self) -> "_Collected":
-        """Return the same without what is stored a second time.
+        """Return the same without slices that are stored a second time.
 
-        ``/stream:all`` and ``/memcpy`` repeat what is on single streams: what has a twin there, of equal time and
-        on the same GPU, is left out. What has none, as in files without single streams, stays.
+        ``/stream:all`` and ``/memcpy`` repeat the slices of single streams: a slice with a twin there, of equal time
+        and on the same GPU, is left out. A slice without a twin stays, as in files without single streams.
         """
         kept = _Collected()
         kept.lost = self.lost
@@ -224,14 +224,14 @@ def trace_of_step_stats(
 ) -> Trace:
     """Return the trace of one step: a lane per thread where threads have names, else one per device or stream.
 
-    Ops of a device without thread names ran on several threads: where they overlap they take rows of their
-    own, which is no loss. On the host a slice has the name of its node and the op type as category; on streams
-    the name of the kernel or copy, and "kernel", "gpu_memcpy" or "gpu_memset" as category, whatever the tracer
-    wrote. What ``/stream:all`` and ``/memcpy`` repeat of single streams is shown once. Arrows go from the node
-    that made an input to the one that used it ("DataFlow"), and from an op to what it ran on the device
-    (`LAUNCH`). The tensors of each allocator are a lane after all others, and what it held is a counter, both by
-    the lifetimes that TensorFlow's Timeline assumes. ``step`` numbers the step that spans the whole trace;
-    ``notes`` become the losses' own. What is beyond ``most_nodes`` is left out and counted.
+    Ops of a device without thread names ran on several threads: where they overlap, they take separate rows, which is
+    not a loss. On the host, a slice has the name of its node, and the op type as its category; on streams, it has the
+    name of the kernel or copy, and "kernel", "gpu_memcpy" or "gpu_memset" as its category, whatever the tracer wrote.
+    Slices of single streams that ``/stream:all`` and ``/memcpy`` repeat are shown once. Arrows go from the node that
+    produced an input to the one that used it ("DataFlow"), and from an op to what it ran on the device (`LAUNCH`). The
+    tensors of each allocator form a lane after all others, and the bytes it held form a counter, both by the lifetimes
+    that TensorFlow's Timeline assumes. ``step`` is the number of the step that spans the whole trace; ``notes`` become
+    the losses' own. Nodes beyond ``most_nodes`` are left out and counted.
     """
     everything = _Collected(most_nodes)
     for number, device in enumerate(step_stats.dev_stats):
@@ -305,7 +305,7 @@ def _data_flow(collected: _Collected, order: Sequence[int]) -> list[tuple[int, i
 
 
 def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
-    """Return arrows from an op to what ran on a stream in its name: from its last execution that began before."""
+    """Return arrows from ops to what ran on a stream in their name, each from the last execution that began before."""
     nodes = collected.nodes
     launched = [index for index, raw in enumerate(order) if nodes.on_stream(raw)]
     wanted = {nodes.operation(order[index]).node for index in launched}
@@ -326,7 +326,7 @@ def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, in
 
 
 def _allocator_counters(memory: TensorMemory) -> tuple[Counter, ...]:
-    """Return bytes that each allocator held, by the lifetimes of tensors that TensorFlow's Timeline assumes."""
+    """Return the bytes that each allocator held, by the lifetimes of tensors that TensorFlow's Timeline assumes."""
     counters = []
     for allocator, changes in memory.held.items():
         shown = [change for change in changes if EARLIEST_NS <= change[0] * 1000 <= LATEST_NS]
@@ -338,7 +338,7 @@ def _allocator_counters(memory: TensorMemory) -> tuple[Counter, ...]:
 
 _BEGINS_TEXT: Final = re.compile(rb"[\s\x0b\x0c]*(?:#|[A-Za-z_][A-Za-z0-9_]*\s*[:{<]|\[)")
 _FIRST_DEVICE: Final = re.compile(rb"(?:\n" + LENGTH + rb"){1,2}\n[\x02-\x7f]/[a-z]+:", re.DOTALL)
-"""A device of TensorFlow in a StepStats, or in that of a RunMetadata: nodes of graphs have no names such as that."""
+"""A TensorFlow device in a StepStats, alone or in a RunMetadata; nodes of graphs never have such names."""
 _FIRST_DEVICE_IN_TEXT: Final = re.compile(rb"(?:\s|#[^\n]*\n)*(?:step_stats|dev_stats)\s*:?\s*[{<]")
 
 
@@ -346,7 +346,7 @@ def step_stats_in(data: bytes, name: str, limits: Limits) -> StepStats | None:
     """Return the StepStats in a file, alone or in a RunMetadata; None if there is none, or it is too large.
 
     Raises:
-        TraceError: it has too many parts.
+        TraceError: the message has too many parts.
     """
     if len(data) > limits.message_bytes:
         return None

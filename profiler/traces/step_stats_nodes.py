@@ -1,4 +1,4 @@
-"""Nodes of StepStats messages: what the label conventions of their tracers say, and many of them as columns."""
+"""Nodes of StepStats messages: what the labels of their tracers mean, and many nodes as columns."""
 
 import re
 from array import array
@@ -9,25 +9,25 @@ from typing import Final, Literal
 from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats
 
 _LABEL: Final = re.compile(r"(?:\[[^]]*\] )?(.*?) = ([^ ()]*)\((.*)\)", re.DOTALL)
-"""``[allocator 1.2MB 3.4MB] node = Op(input, input)``, as executors label what they run."""
+"""``[allocator 1.2MB 3.4MB] node = Op(input, input)``, the label that executors give to what they run."""
 _COPY_NAME: Final = re.compile(
     r"mem(?P<what>cpy|set)[ _]?(?P<from>[hdap])?(?:to|2)?(?P<to>[hdap])?\w{0,9}", re.IGNORECASE
 )
-"""``MEMCPYHtoD``, ``MemcpyH2D``, ``MemcpyDeviceToHost`` and the like, whole."""
+"""``MEMCPYHtoD``, ``MemcpyH2D``, ``MemcpyDeviceToHost`` and the like, as whole names."""
 _DETAILS: Final = re.compile(r" (?=regs:[0-9]|shm:[0-9]|bytes:[0-9]|grid:[0-9])")
-"""Where the details of a kernel or copy begin in a label, after its name, which may have spaces in it."""
+"""Where the details of a kernel or copy begin in a label, after its name, which may contain spaces."""
 BYTES: Final = re.compile(r"bytes:([0-9]{1,18})(?![0-9])|(?<![0-9])([0-9]{1,18}) bytes")
 
 Activity = Literal["op", "kernel", "gpu_memcpy", "gpu_memset", "sync"]
-"""What a node is; for device activities these are the categories of Kineto."""
+"""The kind of a node; for device activities, the category that Kineto uses."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What a node of StepStats says about itself, from the label conventions of its tracer."""
+    """What a StepStats node reports about itself, according to the label conventions of its tracer."""
 
     node: str
-    """The node of the graph, also of what it launched."""
+    """The node of the graph, also for what it launched."""
     op: str
     inputs: tuple[str, ...] = ()
     kernel: str = ""
@@ -35,7 +35,7 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """What ran: the kernel or copy on a stream, else the node."""
+        """Name of what ran: the kernel or copy on a stream, else the node."""
         return self.kernel or self.node
 
     @property
@@ -45,7 +45,7 @@ class Operation:
 
 
 def describe(node: NodeExecStats, *, on_stream: bool) -> Operation:
-    """Node name, op type, inputs and kernel of what ran.
+    """Return the node name, op type, inputs and kernel of what ran.
 
     Three generations of GPU tracers write streams differently: ``node:Op`` with the kernel as label;
     ``node:Op::kernel``; and the kernel as name with ``kernel details@@node:Op#...`` as label.
@@ -76,7 +76,7 @@ def describe(node: NodeExecStats, *, on_stream: bool) -> Operation:
 
 
 def _device_operation(node: str, op: str, ran: str) -> Operation:
-    """Return what ran on a stream; copies are called as Kineto calls them, so that every generation's are alike."""
+    """Return what ran on a stream; copies get Kineto's names, so that those of all generations are alike."""
     copy = _COPY_NAME.fullmatch(ran)
     if copy is None:
         return Operation(node or ran, op or "unknown", kernel=ran, activity="kernel")
@@ -87,10 +87,10 @@ def _device_operation(node: str, op: str, ran: str) -> Operation:
 
 
 class Nodes:
-    """Nodes of a message, with what they say about themselves, as columns.
+    """Nodes of a message as columns, with what they report about themselves.
 
-    An object for each would be visited again and again by Python's garbage collector, and each time nobody else could
-    run: for seconds where there are millions.
+    Python's garbage collector would visit an object per node again and again, and block all other work each time: for
+    seconds with millions of nodes.
     """
 
     def __init__(self) -> None:
@@ -110,16 +110,16 @@ class Nodes:
         return len(self._place)
 
     def begin(self, device: DeviceStepStats, *, on_stream: bool) -> None:
-        """Begin with the nodes of a device."""
+        """Begin adding the nodes of a device."""
         self._devices.append(device)
         self._on_stream.append(on_stream)
 
     def add(self, place: int, operation: Operation, start_ns: int, duration_ns: int) -> None:
-        """Add the node at a place of the device that was begun last."""
+        """Add the node at a place in the device that was begun last."""
         self._add(len(self._devices) - 1, place, operation, start_ns, duration_ns)
 
     def chosen(self, indices: list[int]) -> "Nodes":
-        """Return some of the nodes."""
+        """Return the nodes at some indices."""
         found = Nodes()
         found._devices, found._on_stream = self._devices, self._on_stream
         for index in indices:
@@ -139,12 +139,12 @@ class Nodes:
         self.duration_ns.append(duration_ns)
 
     def operation(self, index: int) -> Operation:
-        """Return what a node says about itself."""
+        """Return what a node reports about itself."""
         kernel, activity = self._kernel[index], self._activity[index]
         return Operation(self._node[index], self._op[index], self._inputs[index], kernel, activity)
 
     def operations(self) -> Iterator[Operation]:
-        """Yield what each node says about itself."""
+        """Yield what each node reports about itself."""
         return map(self.operation, range(len(self)))
 
     def message(self, index: int) -> NodeExecStats:
@@ -152,5 +152,5 @@ class Nodes:
         return self._devices[self._device[index]].node_stats[self._place[index]]
 
     def on_stream(self, index: int) -> bool:
-        """Return whether a node is one of a stream."""
+        """Return whether a node is on a stream."""
         return self._on_stream[self._device[index]]

@@ -1,4 +1,4 @@
-"""Lifetimes of tensors in StepStats as slices: a lane per allocator, from a tensor's making to its last use."""
+"""Lifetimes of tensors in StepStats as slices: a lane per allocator, from a tensor's creation to its last use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,14 +14,14 @@ from stepscope.profiler.traces.build import EARLIEST_NS, LATEST_NS, Arranged, Ra
 from stepscope.summary.proto.types_pb2 import DataType
 
 TENSORS: Final = "Tensors"
-"""The process of the lanes."""
+"""Process name of the lanes."""
 TENSOR_CATEGORY: Final = "tensor"
 _NO_ALLOCATOR: Final = "no allocator"
 _LONG_NAMES: Final[Mapping[str, str]] = {"float": "float32", "double": "float64", "half": "float16"}
 
 
 class TensorSlices(NamedTuple):
-    """Tensors in order of lane, row and start."""
+    """Tensors, sorted by lane, row and start."""
 
     lanes: tuple[Lane, ...]
     start_ns: NDArray[np.int64]
@@ -35,8 +35,8 @@ class TensorSlices(NamedTuple):
 def tensor_slices(lifetimes: Sequence[TensorLifetime]) -> TensorSlices:
     """Return the lifetimes of a step as slices, those of one allocator in as few rows as possible.
 
-    A tensor lies in the first row that is free when it is made. What has no time that can be shown is left out: its
-    node is counted among the losses.
+    A tensor goes to the first row that is free when it is created. A tensor without a time that can be shown is left
+    out; its node is counted among the losses.
     """
     shown = [
         each
@@ -66,7 +66,7 @@ def tensor_slices(lifetimes: Sequence[TensorLifetime]) -> TensorSlices:
 
 
 def _first_free_rows(tensors: Sequence[TensorLifetime]) -> list[int]:
-    """Return the row of each of some tensors in order of start, which makes as many rows as are ever alive at once."""
+    """Return the row of each tensor, given in order of start; there are as many rows as tensors alive at once."""
     busy: list[tuple[int, int]] = []
     free: list[int] = []
     rows: list[int] = []
@@ -86,7 +86,7 @@ def _allocator(tensor: TensorLifetime) -> str:
 def with_tensors(
     arranged: Arranged, tensors: TensorSlices, name_id: NDArray[np.int32], category_id: NDArray[np.int32]
 ) -> Arranged:
-    """Return slices with tensors after them, on lanes after theirs."""
+    """Return the slices with the tensors after them, on lanes after theirs."""
     count = len(tensors.tensors)
     columns = arranged.columns
     return replace(

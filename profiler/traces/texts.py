@@ -1,4 +1,4 @@
-"""Texts of traces within bounds, so that one of a gigabyte does not become gigabytes in every answer."""
+"""Texts of traces within bounds, so that one text of a gigabyte does not become gigabytes in every response."""
 
 from dataclasses import replace
 from typing import Final
@@ -8,22 +8,20 @@ from stepscope.profiler.traces.losses import TEXT, LossTally
 from stepscope.summary.records import crc32c
 
 MOST_CHARACTERS: Final = 16_384
-"""Of a name; those of kernels, with their template arguments, have some thousands."""
+"""Maximum number of characters of a name; names of kernels, with their template arguments, have a few thousand."""
 _MARK: Final = 64
-"""Characters that the mark of a cut text has at most."""
+"""Maximum number of characters of the mark of a cut text."""
 
 
 def shortened(text: str) -> str:
-    """Return the text, or the beginning of one that is too long, with its length and checksum, which tell it from
-    others.
-    """
+    """Return the text; if too long, its beginning with its length and checksum, which tell it from others."""
     if len(text) <= MOST_CHARACTERS:
         return text
     return marked(text, len(text), crc32c(text.encode("utf-8", "surrogatepass")))
 
 
 def marked(beginning: str, length: int, checksum: int) -> str:
-    """Return the text that stands for a longer one of such a beginning, length and checksum."""
+    """Return the text that replaces a longer one with this beginning, length and checksum."""
     return f"{beginning[: MOST_CHARACTERS - _MARK]}… ({length:,} in all, checksum {checksum:08x})"
 
 
@@ -34,14 +32,14 @@ class BoundedTexts:
         self._tally = LossTally()
 
     def text(self, text: str) -> str:
-        """`shortened`."""
+        """Return the text, cut by `shortened` and counted if it is too long."""
         if len(text) <= MOST_CHARACTERS:
             return text
         self._tally.add(TEXT, 1, text)
         return shortened(text)
 
     def all_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """Return each of them; the same tuple where none is too long."""
+        """Return all texts, cut where necessary; the same tuple if none is too long."""
         if max(map(len, texts), default=0) <= MOST_CHARACTERS:
             return texts
         return tuple(map(self.text, texts))
@@ -61,9 +59,9 @@ class BoundedTexts:
         return replace(counter, process=process, name=name, series=series)
 
     def step(self, step: Step) -> Step:
-        """Return a step with its name cut, which is counted with the slice that has it."""
+        """Return a step with its name cut; the cut is counted with the slice that has the name."""
         return replace(step, name=shortened(step.name)) if len(step.name) > MOST_CHARACTERS else step
 
     def losses(self) -> Losses:
-        """Return how many were cut."""
+        """Return how many texts were cut."""
         return self._tally.losses()

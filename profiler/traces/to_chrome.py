@@ -1,6 +1,6 @@
 """A `Trace` as Chrome trace JSON, written piece by piece, for Perfetto, chrome://tracing and this package.
 
-Times are microseconds with three decimals since ``baseTimeNanoseconds``, so that a float64 holds every nanosecond.
+Times are in microseconds with three decimals since ``baseTimeNanoseconds``, so that a float64 holds every nanosecond.
 """
 
 import json
@@ -21,8 +21,8 @@ _OWN_KEYS: Final = frozenset({"traceEvents", "baseTimeNanoseconds"})
 def chrome_json(trace: Trace) -> Iterator[bytes]:
     """Yield the pieces of a Chrome trace: all slices, arguments, flows, counters, names and metadata.
 
-    Slices that overlap within a lane, which viewers would drop, are written as threads of their own, one for each row.
-    Instants and objects come as slices, as they do in a `Trace`.
+    Slices that overlap within a lane, which viewers would drop, are written as separate threads, one for each row.
+    Instants and objects are written as slices, as in a `Trace`.
     """
     base_ns = int(trace.start_ns.min()) if trace.epoch_ns is not None and len(trace) else 0
     top = {key: value for key, value in trace.metadata.items() if key not in _OWN_KEYS}
@@ -54,7 +54,7 @@ def _events(trace: Trace, base_ns: int) -> Iterator[bytes]:
 
 
 class _Places:
-    """Process and thread identifiers that tell all rows apart."""
+    """Process and thread identifiers that distinguish all rows."""
 
     def __init__(self, trace: Trace) -> None:
         self._lanes = trace.lanes
@@ -110,7 +110,7 @@ class _Places:
 
 
 def _lanes_that_cross(trace: Trace) -> set[int]:
-    """Return lanes in which a slice is not within the one of the row above it that it begins in."""
+    """Return lanes in which a slice extends beyond the slice of the row above in which it begins."""
     rows = rows_of(trace.lane, trace.depth, trace.lanes)
     end = trace.start_ns + trace.duration_ns
     crossing: set[int] = set()

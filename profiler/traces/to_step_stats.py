@@ -19,11 +19,11 @@ MOST_NANOSECONDS: Final = (1 << 63) - 1
 
 
 def step_stats_of_trace(trace: Trace) -> StepStats:
-    """Return slices and data flow of a trace as StepStats.
+    """Return the slices and data flow of a trace as StepStats.
 
-    Each process is a device, its lanes are threads. Streams are devices "/device:GPU:<n>/stream:<id>", copies on them
-    are also in ".../memcpy", all kernels also in ".../stream:all", as TensorFlow stores them. Counters, tensors, other
-    arrows and most arguments have no place in this format: `not_carried` says what is lost.
+    Each process is a device, and its lanes are threads. Streams are devices "/device:GPU:<n>/stream:<id>"; copies on
+    them also appear in ".../memcpy", and all kernels in ".../stream:all", as TensorFlow stores them. Counters, tensors,
+    other arrows and most arguments have no place in this format; `not_carried` reports what is lost.
     """
     step_stats = StepStats()
     devices: dict[str, DeviceStepStats] = {}
@@ -71,7 +71,7 @@ def step_stats_of_trace(trace: Trace) -> StepStats:
 
 
 def not_carried(trace: Trace) -> str:
-    """Return what `step_stats_of_trace` leaves out of a trace, as a sentence; "" for nothing."""
+    """Return a sentence on what `step_stats_of_trace` leaves out of a trace; "" if nothing."""
     flows = sum(trace.categories[category] != _DATA_FLOW for category in trace.flows.category_id.tolist())
     tensors = int(np.isin(trace.lane, [index for index, lane in enumerate(trace.lanes) if _holds_tensors(lane)]).sum())
     counts = {"counters": len(trace.counters), "arrows": flows, "tensors": tensors}
@@ -80,7 +80,7 @@ def not_carried(trace: Trace) -> str:
 
 
 def _holds_tensors(lane: Lane) -> bool:
-    """Return whether a lane shows the lifetimes of tensors, and nothing that ran."""
+    """Return whether a lane shows the lifetimes of tensors rather than anything that ran."""
     return lane.kind == "other" and lane.process == TENSORS
 
 

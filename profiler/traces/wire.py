@@ -1,4 +1,4 @@
-"""Protobuf's wire format, as far as events of an XLine are read without making messages of them.
+"""Protobuf's wire format, as far as needed to read the events of an XLine without creating messages for them.
 
 Format: https://protobuf.dev/programming-guides/encoding/
 """
@@ -13,11 +13,11 @@ from stepscope.profiler.traces.json_scan import Buffer
 from stepscope.summary.kernels import kernel
 
 LENGTH: Final = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
-"""As a regular expression, the number that says how long a field is."""
+"""Regular expression for the number that gives the length of a field."""
 
 
 class Fields(NamedTuple):
-    """One field of a message: its bytes are ``begin:end`` with its key, its content ``start:end``."""
+    """One field of a message: ``begin:end`` are its bytes including the key, ``start:end`` its content."""
 
     number: int
     wire_type: int
@@ -28,7 +28,7 @@ class Fields(NamedTuple):
 
 @kernel()
 def _varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
-    """Return a number and the offset after it, which is -1 where there is none."""
+    """Return a number and the offset after it, which is -1 if there is none."""
     value = np.uint64(0)
     shift = 0
     while position < end and shift < 70:
@@ -43,9 +43,9 @@ def _varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
 
 @kernel()
 def _field(buffer: Buffer, position: int, end: int) -> tuple[int, int, int, int]:
-    """Return number, wire type, start and end of the field at an offset; number 0 where it is none.
+    """Return number, wire type, start and end of the field at an offset; number 0 if there is none.
 
-    The end may be after ``end``: then the field is cut off.
+    An end after ``end`` means that the field is cut off.
     """
     key, start = _varint(buffer, position, end)
     if start < 0 or key >> 3 <= 0:
@@ -68,12 +68,12 @@ def _field(buffer: Buffer, position: int, end: int) -> tuple[int, int, int, int]
 
 
 def fields_of(buffer: Buffer, start: int, end: int, *, stop_at: int = 0) -> Iterator[Fields]:
-    """Yield the fields of the message in ``start:end``; a last one that is cut off ends at the end of the buffer.
+    """Yield the fields of the message in ``start:end``; a last field that is cut off ends at the end of the buffer.
 
-    ``stop_at`` is the number of a repeated field of which only the first is wanted, with all that is not it.
+    ``stop_at`` is the number of a repeated field of which only the first is wanted, along with all other fields.
 
     Raises:
-        ValueError: at an offset there is no field.
+        ValueError: there is no field at an offset.
     """
     end = min(end, buffer.size)
     position = start
@@ -89,7 +89,7 @@ def fields_of(buffer: Buffer, start: int, end: int, *, stop_at: int = 0) -> Iter
 
 @kernel()
 def _skip_repeated(buffer: Buffer, position: int, end: int, repeated: int) -> int:
-    """Return the offset of the next field of another number."""
+    """Return the offset of the next field with another number."""
     while position < end:
         number, _, _, after = _field(buffer, position, end)
         if number != repeated:
@@ -115,7 +115,7 @@ def _varint_fields(buffer: Buffer, start: int, end: int, numbers: NDArray[np.int
 
 
 def varint_fields(buffer: Buffer, start: int, end: int, numbers: Sequence[int]) -> list[int]:
-    """Return the last values of fields that are whole numbers, 0 for those that are absent."""
+    """Return the last values of integer fields, 0 for those that are absent."""
     found: list[int] = _varint_fields(buffer, start, end, np.array(numbers, np.int64)).tolist()
     return found
 
@@ -129,14 +129,14 @@ class XEventColumns(NamedTuple):
     occurrences: NDArray[np.int64]
     """-1 for an event that has a time."""
     stats: NDArray[np.bool_]
-    """Whether the event has any."""
+    """Whether the event has stats."""
     start: NDArray[np.int64]
-    """Where the message of the event begins in the file."""
+    """Offset of the event's message in the file."""
     length: NDArray[np.int64]
     damaged_at: int
     """Offset from which nothing could be read, or -1."""
     left_out: int
-    """Events that there are beyond those that were wanted."""
+    """Number of events beyond those requested."""
 
 
 @kernel()
@@ -248,9 +248,9 @@ def _stat_numbers(
 def stat_numbers(
     buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.int64], wanted: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Stats that are whole numbers or refer to texts, of the XEvents at ``starts``.
+    """Read the stats of the XEvents at ``starts`` that are integers or refer to texts.
 
-    Gives their values, ``[n, wanted]``, and which events have them.
+    Return their values, ``[n, wanted]``, and which events have them.
 
     ``wanted`` are the numbers of the stats' metadata. Numbers above 63 bits wrap.
     """

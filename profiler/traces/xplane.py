@@ -1,11 +1,11 @@
-"""``*.xplane.pb``: what the profilers of TensorFlow, JAX and PyTorch/XLA store (XSpace).
+"""``*.xplane.pb``: the files that the profilers of TensorFlow, JAX and PyTorch/XLA write (XSpace).
 
-A plane is a host or a device, a line a thread or a stream of it. Events have their names and arguments ("stats") by
-number; the texts are in the plane. Planes and lines are found in the bytes themselves, and events become columns
-without an object for each, so that a file costs about as much memory as it is large.
+A plane is a host or a device; a line is one of its threads or streams. Events refer to their names and arguments
+("stats") by number; the texts are in the plane. Planes and lines are located in the bytes themselves, and events become
+columns without an object for each, so that reading a file takes about as much memory as its size.
 
-What is shown is what OpenXLA's xprof shows (``xplane_to_trace_container.cc`` and its preprocessing): display names, the
-regions of threads between their start and stop marks, no internal events; but all of it, not the first million.
+The result is what OpenXLA's xprof shows (``xplane_to_trace_container.cc`` and its preprocessing): display names, the
+regions of threads between their start and stop marks, no internal events; but all of them, not just the first million.
 """
 
 import re
@@ -35,7 +35,7 @@ _FIRST_PLANE: Final = re.compile(
 
 
 def looks_like_xplane(data: bytes) -> bool:
-    """Return whether the bytes begin with an XPlane, or with what else an XSpace may have first."""
+    """Return whether the bytes begin with an XPlane, as an XSpace does."""
     buffer = np.frombuffer(data, np.uint8)
     try:
         first = next(fields_of(buffer, 0, len(data)), None)
@@ -65,12 +65,12 @@ def _named(data: bytes, buffer: NDArray[np.uint8], start: int, end: int) -> bool
 
 
 def read_xplane(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_events: int = 1 << 62) -> Trace:
-    """Read an XSpace; ``name`` is for messages. What is damaged or cut off is left out and counted.
+    """Read an XSpace; ``name`` is used in messages. Damaged or truncated parts are left out and counted.
 
     So are events beyond ``most_events``.
 
     Raises:
-        TraceError: no plane of it can be read.
+        TraceError: none of its planes can be read.
     """
     tally = LossTally()
     buffer = np.frombuffer(data, np.uint8)

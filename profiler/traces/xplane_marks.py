@@ -1,4 +1,4 @@
-"""What events of an XSpace say of each other: steps, what hands work on, and which call launched what on a device."""
+"""Relations between events of an XSpace: steps, work handed on, and which call launched what on a device."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -24,7 +24,7 @@ Column = NDArray[np.int64]
 
 
 class Marks:
-    """Marks as they come, by the numbers of the slices that have them: these grow by one from slice to slice."""
+    """Marks as they are read, by the numbers of their slices, which increase by one from slice to slice."""
 
     def __init__(self, buffer: NDArray[np.uint8]) -> None:
         self._buffer = buffer
@@ -33,12 +33,12 @@ class Marks:
         self._steps: list[tuple[int, int]] = []
         """Slice and number of each step that the host marks."""
         self._calls: list[Column] = []
-        """Correlation numbers and slices of calls of the host, ``[2, n]`` each."""
+        """Correlation numbers and slices of calls on the host, ``[2, n]`` each."""
         self._launched: list[Column] = []
-        """The same of what ran on devices."""
+        """The same for what ran on devices."""
 
     def note(self, plane: Plane, events: XEventColumns, kept: Column, first_slice: int) -> None:
-        """Remember the marks of a line's events, of which those ``kept`` are the slices from ``first_slice`` on."""
+        """Record the marks of a line's events; those in ``kept`` are the slices from ``first_slice`` on."""
         numbers = {name: number for number, name in plane.stat_names.items()}
         wanted = [numbers.get(name, -1) for name in _STATS]
         with_stats = np.flatnonzero(events.stats[kept])
@@ -62,7 +62,7 @@ class Marks:
         self._steps += zip(slices[steps].tolist(), values[steps, 4].tolist(), strict=True)
 
     def steps_launching(self, correlation: Column, start: Column, duration: Column) -> Column:
-        """Return by correlation number in which step the call was made, or -1; ``start`` and ``duration`` of slices."""
+        """Return the step of each correlation number's call, or -1; ``start`` and ``duration`` are those of slices."""
         calls = self._calls_of(correlation)
         longest = self._longest_steps(duration)
         slices = np.array(list(longest.values()), np.int64)
@@ -75,7 +75,7 @@ class Marks:
         return np.where(inside, numbers[place], -1)
 
     def flows(self, place: Column, start: Column, categories: Sequence[int]) -> Flows:
-        """Return the arrows: ``place`` has where each slice came to lie, ``categories`` the numbers of `FLOWS`."""
+        """Return the arrows; ``place`` is the final position of each slice, ``categories`` the numbers of `FLOWS`."""
         handed = place[self._handed_on(start)]
         launched = np.concatenate([*self._launched, np.empty((2, 0), np.int64)], axis=1)
         calls = self._calls_of(launched[0])
@@ -85,7 +85,7 @@ class Marks:
         return Flows(arrows[:, 0].copy(), arrows[:, 1].copy(), category)
 
     def steps(self, place: Column, arranged: Arranged, names: Sequence[str]) -> tuple[Step, ...]:
-        """Return steps by their number on the host, else those of a device's lane of steps."""
+        """Return the steps by their numbers on the host, or else those of a device's lane of steps."""
         columns = arranged.columns
         duration = columns.duration_ns[place] if len(place) else columns.duration_ns
         steps = []
@@ -96,7 +96,7 @@ class Marks:
         return tuple(sorted(steps, key=lambda step: step.start_ns)) or find_steps(columns, names, arranged.lanes)
 
     def _longest_steps(self, duration: Column) -> dict[int, int]:
-        """Return the longest slice of each number: what runs within a step may be marked with it too."""
+        """Return the longest slice of each number, because what runs within a step may be marked with it too."""
         found: dict[int, int] = {}
         for slice_, number in self._steps:
             if number not in found or duration[slice_] > duration[found[number]]:
@@ -104,7 +104,7 @@ class Marks:
         return found
 
     def _calls_of(self, correlation: Column) -> Column:
-        """Return the slice of the call of each correlation number, or -1."""
+        """Return the slice of the call with each correlation number, or -1."""
         numbers, slices = np.concatenate([*self._calls, np.empty((2, 0), np.int64)], axis=1)
         if not len(numbers):
             return np.full(len(correlation), -1, np.int64)
@@ -114,7 +114,7 @@ class Marks:
         return np.where((place >= 0) & (numbers[found] == correlation), slices[found], -1)
 
     def _handed_on(self, start: Column) -> Column:
-        """Return what handed work on and what took it up, ``[n, 2]``."""
+        """Return the slices that handed work on and those that took it up, ``[n, 2]``."""
         pairs = []
         times: dict[tuple[int, int], list[int]] = {}
         for key, producers in self._producers.items():

@@ -22,16 +22,16 @@ from stepscope.summary.proto.xplane_pb2 import XEvent, XEventMetadata, XPlane, X
 
 _MOST_REMARKS: Final = 10
 MOST_ARGUMENT_BYTES: Final = 1 << 20
-"""Of an event with its arguments."""
+"""Maximum size of an event with its arguments."""
 CONTEXT_STATS: Final = ("_pt", "_p", "_ct", "_c")
-"""Kind and number of the producer and of the consumer that an event is."""
+"""Kind and number of an event as a producer, then as a consumer."""
 _INTERNAL_STATS: Final = frozenset({*CONTEXT_STATS, "_r"})
-"""Stats that are no arguments; the last marks the root of a step."""
+"""Stats that are not arguments; the last marks the root of a step."""
 
 
 @dataclass
 class Plane:
-    """A plane with its texts and lines, and where its events are."""
+    """A plane with its texts and lines, and the positions of its events."""
 
     name: str = ""
     number: int = 0
@@ -55,7 +55,7 @@ class Line:
 def planes_of(
     data: bytes, buffer: NDArray[np.uint8], tally: LossTally
 ) -> tuple[list[Plane], tuple[str, ...], list[str]]:
-    """Return the planes of a file, what the profiler said of the recording, and the hosts it ran on."""
+    """Return the planes of a file, the profiler's remarks on the recording, and the hosts it ran on."""
     planes: list[Plane] = []
     remarks: list[str] = []
     hosts: list[str] = []
@@ -119,7 +119,7 @@ def line_of(
 
 
 def _readable(fields: Iterator[Fields], tally: LossTally, place: str) -> Iterator[Fields]:
-    """Yield the fields up to where the bytes are no message."""
+    """Yield the fields up to where the bytes are no longer a message."""
     try:
         yield from fields
     except ValueError as error:
@@ -136,7 +136,7 @@ def _value(plane: Plane, stat: XStat) -> Any:
 
 
 class XPlaneArguments:
-    """Stats of slices, decoded from the bytes for one slice at a time; those of the event's metadata come first."""
+    """Stats of slices, decoded from the bytes one slice at a time; those of the event's metadata come first."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class XPlaneArguments:
 
 
 def arguments_of(plane: Plane, encoded: bytes) -> dict[str, Any]:
-    """Return the arguments of an event, given its bytes; none where these are no event."""
+    """Return the arguments of an event, given its bytes; an empty dict if these are not an event."""
     try:
         event = parse(XEvent, encoded)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""The slices of an XSpace: what of its events is shown, and as what."""
+"""The slices of an XSpace: which of its events are shown, and how."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _INTERNAL: Final = _ALLOCATIONS | {
     "MapAndBatchConsume", "ParseExampleProduce", "ParseExampleConsume", "ParallelBatchProduce",
     "ParallelBatchConsume",
 }  # fmt: skip
-"""Events that only the analyses of TensorFlow use; memory events become counters."""
+"""Events used only by TensorFlow's analyses; memory events become counters."""
 _CATEGORIES: Final = ("", "kernel", "gpu_memcpy", "gpu_memset", *FLOWS)
 _GPU: Final = "/device:GPU:"
 _COUNTER_LINE: Final = "_counters_"
@@ -42,7 +42,7 @@ def _lane_kind(plane: str, line: str) -> LaneKind:
 
 
 class XPlaneSlices:
-    """Slices of all lines as they come."""
+    """Slices of all lines, collected as they are read."""
 
     def __init__(self, data: bytes, tally: LossTally) -> None:
         self._data = data
@@ -55,7 +55,7 @@ class XPlaneSlices:
         self._marks = Marks(self._buffer)
         self.slices = 0
         self._kernels: list[tuple[NDArray[np.int64], ...]] = []
-        """Of the plane that is being read: starts, ends and `STATS` of kernels, their correlation numbers last."""
+        """Kernels of the plane being read: starts, ends and `STATS`, with their correlation numbers last."""
         self._lines_of_plane: set[str] = set()
         """Names of the lines of that plane."""
         self._derivable: list[_KernelsOfPlane] = []
@@ -65,7 +65,7 @@ class XPlaneSlices:
         return self._texts.setdefault(text, len(self._texts))
 
     def add_line(self, plane: Plane, plane_number: int, line: Line) -> None:
-        """Take the events of a line."""
+        """Add the events of a line."""
         if not self._planes or self._planes[-1] is not plane:
             self._planes.append(plane)
         events = line.events
@@ -135,7 +135,7 @@ class XPlaneSlices:
         )
 
     def _categories(self, name: NDArray[np.int32], kind: LaneKind) -> NDArray[np.int32]:
-        """Return what is on a stream is a kernel, or a copy if it is called one; elsewhere the format does not say."""
+        """Return categories: on a stream, a copy if named like one, else a kernel; elsewhere the format has none."""
         if kind not in ("stream", "memcpy"):
             return np.zeros(len(name), np.int32)
         used, _, number = numbered(name)
@@ -162,7 +162,7 @@ class XPlaneSlices:
         hidden: NDArray[np.bool_],
         start: NDArray[np.int64],
     ) -> None:
-        """Count events that are not shown; those of memory become counters."""
+        """Count events that are not shown; memory events become counters."""
         for event in np.flatnonzero(hidden).tolist():
             name = metadata.raw[int(metadata.number[event])]
             if name not in _ALLOCATIONS:
@@ -207,7 +207,7 @@ class XPlaneSlices:
         start: NDArray[np.int64],
         duration: NDArray[np.int64],
     ) -> None:
-        """Remember what the lines that are derived of a GPU are made of; not where the file has them already."""
+        """Record the kernels from which lines of a GPU are derived, but not where the file has these lines already."""
         self._lines_of_plane.add(line.name)
         numbers = {name: number for number, name in plane.stat_names.items()}
         chosen = kept[events.stats[kept]]
@@ -221,7 +221,7 @@ class XPlaneSlices:
         self._kernels.append((begin, begin + duration[chosen][kernel], said[:, 1:-1], said[:, -1]))
 
     def end_plane(self, plane: Plane, number: int) -> None:
-        """Take note that all lines of a plane have been added."""
+        """Record that all lines of a plane have been added."""
         if self._kernels:
             columns = [np.concatenate(column) for column in zip(*self._kernels, strict=True)]
             self._derivable.append(_KernelsOfPlane(plane, number, frozenset(self._lines_of_plane), *columns))
@@ -230,7 +230,7 @@ class XPlaneSlices:
     def _add_derived(
         self, made: "_KernelsOfPlane", all_starts: NDArray[np.int64], all_durations: NDArray[np.int64]
     ) -> None:
-        """Add lanes for what the kernels of a plane say about modules, operations and name scopes."""
+        """Add lanes for the modules, operations and name scopes that the kernels of a plane name."""
         steps = self._marks.steps_launching(made.correlation, all_starts, all_durations)
         derived = derive(Kernels(made.start_ns, made.end_ns, made.texts, steps), made.plane.stat_names)
         for number, name in enumerate(LINES):
@@ -268,7 +268,7 @@ class XPlaneSlices:
         self._add(lane, start[begins], start[ends] - start[begins], name, nowhere, np.zeros(count, np.int64))
 
     def trace(self, *, notes: tuple[str, ...], metadata: Mapping[str, Any], epoch_ns: int | None) -> Trace:
-        """Return the trace of all that was added."""
+        """Return the trace of everything that was added."""
         if self._derivable:
             read = [np.concatenate([part[key] for part in self._parts]) for key in ("start", "duration")]
             for kernels in self._derivable:
@@ -308,12 +308,12 @@ class XPlaneSlices:
 
 
 class _KernelsOfPlane(NamedTuple):
-    """Kernels of a GPU, of which lines are derived."""
+    """Kernels of a GPU, from which lines are derived."""
 
     plane: Plane
     number: int
     known: frozenset[str]
-    """Names of the lines that the file has itself."""
+    """Names of the lines that the file itself has."""
     start_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
     texts: NDArray[np.int64]
@@ -322,10 +322,10 @@ class _KernelsOfPlane(NamedTuple):
 
 @dataclass(frozen=True)
 class _MetadataOfLine:
-    """The metadata that the events of a line use."""
+    """The metadata used by the events of a line."""
 
     number: NDArray[np.int64]
-    """Of each event, an index into the others."""
+    """For each event, an index into the other columns."""
     name: NDArray[np.int32]
     shown: NDArray[np.bool_]
     raw: list[str]

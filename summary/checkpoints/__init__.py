@@ -1,1 +1,1 @@
-"""Tensors in files of weights, read without the frameworks that wrote them, and without running anything in them."""
+"""Tensors in weight files, read without the frameworks that wrote them and without executing anything in them."""

@@ -1,4 +1,4 @@
-"""What every file of weights gives: a list of its tensors, and each as float32."""
+"""The common interface of weight files: a list of tensors, each readable as float32."""
 
 import contextlib
 import lzma
@@ -16,65 +16,65 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 MOST_VALUES: Final = 1 << 28
-"""Numbers of one tensor that are read: a gibibyte of float32."""
+"""Maximum number of elements read from one tensor: a gibibyte of float32."""
 MOST_TENSORS: Final = 100_000
-"""Tensors of one file that are listed."""
+"""Maximum number of tensors listed per file."""
 MOST_DIMENSIONS: Final = 32
 
 OpenFile = Callable[[str], BinaryIO]
-"""Opens the file of that name beside the checkpoint, seekable, at its beginning; raises OSError or ValueError."""
+"""Opens the named file beside the checkpoint, seekable, at its beginning; raises OSError or ValueError."""
 
 
 class CheckpointError(ValueError):
-    """A file of weights, or a tensor of one, cannot be read; the message is a sentence for a person."""
+    """A weight file, or a tensor in it, cannot be read; the message is a human-readable sentence."""
 
 
 class OtherFileError(CheckpointError):
-    """A file is none of weights at all."""
+    """A file is not a weight file at all."""
 
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """What a file says of one of its tensors."""
+    """A file's description of one of its tensors."""
 
     name: str
-    """As the file has it; what `Checkpoint.read` takes."""
+    """The name in the file, as `Checkpoint.read` takes it."""
     shape: tuple[int, ...]
     dtype: str
-    """NumPy's name of it, or "bfloat16", "float8_e4m3fn" and the like."""
+    """The NumPy name of the type, or a name such as "bfloat16" or "float8_e4m3fn"."""
     label: str = ""
-    """A better name for a person, where the file has one."""
+    """A more readable name, where the file has one."""
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it may be an embedding: at least one row, and more than one number."""
+        """Whether the tensor may be an embedding: a matrix with at least one row and more than one element."""
         return len(self.shape) == 2 and min(self.shape) > 0 and math.prod(self.shape) > 1
 
 
 class Checkpoint(Protocol):
-    """One file of weights. It holds no file open; every call opens it again."""
+    """One weight file. The file is not kept open; every call reopens it."""
 
     @property
     def tensors(self) -> tuple[TensorInfo, ...]:
-        """All tensors of numbers, in the file's own order or by name."""
+        """All numeric tensors, in file order or sorted by name."""
         ...
 
     def read(self, name: str, rows: int | None = None) -> NDArray[np.float32]:
-        """Return a tensor, float32 of its shape, C-contiguous; of whole numbers and float64 the nearest float32.
+        """Return a tensor as a C-contiguous float32 array; integers and float64 are rounded to the nearest float32.
 
         Args:
-            name: of `tensors`.
+            name: the name of a tensor in `tensors`.
             rows: how many rows to read, from the first; None for all.
 
         Raises:
-            CheckpointError: there is no such tensor, or it is damaged, too large, or of a type that is not read.
-            NoMemoryError: there is not enough memory now, see `stepscope.summary.memory_budget`.
+            CheckpointError: the tensor does not exist, or it is damaged, too large, or of an unsupported type.
+            NoMemoryError: there is not enough memory now; see `stepscope.summary.memory_budget`.
         """
         ...
 
 
 def find_tensor(tensors: Iterable[TensorInfo], name: str) -> TensorInfo:
-    """Return the tensor of that name.
+    """Return the tensor with the given name.
 
     Raises:
         CheckpointError: there is none.
@@ -86,10 +86,10 @@ def find_tensor(tensors: Iterable[TensorInfo], name: str) -> TensorInfo:
 
 
 def checked_shape(shape: Iterable[object]) -> tuple[int, ...]:
-    """Return a shape as it was found in a file.
+    """Return a shape found in a file, after validating it.
 
     Raises:
-        CheckpointError: it is none: a negative or an enormous size, or too many dimensions.
+        CheckpointError: it is not a valid shape: a size is negative or enormous, or there are too many dimensions.
     """
     sizes: list[int] = []
     for size in shape:
@@ -105,7 +105,7 @@ def rows_of(shape: tuple[int, ...], rows: int | None) -> tuple[int, ...]:
     """Return the shape of the first rows of a tensor.
 
     Raises:
-        CheckpointError: they are too many to be read.
+        CheckpointError: they have too many elements to be read.
     """
     wanted = (min(rows, shape[0]), *shape[1:]) if rows is not None and shape else shape
     if math.prod(wanted) > MOST_VALUES:
@@ -117,10 +117,10 @@ def rows_of(shape: tuple[int, ...], rows: int | None) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def reported(what: str) -> Iterator[None]:
-    """Turn whatever the reading of damaged bytes raises into one error.
+    """Convert whatever reading damaged bytes raises into one error.
 
     Raises:
-        CheckpointError: "``what`` cannot be read", and why.
+        CheckpointError: "``what`` cannot be read", with the reason.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Any file of weights or arrays, told by what is in it."""
+"""Opening of any file of weights or arrays, recognized by its content."""
 
 import os
 import zipfile
@@ -29,7 +29,7 @@ CHECKPOINT_PATTERNS: Final = (
     "*.safetensors",
     "pytorch_model*.bin",
 )
-"""Names of files in a log directory that may be such."""
+"""Name patterns of files in a log directory that may be checkpoints."""
 EXPECTED: Final = (
     "a TensorFlow checkpoint's .index, Keras' .weights.h5 or .keras, .safetensors, PyTorch's .pt or .pth, .npy or .npz"
 )
@@ -39,12 +39,12 @@ def open_checkpoint(open_file: OpenFile, name: str) -> Checkpoint:
     """Return the tensors of a file, whatever its name.
 
     Args:
-        open_file: opens it, and those beside it that belong to it.
-        name: the file; of a TensorFlow checkpoint the index, any file of data, or what both begin with.
+        open_file: opens the file and the files beside it that belong to it.
+        name: the file name; for a TensorFlow checkpoint, the index, any data file, or their common prefix.
 
     Raises:
-        OtherFileError: it is none of `EXPECTED`.
-        CheckpointError: it cannot be read.
+        OtherFileError: the file is none of `EXPECTED`.
+        CheckpointError: the file cannot be read.
     """
     name = _index_of(open_file, name)
     with reported(name), open_file(name) as stream:
@@ -80,7 +80,7 @@ def _of_archive(stream: BinaryIO, open_file: OpenFile, name: str) -> Checkpoint:
 
 
 def _index_of(open_file: OpenFile, name: str) -> str:
-    """Return the index of a TensorFlow checkpoint, where the name means one; else the name."""
+    """Return the index of a TensorFlow checkpoint if the name refers to one; otherwise the name itself."""
     path = PurePosixPath(name)
     stem, found, _ = path.name.rpartition(".data-")
     index = name[: len(name) - len(path.name)] + stem + INDEX_SUFFIX if found else name + INDEX_SUFFIX
@@ -93,11 +93,11 @@ def _index_of(open_file: OpenFile, name: str) -> str:
 
 
 def open_checkpoint_at(path: str | os.PathLike[str]) -> Checkpoint:
-    """Return the tensors of a local file; raises as `open_checkpoint` does."""
+    """Return the tensors of a local file; raise the same errors as `open_checkpoint`."""
     folder, name = os.path.split(os.path.abspath(path))
     return open_checkpoint(partial(open_in, folder), name)
 
 
 def open_in(folder: str, name: str) -> BinaryIO:
-    """Return a file of a local folder; for `open_checkpoint`. Raises OSError."""
+    """Open a file of a local folder for `open_checkpoint`; raise OSError if that fails."""
     return open(os.path.join(folder, name), "rb")

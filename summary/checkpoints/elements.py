@@ -1,4 +1,4 @@
-"""Numbers as files hold them, to float32, piece by piece."""
+"""Piecewise conversion of stored numbers to float32."""
 
 from collections.abc import Callable
 from typing import Any, BinaryIO, Final
@@ -12,7 +12,7 @@ from stepscope.summary.memory_budget import claim
 from stepscope.summary.source import read_up_to
 
 _PIECE: Final = 4 << 20
-"""Bytes that are converted at a time, so that a file of float64 is never held as such."""
+"""Bytes converted at a time, so that a float64 file is never held whole as float64."""
 
 _STORED: Final[dict[str, str]] = {
     "float64": "f8",
@@ -31,19 +31,19 @@ _STORED: Final[dict[str, str]] = {
     "uint8": "u1",
     "bool": "u1",
 }
-"""NumPy's code of the bytes of each type of element."""
+"""NumPy type code of each element type's bytes."""
 
 
 def is_number(dtype: str) -> bool:
-    """Return whether elements of this type are read."""
+    """Return whether elements of this type can be read."""
     return dtype in _STORED
 
 
 def element_bytes(dtype: str) -> int:
-    """Return bytes of one element.
+    """Return the size of one element in bytes.
 
     Raises:
-        CheckpointError: elements of this type are not read.
+        CheckpointError: elements of this type cannot be read.
     """
     if dtype not in _STORED:
         raise CheckpointError(f"The tensor's type {dtype[:50]} is not read; numbers of {', '.join(_STORED)} are.")
@@ -61,14 +61,14 @@ def read_floats(
     """Return the next ``count`` elements of a stream, float32 [count].
 
     Args:
-        stream: at the first element.
-        count: how many.
-        dtype: one of those of which `is_number` is true.
+        stream: a stream positioned at the first element.
+        count: the number of elements.
+        dtype: a type for which `is_number` is true.
         big_endian: whether the high byte comes first.
-        seen: is given all bytes, for a checksum.
+        seen: called with all bytes, for a checksum.
 
     Raises:
-        CheckpointError: the stream ends too soon, or the elements are of another type or too many.
+        CheckpointError: the stream ends too soon, the type is unsupported, or there are too many elements.
     """
     size = element_bytes(dtype)
     if not 0 <= count <= MOST_VALUES:
@@ -92,7 +92,7 @@ def read_floats(
 
 
 def as_floats(stored: NDArray[Any], dtype: str) -> NDArray[np.float32]:
-    """Return stored elements as float32; beyond its range infinite."""
+    """Return stored elements as float32; values beyond its range become infinite."""
     floats: NDArray[np.float32]
     match dtype:
         case "bfloat16":
@@ -110,7 +110,7 @@ def as_floats(stored: NDArray[Any], dtype: str) -> NDArray[np.float32]:
 
 
 def _e4m3fn() -> NDArray[np.float32]:
-    """Return all 256 numbers of 1 sign bit, 4 of the exponent (bias 7) and 3 of the mantissa, without infinities.
+    """Return all 256 numbers with 1 sign bit, 4 exponent bits (bias 7), 3 mantissa bits, and no infinities.
 
     From "FP8 Formats for Deep Learning", Micikevicius et al., 2022, table 1.
     """

@@ -1,7 +1,7 @@
 """HDF5 as Keras writes it: ``.weights.h5``, ``.h5``, and the ``model.weights.h5`` within a ``.keras`` archive.
 
-Links to other files, and datasets whose values lie in other files, are not followed: a file from elsewhere must not
-make this program read what is beside it.
+Links to other files, and datasets whose values are stored in other files, are not followed: an untrusted file must not
+make this program read the files beside it.
 """
 
 import math
@@ -32,26 +32,26 @@ from stepscope.summary.memory_budget import claim
 
 MAGIC: Final = b"\x89HDF\r\n\x1a\n"
 KERAS_WEIGHTS: Final = "model.weights.h5"
-"""The member of a ``.keras`` archive."""
+"""The member of a ``.keras`` archive that holds the weights."""
 _DEEPEST: Final = 100
 _PIECE: Final = 1 << 20
-"""Elements that are converted at a time."""
+"""Elements converted at a time."""
 _UNSUSPICIOUS: Final = 64 << 20
-"""Bytes of a dataset that are read whatever the file stores of them."""
+"""Dataset size in bytes up to which it is read however little of it the file stores."""
 _DENSEST: Final = 1100
-"""How much shorter deflate makes anything, at most, and a little more."""
+"""Slightly more than the maximum compression ratio of deflate."""
 
 
 class Hdf5File:
-    """The datasets of numbers of an HDF5 file; of Keras' those of the model first, the optimizer's last.
+    """The numeric datasets of an HDF5 file; in Keras files, the model's come first and the optimizer's last.
 
     Args:
-        open_file: opens it.
-        name: the file's.
-        member: of an archive, the member that is the HDF5 file.
+        open_file: opens the file.
+        name: the file name.
+        member: the archive member that is the HDF5 file, if the file is an archive.
 
     Raises:
-        CheckpointError: it cannot be read.
+        CheckpointError: the file cannot be read.
     """
 
     def __init__(self, open_file: OpenFile, name: str, member: str | None = None) -> None:
@@ -105,7 +105,7 @@ def _order(info: TensorInfo) -> tuple[bool, list[tuple[int, str]]]:
 
 
 def _datasets(file: Any) -> Iterator[TensorInfo]:
-    """Yield every dataset that lies in the file itself; a group that links to itself is gone through once."""
+    """Yield every dataset stored in the file itself; a group that links to itself is visited once."""
     import h5py
 
     groups: list[tuple[str, str, Any]] = [("", "", file)]
@@ -131,9 +131,7 @@ def _datasets(file: Any) -> Iterator[TensorInfo]:
 
 
 def _named(group: Any, label: str, key: str) -> str:
-    """Return the label of a group: of Keras' ``layers/dense/vars`` the layer's name, which is an attribute of the
-    last.
-    """
+    """Return the label of a group; for Keras' ``layers/dense/vars``, the layer's name, an attribute of ``vars``."""
     name = group.attrs.get("name") if key == "vars" else None
     above = label.rstrip("/")
     if not isinstance(name, str) or not above:
@@ -146,7 +144,7 @@ def _is_own(dataset: Any) -> bool:
 
 
 def _follow(file: Any, name: str) -> Any:
-    """Return the dataset at a path; no part of it may have become a link since it was listed."""
+    """Return the dataset at a path; no part of the path may have become a link since it was listed."""
     import h5py
 
     item = file
@@ -160,7 +158,7 @@ def _follow(file: Any, name: str) -> Any:
 
 
 def _check_stored(dataset: Any) -> None:
-    """Raise CheckpointError where a dataset is hardly more than one value, repeated for whatever size it says."""
+    """Raise CheckpointError if a dataset is hardly more than one value repeated to fill its declared size."""
     declared, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
     if declared > _UNSUSPICIOUS and declared > _DENSEST * stored:
         raise CheckpointError(
@@ -174,6 +172,6 @@ def looks_like_hdf5(head: bytes) -> bool:
 
 
 def weights_member(stream: BinaryIO) -> str | None:
-    """Return the member of a ``.keras`` archive that has the weights; None where there is none."""
+    """Return the member of a ``.keras`` archive that holds the weights; None if there is none."""
     with zipfile.ZipFile(stream) as archive:
         return KERAS_WEIGHTS if KERAS_WEIGHTS in archive.namelist() else None

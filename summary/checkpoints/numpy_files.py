@@ -1,7 +1,7 @@
 """NumPy's ``.npy`` and ``.npz``: arrays of numbers; arrays of Python objects, which are pickles, are never read.
 
-The format: numpy/lib/_format_impl.py. Files are read piece by piece rather than mapped into memory, where a file that
-another program shortens ends the process.
+The format is defined in numpy/lib/_format_impl.py. Files are read piece by piece rather than memory-mapped, since
+another program that shortens a mapped file crashes the process.
 """
 
 import math
@@ -30,14 +30,14 @@ from stepscope.summary.memory_budget import claim
 from stepscope.summary.source import read_up_to
 
 _MOST_TEXT: Final = 256 << 20
-"""Bytes of an array of texts."""
+"""Maximum size of an array of strings in bytes."""
 
 
 class NumpyFile:
-    """The array of a ``.npy`` file; it is named like the file.
+    """The array of a ``.npy`` file, named after the file.
 
     Raises:
-        CheckpointError: it is no such file.
+        CheckpointError: the file is not a readable ``.npy`` file.
     """
 
     def __init__(self, open_file: OpenFile, name: str) -> None:
@@ -59,7 +59,7 @@ class NumpyArchive:
     """The arrays of a ``.npz`` file.
 
     Raises:
-        CheckpointError: it is no such file.
+        CheckpointError: the file is not a readable ``.npz`` file.
     """
 
     def __init__(self, open_file: OpenFile, name: str) -> None:
@@ -87,11 +87,11 @@ class NumpyArchive:
 
     @property
     def text_columns(self) -> dict[str, int]:
-        """Of each array of texts, how many it has."""
+        """The number of strings in each array of strings, by name."""
         return {name: shape[0] for name, shape in self._texts.items() if len(shape) == 1}
 
     def read_texts(self, name: str) -> list[str]:
-        """Return an array of texts; raises CheckpointError."""
+        """Return an array of strings; raise CheckpointError if it cannot be read."""
         if name not in self._texts:
             raise CheckpointError(f"There are no texts {name[:200]!r} in the file.")
         with self._opened(name) as content:
@@ -120,7 +120,7 @@ class NumpyArchive:
 
 
 def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether columns come first, and dtype; leaves the stream at the first element."""
+    """Return the shape, whether columns come first, and the dtype; leave the stream at the first element."""
     version = npy.read_magic(stream)
     match version:
         case (1, 0):

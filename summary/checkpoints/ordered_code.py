@@ -1,18 +1,18 @@
-"""Keys of pieces of tensors, in an order-preserving code (tensorflow/core/lib/strings/ordered_code.cc)."""
+"""Keys of tensor pieces in an order-preserving encoding (tensorflow/core/lib/strings/ordered_code.cc)."""
 
 from collections.abc import Sequence
 from typing import Final
 
 WHOLE: Final = -1
-"""The length of a piece along a dimension of which it has all."""
+"""The length of a piece along a dimension that it covers entirely."""
 
 
 def slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
-    """Return the key under which a bundle has a piece of a tensor (``EncodeTensorNameSlice``).
+    """Return the key under which a bundle stores a piece of a tensor (``EncodeTensorNameSlice``).
 
     Args:
-        name: the tensor's.
-        extents: start and length along each dimension; 0 and `WHOLE` where the piece has all of it.
+        name: the tensor's name.
+        extents: start and length along each dimension; 0 and `WHOLE` where the piece covers all of it.
     """
     parts = [_unsigned(0), _text(name.encode(errors="surrogateescape")), _unsigned(len(extents))]
     for start, length in extents:
@@ -33,7 +33,7 @@ _ESCAPED: Final = {0: b"\0\xff", 255: b"\xff\0"}
 
 
 def _signed(value: int) -> bytes:
-    """Return seven bits a byte, of which the first says by leading ones how many follow."""
+    """Return the value with seven bits per byte; the leading ones of the first byte give the number that follow."""
     bits = (value if value >= 0 else ~value).bit_length()
     size = bits // 7 + 1
     if size == 1:

@@ -1,8 +1,8 @@
-"""What a pickle describes, as plain data: nothing of it is imported, called or made.
+"""Reads the content of a pickle as plain data: nothing in it is imported, called or instantiated.
 
-The instructions of a pickle are walked through by this machine, which knows a few dozen of them
-(CPython's Lib/pickletools.py says what each does). Where Python's own would import a name it notes the name, and where
-it would call something it notes the call; see `Described`.
+This machine steps through the instructions of a pickle and knows a few dozen of them
+(CPython's Lib/pickletools.py documents each). Where Python's own machine would import a name, this one records the
+name; where it would call something, this one records the call; see `Described`.
 """
 
 import pickletools
@@ -27,7 +27,7 @@ class Name:
 
 @dataclass(eq=False)
 class Described:
-    """Something that Python's machine would make by a call: of what, with what, and what it is given afterwards."""
+    """An object that Python would create by a call: the callable, its arguments, and what it receives afterwards."""
 
     of: Any
     arguments: Any
@@ -38,7 +38,7 @@ class Described:
 
 @dataclass(eq=False)
 class Stored:
-    """Something that lies outside of the pickle, such as the numbers of a tensor."""
+    """Something stored outside the pickle, such as the elements of a tensor."""
 
     key: Any
 
@@ -48,10 +48,10 @@ class _Mark:
 
 
 def described(pickle: bytes) -> Any:
-    """Return what the pickle describes: dicts, lists, tuples, texts, numbers, `Described`, `Name` and `Stored`.
+    """Return what the pickle describes: dicts, lists, tuples, strings, numbers, `Described`, `Name` and `Stored`.
 
     Raises:
-        CheckpointError: it ends too soon, or has an instruction that no file of weights needs.
+        CheckpointError: the pickle ends too soon, or has an instruction that no weight file needs.
     """
     machine = _Machine()
     try:
@@ -79,7 +79,7 @@ _LITERALS: Final = frozenset(
 
 
 class _Machine:
-    """A stack of values and a memory of them, as the instructions suppose."""
+    """A stack of values and a memory of them, as the instructions expect."""
 
     def __init__(self) -> None:
         self._stack: list[Any] = []
@@ -92,7 +92,7 @@ class _Machine:
         return value
 
     def step(self, name: str, argument: Any) -> None:
-        """Carry one instruction out."""
+        """Execute one instruction."""
         if name in _LITERALS:
             self._stack.append(argument)
         elif name in _CONSTANTS:
@@ -105,7 +105,7 @@ class _Machine:
             instruction(argument)
 
     def _items(self) -> list[Any]:
-        """Return what lies above the last mark, which goes with it."""
+        """Remove and return the items above the last mark, and remove the mark."""
         for at in range(len(self._stack) - 1, -1, -1):
             if isinstance(self._stack[at], _Mark):
                 items = self._stack[at + 1 :]
@@ -238,6 +238,6 @@ class _Machine:
 
 @dataclass(eq=False)
 class _Key:
-    """A key of a dict that is not text or number; hashing it might take very long, as of nested tuples."""
+    """A dict key that is neither text nor number; hashing it might take very long, as with nested tuples."""
 
     value: Any

@@ -1,7 +1,7 @@
 """safetensors: the length of a JSON header, the header, then the bytes of all tensors.
 
-https://huggingface.co/docs/safetensors: uint64 N in little endian; N bytes of JSON, which give each tensor "dtype",
-"shape" and "data_offsets" from the end of the header; "__metadata__" has texts. All numbers are little endian.
+https://huggingface.co/docs/safetensors: uint64 N, little-endian; then N bytes of JSON with the "dtype", "shape" and
+"data_offsets" (from the end of the header) of each tensor; "__metadata__" holds strings. All numbers are little-endian.
 """
 
 import math
@@ -25,7 +25,7 @@ from stepscope.summary.checkpoints.elements import element_bytes, is_number, rea
 from stepscope.summary.source import read_up_to
 
 _LARGEST_HEADER: Final = 100_000_000
-"""Bytes; the format's own limit."""
+"""The format's own limit, in bytes."""
 _DTYPES: Final = {
     "F64": "float64",
     "F32": "float32",

@@ -1,7 +1,7 @@
 """LevelDB's table format, in which TensorFlow keeps the index of a checkpoint.
 
-leveldb/doc/table_format.md, and tensorflow/core/lib/io/{format,block,table}.cc: a file of blocks; its last 48 bytes
-name the block whose values name, in turn, the blocks with the entries.
+See leveldb/doc/table_format.md and tensorflow/core/lib/io/{format,block,table}.cc: a file consists of blocks; its last
+48 bytes locate the block whose values in turn locate the blocks with the entries.
 """
 
 import os
@@ -20,14 +20,14 @@ FOOTER_BYTES: Final = 48
 MAGIC: Final = (0xDB4775248B80FB57).to_bytes(8, "little")
 
 LARGEST_BLOCK: Final = (1 << 31) - 1
-"""Bytes; a value is a message of protobuf at most, which has no more."""
+"""Maximum size in bytes: a value is at most one protobuf message, which cannot be larger."""
 
 _TRAILER: Final = struct.Struct("<BI")
-"""Behind each block: how it is compressed, and the masked CRC-32C of the block and of that byte."""
+"""The trailer of each block: the compression type, and the masked CRC-32C of the block and that byte."""
 
 
 def is_table(end: bytes) -> bool:
-    """Return whether a file that ends like this is a table."""
+    """Return whether a file with this ending is a table."""
     return len(end) >= FOOTER_BYTES and end.endswith(MAGIC)
 
 
@@ -35,11 +35,11 @@ class Table:
     """The entries of a table, read a block at a time.
 
     Args:
-        stream: of the file, seekable; to be open as long as something is read.
+        stream: the seekable stream of the file, which must stay open as long as the table is read.
 
     Raises:
-        CheckpointError: it is damaged, or its blocks are compressed with Snappy, as TensorFlow's never are; so does
-            every method.
+        CheckpointError: the table is damaged, or its blocks are compressed with Snappy, which TensorFlow never does;
+            every method raises this too.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -51,16 +51,16 @@ class Table:
             raise CheckpointError("The file is not a table: it does not end with a table's magic number.")
         at = _handle(memoryview(footer), 0)[2]
         self._blocks: list[tuple[bytes, bytes]] = list(self._block(*_handle(memoryview(footer), at)[:2]))
-        """The last key of each block, or a later one, and where the block is."""
+        """The last key of each block, or a later one, and the location of the block."""
 
     def entries(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield key and value of every entry, in the order of the keys."""
+        """Yield the key and value of every entry, in key order."""
         for _, handle in self._blocks:
             check_cancelled()
             yield from self._block(*_handle(memoryview(handle), 0)[:2])
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None where the table has none."""
+        """Return the value of a key; None if the table does not have the key."""
         place = bisect_left(self._blocks, key, key=lambda entry: entry[0])
         if place == len(self._blocks):
             return None
@@ -85,7 +85,7 @@ class Table:
 
 
 def _block_entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each key without what it begins with alike to the one before."""
+    """Yield each key and value; each key is stored without the prefix that it shares with the previous one."""
     if len(block) < 4:
         raise CheckpointError("The file has a block without entries.")
     restarts = int.from_bytes(block[-4:], "little")
@@ -106,7 +106,7 @@ def _block_entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _handle(data: memoryview, at: int) -> tuple[int, int, int]:
-    """Return offset and size of a block, and where the handle ends."""
+    """Return the offset and size of a block, and the position where the handle ends."""
     offset, at = _varint(data, at)
     size, at = _varint(data, at)
     return offset, size, at

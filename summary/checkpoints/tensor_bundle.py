@@ -1,7 +1,7 @@
-"""TensorFlow's checkpoints: ``NAME.index``, a table of what there is, and ``NAME.data-00000-of-00001`` with the bytes.
+"""TensorFlow's checkpoints: ``NAME.index``, a table of contents, and ``NAME.data-00000-of-00001`` with the bytes.
 
-tensorflow/core/util/tensor_bundle/tensor_bundle.h. Values of partitioned variables lie in pieces under keys of their
-own (`ordered_code`); they are put together here.
+See tensorflow/core/util/tensor_bundle/tensor_bundle.h. Partitioned variables are stored in pieces under separate keys
+(`ordered_code`); this module joins the pieces.
 """
 
 import math
@@ -38,7 +38,7 @@ LARGEST_INDEX: Final = 256 << 20
 _HEADER_KEY: Final = b""
 _BIG_ENDIAN: Final = 1
 _ATTRIBUTE: Final = "/.ATTRIBUTES/VARIABLE_VALUE"
-"""What TensorFlow 2 adds to the name of each variable."""
+"""The suffix that TensorFlow 2 adds to the name of each variable."""
 _DTYPES: Final = {
     "DT_FLOAT": "float32",
     "DT_DOUBLE": "float64",
@@ -55,8 +55,8 @@ class TensorBundle:
     """The tensors of a TensorFlow checkpoint.
 
     Args:
-        open_file: opens the index and the files of data, which lie beside it.
-        name: the index's, which ends in ".index".
+        open_file: opens the index and the data files beside it.
+        name: the name of the index, which ends in ".index".
 
     Raises:
         CheckpointError: the index cannot be read.
@@ -109,7 +109,7 @@ class TensorBundle:
         return values.reshape(wanted)
 
     def _joined(self, name: str, entry: BundleEntryProto, info: TensorInfo) -> NDArray[np.float32]:
-        """Return a tensor of its pieces; where they leave a hole, NaN."""
+        """Return a tensor joined from its pieces, with NaN where they leave a hole."""
         claim(math.prod(rows_of(info.shape, None)) * 4)
         whole = np.full(info.shape, np.nan, np.float32)
         for piece in entry.slices:
@@ -130,7 +130,7 @@ class TensorBundle:
 
 
 def _infos(entries: Mapping[bytes, BundleEntryProto]) -> list[TensorInfo]:
-    """Return the tensors, without their pieces, texts and what has a shape that none can have."""
+    """Return the tensors, without their pieces, non-numeric tensors and entries with invalid shapes."""
     infos: list[TensorInfo] = []
     for key, entry in entries.items():
         dtype = dtype_name(entry.dtype)
@@ -149,21 +149,21 @@ def _key(name: str) -> bytes:
 
 
 def dtype_name(number: int) -> str:
-    """Return the name of one of TensorFlow's types, as `is_number` takes it."""
+    """Return the name of a TensorFlow type, as accepted by `is_number`."""
     known = DataType.DESCRIPTOR.values_by_number.get(number)
     return _DTYPES.get(known.name, known.name) if known is not None else f"number {number}"
 
 
 def shape_of(shape: TensorShapeProto) -> tuple[int, ...]:
-    """Return a shape as `checked_shape` takes it; raises CheckpointError."""
+    """Return a shape validated by `checked_shape`; raise CheckpointError if it is invalid."""
     return checked_shape(dim.size for dim in shape.dim)
 
 
 def extents_of(piece: TensorSliceProto, shape: tuple[int, ...]) -> list[tuple[tuple[int, int], slice]]:
-    """Along each dimension, start and length as the key has them, and the place in the whole.
+    """Return, for each dimension, start and length as in the key, and the slice of the whole tensor.
 
     Raises:
-        CheckpointError: the piece does not fit the whole.
+        CheckpointError: the piece does not fit in the whole tensor.
     """
     if len(piece.extent) != len(shape):
         raise CheckpointError("one of its pieces has another number of dimensions")

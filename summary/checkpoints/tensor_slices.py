@@ -1,8 +1,8 @@
-"""TensorFlow's checkpoints of the first version: one file, a table with what there is and the values themselves.
+"""TensorFlow's version 1 checkpoints: one file, a table with both the list of tensors and their values.
 
-tensorflow/core/util/saved_tensor_slice.proto, tensor_slice_writer.cc: under the empty key all tensors with the pieces
-that they are in; each piece under the key that bundles have too (`ordered_code`). ``tf.compat.v1.train.Saver`` writes
-them with ``write_version=SaverDef.V1``.
+See tensorflow/core/util/saved_tensor_slice.proto and tensor_slice_writer.cc: the empty key holds the list of all
+tensors and their pieces; each piece has the same key as in a bundle (`ordered_code`). ``tf.compat.v1.train.Saver``
+writes these files with ``write_version=SaverDef.V1``.
 """
 
 import math
@@ -34,14 +34,14 @@ from stepscope.summary.memory_budget import claim
 from stepscope.summary.proto.tensor_bundle_pb2 import SavedSliceMeta, SavedTensorSlices
 
 _MEMORY: Final = 4
-"""Copies of a piece that there are while it is read: its message, the numbers of that, and theirs as float32."""
+"""Copies of a piece in memory while it is read: its message, the message's numbers, and these as float32."""
 
 
 class TensorSlices:
-    """The tensors of such a file.
+    """The tensors of a version 1 checkpoint.
 
     Raises:
-        CheckpointError: it is none.
+        CheckpointError: the file is not a version 1 checkpoint.
     """
 
     def __init__(self, open_file: OpenFile, name: str) -> None:
@@ -82,7 +82,7 @@ class TensorSlices:
 
 
 def _numbers(content: bytes, meta: SavedSliceMeta, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return the numbers of a piece, whose message says neither its type nor its shape."""
+    """Return the numbers of a piece, whose message contains neither its type nor its shape."""
     claim(_MEMORY * len(content))
     tensor = parse(SavedTensorSlices, content).data.data
     tensor.dtype = meta.type

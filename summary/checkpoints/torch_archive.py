@@ -1,8 +1,8 @@
-"""PyTorch's ``.pt`` and ``.pth``: a ZIP archive with a pickle that says which tensors there are, and their bytes.
+"""PyTorch's ``.pt`` and ``.pth``: a ZIP archive with a pickle that lists the tensors, and their bytes.
 
-torch/serialization.py and torch/_utils.py. The pickle is read by `pickle_machine`, which runs nothing of it: tensors
-are the calls of PyTorch's functions that put tensors together. Files of before PyTorch 1.6, which are no archives,
-are not read.
+See torch/serialization.py and torch/_utils.py. `pickle_machine` reads the pickle without executing any of it: tensors
+are recognized as calls of the PyTorch functions that rebuild them. Files from before PyTorch 1.6, which are not
+archives, are not read.
 """
 
 import math
@@ -49,13 +49,13 @@ _STORAGES: Final = {
 }
 _REBUILT: Final = frozenset({"torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor_v3"})
 _WRAPPED: Final = frozenset({"torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state"})
-"""A parameter around a tensor, which is the first argument."""
+"""Functions that wrap a tensor, their first argument, in a parameter."""
 _SUBCLASS: Final = "torch._tensor._rebuild_from_type_v2"
 
 
 @dataclass(frozen=True)
 class _Tensor:
-    """Where the numbers of a tensor are within the numbers of a storage."""
+    """The location of a tensor's elements within a storage."""
 
     storage: str
     dtype: str
@@ -65,10 +65,10 @@ class _Tensor:
 
 
 class TorchArchive:
-    """The tensors of what ``torch.save`` wrote, named by the keys that lead to them: "model.embedding.weight".
+    """The tensors in a file that ``torch.save`` wrote, named by their path of keys, such as "model.embedding.weight".
 
     Raises:
-        CheckpointError: it is no such archive.
+        CheckpointError: the file is not a readable PyTorch archive.
     """
 
     def __init__(self, open_file: OpenFile, name: str) -> None:
@@ -102,12 +102,12 @@ class TorchArchive:
 
 
 def _label(name: str) -> str:
-    """Return the name without those of the places where modules that were saved whole keep their parts."""
+    """Return the name without the attributes in which modules that were saved whole keep their parts."""
     return name.replace("_modules.", "").replace("_parameters.", "").replace("_buffers.", "")
 
 
 def pickle_member(archive: zipfile.ZipFile) -> str | None:
-    """Return the member that says which tensors there are; None where it is not an archive of PyTorch."""
+    """Return the member that lists the tensors; None if this is not a PyTorch archive."""
     found = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
     return min(found, key=len) if found else None
 
@@ -135,7 +135,7 @@ def _is_plain(tensor: _Tensor, shape: tuple[int, ...]) -> bool:
 
 
 def _named_tensors(root: Any) -> Iterator[tuple[str, _Tensor]]:
-    """Yield every tensor below, by the keys that lead to it; of what can be reached in several ways, the first."""
+    """Yield every tensor below with its path of keys; the first path where there are several."""
     waiting: list[tuple[str, int, Any]] = [("", 0, root)]
     seen: set[int] = set()
     names: set[str] = set()
@@ -174,7 +174,7 @@ def _below(value: Any) -> list[tuple[str, Any]]:
 
 
 def _tensor(value: Any, depth: int = 0) -> _Tensor | None:
-    """Return the tensor that a call puts together; None where it is another call, or has what no tensor has."""
+    """Return the tensor that a call rebuilds; None for any other call or for invalid arguments."""
     if not isinstance(value, Described) or not isinstance(value.arguments, tuple) or depth > _DEEPEST:
         return None
     of, arguments = str(value.of) if isinstance(value.of, Name) else "", value.arguments
@@ -201,10 +201,10 @@ def _tensor(value: Any, depth: int = 0) -> _Tensor | None:
 
 
 def refuse_old_file(stream: BinaryIO, name: str) -> None:
-    """Say what a file is that PyTorch wrote before it wrote archives.
+    """Refuse a file in the format that PyTorch wrote before it wrote archives.
 
     Raises:
-        CheckpointError: it is one.
+        CheckpointError: it is such a file; the message says so.
     """
     head = read_up_to(stream, 2)
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):

@@ -1,4 +1,4 @@
-"""Members of ZIP archives as files of their own."""
+"""Members of ZIP archives as separate files."""
 
 import io
 import struct
@@ -13,21 +13,20 @@ from stepscope.summary.source import read_up_to
 
 _LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
 _LARGEST_UNPACKED: Final = 4 << 30
-"""Bytes of a compressed member that are unpacked into a temporary file."""
+"""Maximum size in bytes of a compressed member that is unpacked into a temporary file."""
 
 
 def open_member(archive: zipfile.ZipFile, name: str) -> BinaryIO:
-    """Return a member from its beginning, to be read forwards; raises what `zipfile` does."""
+    """Open a member for sequential reading from its beginning; raise the same errors as `zipfile`."""
     return cast(BinaryIO, archive.open(name))
 
 
 def seekable_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
-    """Return a member in which any place can be gone to: a window of the archive, or a temporary file if it is
-    compressed.
+    """Return a seekable member: a window of the archive, or a temporary file if it is compressed.
 
     Raises:
-        CheckpointError: it is too large.
-        OSError, zipfile.BadZipFile, KeyError: it cannot be read.
+        CheckpointError: the member is too large.
+        OSError, zipfile.BadZipFile, KeyError: the member cannot be read.
     """
     info = archive.getinfo(name)
     stream = archive.fp
@@ -57,7 +56,7 @@ def _begin(stream: IO[bytes], info: zipfile.ZipInfo) -> int:
 
 
 class Window(io.RawIOBase):
-    """A stretch of a file as a file, which does not close the other."""
+    """A section of a file as a file of its own; closing it does not close the underlying file."""
 
     def __init__(self, stream: BinaryIO, begin: int, size: int) -> None:
         self._stream = stream

@@ -1,1 +1,1 @@
-"""What became of the tensors of a training: dumps of TensorFlow's debugger, and recordings of `stepscope.debug`."""
+"""The history of tensors in training: dumps of TensorFlow's debugger, and recordings of `stepscope.debug`."""

@@ -1,9 +1,9 @@
-"""Across the edges of a dump's graphs: which call a value inside of a graph belongs to, and what that call was given.
+"""Links across the boundaries of a dump's graphs: which call a value inside a graph belongs to, and the call's inputs.
 
-A trace names neither. Python calls one function at a time, and an execution is written when its function returned: so a
-trace belongs to the next execution of a graph that its own is in, and the values of that call are those since the
-execution before. Calls of functions inside of graphs are not in the dump: what comes out of one is taken to be the last
-value in it that was not finite, and what goes into one likewise that of the graphs around it.
+A trace names neither. Python calls one function at a time, and an execution is written when its function has returned.
+A trace therefore belongs to the next execution of a graph that encloses the trace's graph, and the values of that call
+are those since the previous execution. Calls of functions inside graphs are not in the dump: the output of one is
+assumed to be the last nonfinite value inside it, and its input the last nonfinite value in the graphs around it.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -25,14 +25,14 @@ from stepscope.summary.kinds.base import PayloadError
 
 _BLOCK: Final = 1 << 14
 _MOST_LOOKED_AT: Final = 1 << 20
-"""Values of a call."""
+"""Maximum number of values examined per call."""
 _MOST_FOLLOWED: Final = 1_000
-"""Operations whose values are not in the dump, on the way to those that are."""
+"""Maximum number of operations without values in the dump to follow on the way to those with values."""
 _MOST_FUNCTIONS: Final = 10_000
 _FUNCTION: Final = "__"
-"""How the names begin under which TensorFlow calls functions, such as "__inference_train_402"."""
+"""The prefix of the names under which TensorFlow calls functions, such as "__inference_train_402"."""
 _NEVER_BAD: Final = frozenset(("Const", "Shape", "ShapeN", "Size", "Rank", "ArgMax", "ArgMin", "Range", "NoOp"))
-"""Operations that give whole numbers, or what the program wrote down."""
+"""Operations that return integers, or constants written in the program."""
 _CALLS: Final = frozenset(
     (
         "PartitionedCall",
@@ -45,7 +45,7 @@ _CALLS: Final = frozenset(
         "StatelessCase",
     )
 )
-"""Operations that run graphs, as far as their own creation is in the dump."""
+"""Operations that run graphs, provided that their own creation is in the dump."""
 _LOOPS: Final = frozenset(("While", "StatelessWhile"))
 
 
@@ -53,30 +53,30 @@ class _Call(NamedTuple):
     """A call of a function by Python."""
 
     begin: int
-    """The number of the first value that may be of it."""
+    """The number of the first value that may belong to the call."""
     execution: int | None
-    """Its place among executions; None where it is not in the dump."""
+    """Its index among executions; None if it is not in the dump."""
     graph_id: str
 
 
 @dataclass(frozen=True, eq=False)
 class CallLinks:
-    """What values inside of graphs were made of; all in numbers of the dump's order."""
+    """The inputs from which values inside graphs were made; all values are numbers in the dump's order."""
 
     dump: DumpContents
     order: DumpOrder
     tensors: Sequence[WatchedTensor]
     links: EagerLinks
     output_numbers: NDArray[np.int32]
-    """Of each output of an execution, its number."""
+    """The number of each output of an execution."""
 
     def made_of(self, number: int, operation: Operation | None, graph_id: str) -> list[int | None]:
-        """Return the values that an operation took which made one; None for one that is not known.
+        """Return the input values of the operation that made a value; None for an unknown input.
 
         Args:
-            number: of a trace.
-            operation: which made it, of which None is known to be described.
-            graph_id: the graph's that it is in.
+            number: the number of a trace.
+            operation: the operation that made it; None if its description is unknown.
+            graph_id: the id of the graph that contains it.
         """
         graph = self.dump.graphs.find(graph_id)
         if operation is None or graph is None:
@@ -102,7 +102,7 @@ class CallLinks:
         return list(found)
 
     def _sources(self, graph: Graph, operation: Operation, call: _Call, number: int) -> list[Operation | int | None]:
-        """Return what an operation takes: values that came by, and operations of which none did."""
+        """Return the inputs of an operation: values in the dump, or operations without values in the dump."""
         found: list[Operation | int | None] = []
         for name, slot in map(operation_and_slot, operation.inputs):
             tensor = self._numbers.get((graph.graph_id, name, slot))
@@ -117,7 +117,7 @@ class CallLinks:
         return found
 
     def _given(self, graph: Graph, argument: Operation, call: _Call, number: int) -> list[int | None]:
-        """Return what a call was given as an argument of its graph."""
+        """Return the values that a call received for an argument of its graph."""
         taken = [] if call.execution is None else self.links.taken_by(call.execution)
         given = [None if output is None else int(self.output_numbers[output]) for output in taken]
         if graph.graph_id == call.graph_id:
@@ -132,18 +132,18 @@ class CallLinks:
         return [*np.array(known, int)[self.order.bad_at(np.array(known, np.int64))].tolist(), None]
 
     def _around(self, graph: Graph) -> Set[str]:
-        """Return the graphs from which a graph may be given something; a loop's body is given what it made before."""
+        """Return the graphs that may provide a graph's inputs; a loop's body also receives its own previous outputs."""
         chain = self.dump.graphs.enclosing(graph.graph_id)
         outer = self.dump.graphs.find(graph.outer_id or "")
         loops = outer is not None and any(each.op_type in _LOOPS for each in outer.operations.values())
         return set(chain if loops else chain[:-1])
 
     def first_bad_inside(self, execution: int, number: int) -> int | None:
-        """Return the first value that is not finite inside of the graph of a function that Python called.
+        """Return the first nonfinite value inside the graph of a function that Python called.
 
         Args:
-            execution: its place among executions.
-            number: of what it gave.
+            execution: the call's index among executions.
+            number: the number of the call's output.
         """
         graph_id = self._graph_of_names.get(int(self.dump.execution_columns.op_types[execution]), "")
         if not graph_id:
@@ -163,7 +163,7 @@ class CallLinks:
 
     @cached_property
     def _graph_of_names(self) -> dict[int, str]:
-        """By its place among the names of operations: a function's graph."""
+        """The graph of each function, by the function's index among the operation names."""
         columns = self.dump.execution_columns
         named = [at for at, name in enumerate(columns.op_type_names) if name.startswith(_FUNCTION)]
         names = set(named[:_MOST_FUNCTIONS])
@@ -180,7 +180,7 @@ class CallLinks:
         return self._call(time, self.dump.graphs.enclosing(graph_id), number)
 
     def _call(self, time: float, graph_ids: Sequence[str], number: int) -> _Call:
-        """Return the call that a value of some graphs, outermost first, belongs to by its time."""
+        """Return the call that a value in nested graphs, outermost first, belongs to, judged by its time."""
         columns = self.dump.execution_columns
         wanted = [at for at, graph_id in self._graph_of_names.items() if graph_id in graph_ids]
         rows = np.flatnonzero(np.isin(columns.op_types, wanted))
@@ -216,7 +216,7 @@ class CallLinks:
         return found
 
     def _graphs_in(self, graph_id: str) -> Set[str]:
-        """Return the graphs inside of one, and itself."""
+        """Return a graph and the graphs inside it."""
         return {each for each in self._graph_ids if graph_id in self.dump.graphs.enclosing(each)} | {graph_id}
 
     @cached_property
@@ -239,7 +239,7 @@ class CallLinks:
         return None
 
     def _last_bad(self, graph_ids: Set[str], begin: int, number: int) -> int | None:
-        """Return the last value in some graphs before a number that is not finite."""
+        """Return the last nonfinite value before a number in the given graphs."""
         inside = self._mask(graph_ids)
         for numbers in self._backwards(begin, number):
             bad = numbers[self.order.bad_at(numbers)]

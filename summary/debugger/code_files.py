@@ -1,4 +1,4 @@
-"""The code of a dump: its source files and the frames of stacks, which refer to them."""
+"""The code of a dump: its source files and the stack frames that refer to them."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -15,15 +15,15 @@ MOST_FILES: Final = 100_000
 MOST_FRAMES: Final = 200_000
 MOST_STACKS: Final = 200_000
 MOST_BYTES: Final = 200 << 20
-"""Of memory, as estimated, for the names of files, frames and stacks."""
+"""Estimated memory limit for the names of files, frames and stacks."""
 LONGEST_STACK: Final = 1_000
-"""Frames of a stack that are kept, the innermost."""
+"""Maximum number of frames kept per stack, the innermost ones."""
 _FILES_KEPT: Final = 64
 _DEBUGGERS_OWN: Final = "tensorflow/python/debug/"
 
 
 class RawFrame(NamedTuple):
-    """A frame as the dump has it."""
+    """A frame as stored in the dump."""
 
     file: int
     """The number of the source file."""
@@ -33,31 +33,31 @@ class RawFrame(NamedTuple):
 
 
 class CodeFiles:
-    """What is known of the code so far; it only grows. One thread adds, any may ask.
+    """The code known so far, which only grows. One thread adds; any thread may read.
 
     Args:
-        name: of the file that has the source files.
-        open_at: opens it.
+        name: the name of the file that contains the source files.
+        open_at: opens that file.
     """
 
     def __init__(self, name: str, open_at: OpenAt) -> None:
         self._name: Final = name
         self._open_at: Final = open_at
         self.files: Final[list[tuple[str, str]]] = []
-        """Host and path of each source file. One that was written twice is one, as in TensorFlow's reader."""
+        """Host and path of each source file. A file written twice counts once, as in TensorFlow's reader."""
         self._places: list[tuple[int, int]] = []
         self._by_path: dict[tuple[str, str], int] = {}
         self._frames: dict[str, RawFrame] = {}
         self.frame_ids: Final[Numbered[str]] = Numbered()
-        """Of all frames that some stack refers to, also of those that are not there."""
+        """The ids of all frames that any stack refers to, including missing frames."""
         self.stacks: Final[Numbered[tuple[int, ...]]] = Numbered()
-        """By the numbers of their frames, outermost first."""
+        """Stacks as the numbers of their frames, outermost first."""
         self.bytes = 0
-        """Of memory, as estimated."""
+        """Estimated memory use in bytes."""
         self._lines = lru_cache(_FILES_KEPT)(self._read_lines)
 
     def add_source_file(self, offset: int, length: int, file: SourceFile) -> str | None:
-        """Take a source file that lies at an offset; returns what is wrong with it."""
+        """Add a source file stored at an offset; return what is wrong with it, if anything."""
         path = file.host_name, file.file_path
         known = self._by_path.get(path)
         if known is not None:
@@ -72,7 +72,7 @@ class CodeFiles:
         return None
 
     def add_frame(self, frame: StackFrameWithId) -> str | None:
-        """Take a frame; returns what is wrong with it."""
+        """Add a frame; return what is wrong with it, if anything."""
         where = frame.file_line_col
         if len(self._frames) >= MOST_FRAMES or self.bytes >= MOST_BYTES:
             return f"there are more than {MOST_FRAMES:,} frames of stacks, or their texts are too long"
@@ -81,14 +81,14 @@ class CodeFiles:
         return None
 
     def frame(self, frame_id: str) -> tuple[str, str, RawFrame] | None:
-        """Return host, path and frame; None where the frame or its file is not there."""
+        """Return the host, path and frame; None if the frame or its file is missing."""
         found = self._frames.get(frame_id)
         if found is None or not 0 <= found.file < len(self.files):
             return None
         return (*self.files[found.file], found)
 
     def stack_number(self, frame_ids: Iterable[str]) -> int:
-        """Return the number of a stack, which is entered if it is new; where there are too many, of an empty one."""
+        """Return the number of a stack, adding it if it is new; if there are too many, the number of an empty stack."""
         if len(self.stacks) >= MOST_STACKS or self.bytes >= MOST_BYTES:
             return self.stacks.number(())
         before = len(self.frame_ids), len(self.stacks)
@@ -99,23 +99,23 @@ class CodeFiles:
         return found
 
     def ids_of_stack(self, number: int) -> list[str]:
-        """Return the ids of the frames of a stack, outermost first, also of those that are not there."""
+        """Return the ids of the frames of a stack, outermost first, including missing frames."""
         return [self.frame_ids.values[frame] for frame in self.stacks.values[number]]
 
     def stack(self, number: int) -> list[tuple[str, str, RawFrame]]:
-        """Return the frames of a stack that are there, outermost first."""
+        """Return the available frames of a stack, outermost first."""
         frames = map(self.frame, self.ids_of_stack(number))
         return [frame for frame in frames if frame is not None]
 
     def missing_frames(self) -> int:
-        """Return how many frames stacks refer to that are not there."""
+        """Return the number of missing frames that stacks refer to."""
         return sum(self.frame(frame_id) is None for frame_id in list(self.frame_ids.values))
 
     def lines(self, number: int) -> tuple[str, ...]:
         """Return the lines of a source file.
 
         Raises:
-            PayloadError: they cannot be read any more.
+            PayloadError: the lines can no longer be read.
         """
         return self._lines(number, *self._places[number])
 
@@ -127,9 +127,9 @@ class CodeFiles:
 
 
 def own_frame(stack: list[tuple[str, str, RawFrame]]) -> tuple[str, str, RawFrame] | None:
-    """Return the innermost frame of the program's own code; where all is installed, that outside of the debugger.
+    """Return the innermost frame of the program's own code; if all is installed, the innermost outside the debugger.
 
-    The innermost of all is the same for every operation: the debugger's, where it takes the stack.
+    The innermost frame of all is the same for every operation: the debugger's, where it captures the stack.
     """
     own = (frame for frame in reversed(stack) if not is_library(frame[1]))
     outside = (frame for frame in reversed(stack) if _DEBUGGERS_OWN not in frame[1])

@@ -1,4 +1,4 @@
-"""Columns and names that only grow, so that what was handed out of them stays as it was."""
+"""Columns and names that only grow, so that views returned earlier stay unchanged."""
 
 from collections.abc import Hashable
 from typing import Any, Final, Generic, TypeVar
@@ -12,10 +12,10 @@ H = TypeVar("H", bound=Hashable)
 
 
 class GrowingColumn:
-    """Numbers, appended by one thread; a view of the first of them may be read by any.
+    """Numbers appended by one thread; any thread may read a view of the numbers so far.
 
     Args:
-        dtype: their type.
+        dtype: the type of the numbers.
     """
 
     def __init__(self, dtype: Any) -> None:
@@ -55,7 +55,7 @@ class GrowingColumn:
 
 
 class Numbered(Generic[H]):
-    """Distinct values with numbers, in the order in which they came first; values of one number are held once."""
+    """Distinct values, numbered in the order of their first appearance; equal values are held once."""
 
     def __init__(self) -> None:
         self._numbers: dict[H, int] = {}
@@ -65,7 +65,7 @@ class Numbered(Generic[H]):
         return len(self.values)
 
     def number(self, value: H) -> int:
-        """Return the value's number, which is a new one where it was not there."""
+        """Return the value's number, assigning a new one if the value is new."""
         found = self._numbers.get(value)
         if found is None:
             found = self._numbers[value] = len(self.values)

@@ -1,4 +1,4 @@
-"""What recordings and dumps a log directory has, in short, for ``stepscope inspect``."""
+"""Short summaries of the recordings and dumps in a log directory, for ``stepscope inspect``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,22 +19,22 @@ _WIDTH: Final = 20
 
 @dataclass(frozen=True)
 class DebugDigest:
-    """A recording of `stepscope.debug`, or a dump of TensorFlow's debugger."""
+    """A summary of a recording of `stepscope.debug` or a dump of TensorFlow's debugger."""
 
     run: str
     kind: Literal["recording", "tfdbg"]
     source: str
-    """What wrote it, and in which mode."""
+    """The program that wrote it, and its mode."""
     counts: Mapping[str, int]
-    """What there is of it, by name."""
+    """The number of items of each kind, by name."""
     alerts: Mapping[str, int]
-    """Of a recording, what its rules found while it recorded, by rule."""
+    """The number of findings that the rules of a recording made while it recorded, by rule."""
     problems: Sequence[str]
-    """What is missing or damaged, a sentence each."""
+    """Missing or damaged content, one sentence each."""
 
 
 def digests(snapshot: Snapshot) -> list[DebugDigest]:
-    """Return all of a log directory, in the order of its runs: recordings before dumps."""
+    """Return all digests of a log directory, in the order of its runs: recordings before dumps."""
     recordings = [_recording(snapshot, run) for run in snapshot.runs.values() if has_recording(run)]
     return [*recordings, *(_dump(source) for source in dump_sources(snapshot))]
 
@@ -75,7 +75,7 @@ def _dump(source: DumpSource) -> DebugDigest:
 
 
 def text_of_digests(found: Sequence[DebugDigest]) -> str:
-    """Return the lines on all of them; none where there is none."""
+    """Return the lines of text about all digests; an empty text if there are none."""
     if not found:
         return ""
     lines = [line for digest in found for line in _lines(digest)]

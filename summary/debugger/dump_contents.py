@@ -1,4 +1,4 @@
-"""What a dump holds at one moment: its columns, and how the records behind them are read."""
+"""The contents of a dump at one moment: its columns, and access to the records behind them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,26 +29,26 @@ _DAMAGES_SAID = 3
 
 @dataclass(frozen=True, eq=False)
 class DumpContents:
-    """What a dump holds at one moment.
+    """The contents of a dump at one moment.
 
-    Columns have what was there then. Graphs, places and code are shared with later moments: what is known of them only
-    grows. Executions are in the order of their file, traces in that of their files, host by host.
+    Columns are fixed at that moment. Graphs, places and code are shared with later moments and only grow. Executions
+    are in file order, traces in the order of their files, host by host.
     """
 
     open_at: OpenAt
     metadata: DebugMetadata | None
     start: float
-    """When the dump was begun, in seconds since the epoch; NaN where that is not known."""
+    """When the dump was started, in seconds since the epoch; NaN if unknown."""
     code: CodeFiles
     graphs: Graphs
     places: Places
     execution_columns: ExecutionColumns
     trace_columns: tuple[TraceColumns, ...]
-    """Of each host."""
+    """The trace columns of each host."""
     health: tuple[FileHealth, ...]
-    """Of each file."""
+    """The health of each file."""
     remarks: tuple[str, ...]
-    """What is missing, a sentence each."""
+    """Missing content, one sentence each."""
 
     @cached_property
     def _trace_ends(self) -> NDArray[np.int64]:
@@ -56,28 +56,28 @@ class DumpContents:
 
     @property
     def execution_count(self) -> int:
-        """How many operations and functions Python called."""
+        """The number of operations and functions that Python called."""
         return len(self.execution_columns)
 
     @property
     def trace_count(self) -> int:
-        """How many values came by inside of graphs."""
+        """The number of values traced inside graphs."""
         return sum(len(columns) for columns in self.trace_columns)
 
     @property
     def columns(self) -> tuple[ExecutionColumns | TraceColumns, ...]:
-        """Those of executions, and behind them those of the traces of each host."""
+        """The columns of executions, followed by the trace columns of each host."""
         return self.execution_columns, *self.trace_columns
 
     @property
     def bytes(self) -> int:
-        """An estimate of the memory that it holds."""
+        """The estimated memory use in bytes."""
         held = sum(columns.nbytes for columns in self.columns)
         return held + self.graphs.bytes + self.places.bytes + self.code.bytes
 
     @property
     def problems(self) -> Sequence[str]:
-        """What is missing or damaged, a sentence each."""
+        """Missing or damaged content, one sentence each."""
         return (*self.remarks, *(sentence for file in self.health for sentence in _problems_of(file)), *self._gaps)
 
     @cached_property
@@ -86,10 +86,10 @@ class DumpContents:
         return (f"{missing:,} frames of stacks are not in the dump, and left out.",) if missing else ()
 
     def executions(self, begin: int, end: int) -> Iterator[tuple[int, Execution | None]]:
-        """Yield a stretch of executions with their numbers; None for those whose records have changed.
+        """Yield a range of executions with their numbers; None for those whose records have changed.
 
         Raises:
-            PayloadError: the file cannot be read any more.
+            PayloadError: the file can no longer be read.
         """
         columns = self.execution_columns
         for first in range(begin, end, _READ_AT_ONCE):
@@ -99,19 +99,19 @@ class DumpContents:
                 yield number, event.execution if event is not None else None
 
     def traces(self, begin: int, end: int) -> Iterator[tuple[int, GraphExecutionTrace | None]]:
-        """Yield a stretch of traces with their numbers; as `executions`."""
+        """Yield a range of traces with their numbers, like `executions`."""
         for first in range(begin, end, _READ_AT_ONCE):
             last = min(end, first + _READ_AT_ONCE)
             yield from zip(range(first, last), self.traces_at(np.arange(first, last)), strict=True)
 
     def traces_at(self, numbers: NDArray[np.intp]) -> Iterator[GraphExecutionTrace | None]:
-        """Yield traces of ascending numbers; as `executions`."""
+        """Yield the traces with the given ascending numbers, like `executions`."""
         for events in self._by_host(numbers):
             for event in events:
                 yield event.graph_execution_trace if event is not None else None
 
     def executions_at(self, numbers: NDArray[np.intp]) -> Iterator[Execution | None]:
-        """Yield executions of ascending numbers; as `executions`."""
+        """Yield the executions with the given ascending numbers, like `executions`."""
         for event in self._events(self.execution_columns, numbers):
             yield event.execution if event is not None else None
 
@@ -129,7 +129,7 @@ class DumpContents:
         return [_event(data, time) for data, time in zip(found, wall_times, strict=True)]
 
     def trace_place(self, number: int) -> tuple[GraphPlace, float]:
-        """Return where a trace's value came by, and when."""
+        """Return the place and time at which a trace's value was observed."""
         host = int(np.searchsorted(self._trace_ends, number, side="right"))
         columns = self.trace_columns[host]
         row = number - (int(self._trace_ends[host]) - len(columns))
@@ -138,13 +138,13 @@ class DumpContents:
         return place, float(columns.wall_times[row])
 
     def op_type_of(self, place: GraphPlace) -> str:
-        """Return what kind of operation an operation of a graph is; empty where its creation is not in the dump."""
+        """Return the kind of a graph operation; empty if its creation is not in the dump."""
         found = self.graphs.operation(place.graph_id, place.operation)
         return found.op_type if found is not None else ""
 
 
 def _event(data: bytes | None, wall_time: float) -> DebugEvent | None:
-    """Return an event, if it is the one that was there when the columns were made."""
+    """Return an event if it is still the one from which the columns were made."""
     if data is None:
         return None
     try:

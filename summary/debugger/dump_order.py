@@ -1,7 +1,7 @@
-"""All values of a dump in one order: that of wall times; where they are equal, executions go before traces.
+"""All values of a dump ordered by wall time; at equal times, executions come before traces.
 
-A dump has millions of values, so that of each are kept eight bytes besides what the dump itself keeps, and four where
-the files are in order already.
+A dump has millions of values, so only eight bytes per value are kept in addition to the dump itself, or four if the
+files are already in order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,13 @@ from stepscope.summary.debugger.events import ExecutionColumns, TraceColumns
 from stepscope.summary.debugger.packed_column import PackedColumn
 
 _BLOCK: Final = 1 << 16
-"""Values at a time, so that what is needed of all of them is never there at once."""
+"""Values processed at a time, so that temporary data for all of them is never in memory at once."""
 
 Numbers = NDArray[np.int64]
 
 
 class Column(Protocol):
-    """Numbers by rows."""
+    """A column of numbers, indexed by row."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -32,13 +32,13 @@ class Column(Protocol):
 
 
 class DumpOrder:
-    """Where values lie, by their numbers in the order of wall times; immutable.
+    """The rows of values, by their numbers in wall time order; immutable.
 
-    A row is the place of a value among the outputs of executions, and behind these among the traces of each host.
+    Rows count the outputs of executions first, followed by the traces of each host.
 
     Args:
-        executions: of the first host.
-        traces: of each host.
+        executions: the executions of the first host.
+        traces: the traces of each host.
         names: [places], numbers from 0 that places of one tensor share.
     """
 
@@ -50,9 +50,9 @@ class DumpOrder:
         self._rows: Final = self._sorted()
         self._steps: Final = PackedColumn(np.uint32)
         self._ranks: Final = np.full(int(names.max(initial=-1)) + 1, -1, np.int32)
-        """By name: how many came by before it for the first time."""
+        """For each name, the number of names that appeared before it for the first time."""
         self.first_numbers: Final[list[int]] = []
-        """Of each tensor the number of its first value."""
+        """The number of each tensor's first value."""
         self._rank()
         self._step_view: Final = self._steps.view()
 
@@ -60,7 +60,7 @@ class DumpOrder:
         return self._count
 
     def rows(self, numbers: Numbers) -> Numbers:
-        """Return where values lie."""
+        """Return the rows of values."""
         return numbers if self._rows is None else self._rows[numbers].astype(np.int64)
 
     def output_numbers(self) -> NDArray[np.int32]:
@@ -73,28 +73,28 @@ class DumpOrder:
         return found
 
     def gather(self, numbers: Numbers, parts: Sequence[Column]) -> NDArray[Any]:
-        """Return elements of columns: that of the executions' outputs, and behind it that of each host's traces."""
+        """Return elements of columns: the column of the executions' outputs, followed by each host's trace column."""
         return _gathered(self.rows(numbers), parts)
 
     def places_at(self, numbers: Numbers) -> NDArray[np.integer[Any]]:
-        """Return the places of `stepscope.summary.debugger.events.Places` where values came by."""
+        """Return the `stepscope.summary.debugger.events.Places` numbers of the places of values."""
         return self.gather(numbers, (self._executions.places, *(columns.places for columns in self._traces)))
 
     def tensors_at(self, numbers: Numbers) -> NDArray[np.int32]:
-        """Return which tensors values are of: these are counted in the order of their first values."""
+        """Return the tensors that values belong to, numbered in the order of their first values."""
         found: NDArray[np.int32] = self._ranks[self._names[self.places_at(numbers)]]
         return found
 
     def steps_at(self, numbers: Numbers) -> NDArray[np.int64]:
-        """Return how often the same tensor had come by before each."""
+        """Return, for each value, the number of earlier values of the same tensor."""
         return np.asarray(self._step_view[numbers]).astype(np.int64)
 
     def wall_times_at(self, numbers: Numbers) -> NDArray[np.float64]:
-        """Return seconds since the epoch."""
+        """Return the wall times in seconds since the epoch."""
         return self._wall_times(self.rows(numbers))
 
     def bad_at(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """Return which are known to have an element that is not finite."""
+        """Return which values are known to have a nonfinite element."""
         return self.gather(
             numbers, [self._executions.measured.bad, *(columns.measured.bad for columns in self._traces)]
         )
@@ -109,7 +109,7 @@ class DumpOrder:
         return found
 
     def _sorted(self) -> NDArray[np.uint32] | None:
-        """Return the rows in order; None where each is at its place."""
+        """Return the rows in order; None if they are already in order."""
         last = -np.inf
         for rows in _blocks(self._count):
             times = self._wall_times(rows)
@@ -145,7 +145,7 @@ def _blocks(count: int) -> Iterator[Numbers]:
 
 
 def _gathered(rows: Numbers, parts: Sequence[Column]) -> NDArray[Any]:
-    """Return elements of arrays as if they were one behind the other."""
+    """Return elements of arrays as if the arrays were concatenated."""
     found = np.empty(len(rows), np.result_type(*(part.dtype for part in parts)) if parts else np.float64)
     if not len(rows):
         return found
@@ -167,7 +167,7 @@ def _gathered(rows: Numbers, parts: Sequence[Column]) -> NDArray[Any]:
 
 
 def _times_before(names: NDArray[np.int32]) -> Numbers:
-    """Return of each how often the same had come by before."""
+    """Return, for each name, how often the same name appeared before."""
     order = np.argsort(names, kind="stable")
     ordered = names[order]
     begins = np.flatnonzero(np.diff(ordered, prepend=-1))

@@ -1,6 +1,6 @@
-"""Which outputs of executions of a dump other executions took, and on which device each value was.
+"""Links from the outputs of a dump's executions to the executions that took them, and the device of each value.
 
-TensorFlow gives every eager tensor an identifier; an execution names those that it took and those that it made.
+TensorFlow gives every eager tensor an identifier; an execution lists the identifiers of its inputs and outputs.
 """
 
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from stepscope.summary.debugger.events import NO_TENSOR_ID, ExecutionColumns
 
 @dataclass(frozen=True, eq=False)
 class EagerLinks:
-    """What was made of what, in numbers of outputs: all outputs of all executions, in the order of the file."""
+    """The inputs of each output. Numbers count all outputs of all executions, in file order."""
 
     columns: ExecutionColumns
 
     @cached_property
     def _taken(self) -> NDArray[np.int32]:
-        """Of each input the output that it is; -1 for one that no execution before made."""
+        """The output that each input is; -1 if no earlier execution made it."""
         columns: Final = self.columns
         order = np.argsort(columns.output_ids, kind="stable").astype(np.int32)
         ids = columns.output_ids[order]
@@ -38,22 +38,22 @@ class EagerLinks:
 
     @cached_property
     def _takers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The outputs that were taken, in order, and the input that each of them is."""
+        """The outputs that were taken, in order, and the corresponding input of each."""
         inputs = np.flatnonzero(self._taken >= 0)
         order = np.argsort(self._taken[inputs], kind="stable")
         return self._taken[inputs[order]], inputs[order].astype(np.int32)
 
     def made_of(self, output: int) -> list[int | None]:
-        """Return the outputs that the execution took which made one; None for what is no output of any."""
+        """Return the outputs taken by the execution that made an output; None for an input that is not an output."""
         return self.taken_by(int(np.searchsorted(self.columns.output_ends, output, side="right")))
 
     def taken_by(self, execution: int) -> list[int | None]:
-        """Return the outputs that an execution took; None for what is no output of any."""
+        """Return the outputs that an execution took; None for an input that is not an output of any execution."""
         inputs = self.columns.inputs(execution)
         return [number if number >= 0 else None for number in self._taken[inputs.start : inputs.stop].tolist()]
 
     def made_into(self, output: int, most: int) -> list[int]:
-        """Return the outputs of executions that took one, at most so many, in order."""
+        """Return the outputs of the executions that took an output, in order, at most ``most`` of them."""
         taken, inputs = self._takers
         begin, end = np.searchsorted(taken, [output, output + 1])
         executions = np.searchsorted(self.columns.input_ends, inputs[begin:end], side="right")
@@ -66,7 +66,7 @@ class EagerLinks:
 
 
 def output_devices(columns: ExecutionColumns) -> NDArray[np.int64]:
-    """Return the number of the device of each output; -1 where none was written."""
+    """Return the device number of each output; -1 if none was written."""
     ids = columns.device_ids
     flat = np.array([device for each in ids for device in each] or [-1], np.int64)
     lengths = np.array([len(each) for each in ids], np.int64)

@@ -1,6 +1,6 @@
-"""Many traces, or many executions, decoded at once: those that are as TensorFlow writes them.
+"""Batch decoding of traces and executions that are laid out as TensorFlow writes them.
 
-What values of one place have in common, as names, is numbered; it is decoded once, by protobuf's own parser.
+Data that values of one place share, such as names, is numbered and decoded once, by protobuf's own parser.
 """
 
 from dataclasses import dataclass
@@ -46,12 +46,12 @@ _EXECUTION: Final = Layout(
 
 @dataclass(frozen=True)
 class TraceRows:
-    """Traces of a stretch of a file."""
+    """Traces from a section of a file."""
 
     plain: Mask
-    """Which are decoded here; what the others hold is to be decoded one by one."""
+    """Which traces are decoded here; the others must be decoded one by one."""
     keys: Numbers
-    """Numbers of what traces have in common that differ in time and in what was measured alone; -1 where not plain."""
+    """Key numbers, shared by traces that differ only in time and measured data; -1 where not plain."""
     wall_times: NDArray[np.float64]
     slots: Numbers
     modes: Numbers
@@ -62,9 +62,9 @@ def trace_rows(buffer: NDArray[np.uint8], records: NDArray[np.int64], keys: KeyT
     """Decode traces.
 
     Args:
-        buffer: what they lie in.
-        records: [n, 2]: where each begins and ends.
-        keys: gives numbers.
+        buffer: the bytes that contain them.
+        records: [n, 2], where each begins and ends.
+        keys: assigns the key numbers.
     """
     plain = np.ones(len(records), np.bool_)
     event = split(buffer, _ranges(records), _TRACE_EVENT, plain)
@@ -80,24 +80,24 @@ def trace_rows(buffer: NDArray[np.uint8], records: NDArray[np.int64], keys: KeyT
 
 @dataclass(frozen=True)
 class ExecutionRows:
-    """Executions of a stretch of a file; outputs and inputs are those of plain ones, one after the other."""
+    """Executions from a section of a file; the outputs and inputs are those of the plain ones, concatenated."""
 
     plain: Mask
     keys: Numbers
-    """As `TraceRows.keys`."""
+    """Like `TraceRows.keys`."""
     wall_times: NDArray[np.float64]
     modes: Numbers
     output_ends: Numbers
-    """Of each, where its outputs end."""
+    """Where the outputs of each execution end."""
     output_ids: Numbers
     measured: Measured
-    """Of each output."""
+    """The measured data of each output."""
     input_ends: Numbers
     input_ids: Numbers
 
 
 def execution_rows(buffer: NDArray[np.uint8], records: NDArray[np.int64], keys: KeyTable, most: int) -> ExecutionRows:
-    """Decode executions, as `trace_rows`; those with more than ``most`` outputs or inputs are not plain."""
+    """Decode executions, like `trace_rows`; those with more than ``most`` outputs or inputs are not plain."""
     plain = np.ones(len(records), np.bool_)
     event = split(buffer, _ranges(records), _EXECUTION_EVENT, plain)
     plain &= event.ranges(9).there
@@ -137,7 +137,7 @@ def execution_rows(buffer: NDArray[np.uint8], records: NDArray[np.int64], keys: 
 
 
 def _with_untold(measured: Measured, output_counts: Numbers, untold: Mask) -> Measured:
-    """Return what was measured of all outputs, where executions are among them of which nothing was."""
+    """Return the measured data of all outputs, including those of executions for which nothing was measured."""
     told = np.repeat(~untold, output_counts)
     figures = np.full((len(measured.figures), len(told)), np.nan)
     bad = np.zeros(len(told), np.bool_)

@@ -1,6 +1,6 @@
-"""Where the executions of a dump lie, and the traces of what happened inside of graphs: small columns, one row each.
+"""Locations of a dump's executions and of its traces from inside graphs: small columns, one row each.
 
-What a record holds beyond that is decoded when somebody looks.
+The rest of a record is decoded on demand.
 """
 
 from collections.abc import Iterable
@@ -29,27 +29,27 @@ from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 
 MOST_EVENTS: Final = 5_000_000
-"""Of a file, traces or executions, their outputs and their inputs; some 40 bytes of memory each."""
+"""Limit per file for traces or executions, and for their outputs and inputs; each takes some 40 bytes of memory."""
 MOST_PLACES: Final = 200_000
-"""Also of different names of operations, and of different lists of devices."""
+"""The limit also applies to distinct operation names and to distinct lists of devices."""
 MOST_PLACES_BYTES: Final = 100 << 20
-"""Of memory, as estimated."""
+"""Estimated memory limit for places."""
 BAD_KEPT: Final = 1_000
-"""Of a file, the first values with elements that are not finite whose counts are kept; TensorBoard lists as many."""
+"""Number of first values per file whose counts of nonfinite elements are kept; TensorBoard lists as many."""
 _MOST_OUTPUTS: Final = 10_000
-"""Also inputs of an execution."""
+"""The limit also applies to the inputs of an execution."""
 NO_TENSOR_ID: Final = -1
-"""Of an output whose identifier was not written."""
+"""The id of an output whose identifier was not written."""
 _TOO_MANY_PLACES: Final = (
     f"there are more than {MOST_PLACES:,} places where values came by, or their names are too long"
 )
 
 
 class BadValue(NamedTuple):
-    """A value with elements that are not finite."""
+    """A value with nonfinite elements."""
 
     row: int
-    """Of the execution or the trace."""
+    """The row of the execution or trace."""
     slot: int
     elements: BadElements
 
@@ -63,7 +63,7 @@ class EagerPlace(NamedTuple):
 
 
 class GraphPlace(NamedTuple):
-    """An output of an operation of a graph."""
+    """An output of a graph operation."""
 
     graph_id: str
     operation: str
@@ -71,19 +71,19 @@ class GraphPlace(NamedTuple):
 
 
 class Places:
-    """Where values come by, by number, with the type and the shape of the first; it only grows."""
+    """The places where values are observed, by number, with the type and shape of each first value; only grows."""
 
     def __init__(self) -> None:
         self._numbered: Final[Numbered[EagerPlace | GraphPlace]] = Numbered()
         self.first: Final[list[tuple[str, tuple[int, ...] | None]]] = []
         self.bytes = 0
-        """Of memory, as estimated."""
+        """Estimated memory use in bytes."""
 
     def __len__(self) -> int:
         return len(self.first)
 
     def have_room_for(self, places: Iterable[EagerPlace | GraphPlace]) -> bool:
-        """Return whether these are entered, or can be."""
+        """Return whether all of these places have been added or can be added."""
         full = len(self) >= MOST_PLACES or self.bytes >= MOST_PLACES_BYTES
         return not full or all(self.find(place) is not None for place in places)
 
@@ -91,11 +91,11 @@ class Places:
         return self._numbered.values[number]
 
     def find(self, place: EagerPlace | GraphPlace) -> int | None:
-        """Return the place's number, if anything came by."""
+        """Return the place's number, if any value was observed there."""
         return self._numbered.find(place)
 
     def number(self, place: EagerPlace | GraphPlace, mode: int, tensor: TensorProto | None, measured: Any) -> int:
-        """Return the place's number, which is entered if it is new."""
+        """Return the place's number, adding the place if it is new."""
         found = self._numbered.number(place)
         if found == len(self.first):
             self.bytes += 400 + sum(len(part) for part in place if isinstance(part, str))
@@ -112,19 +112,19 @@ def _type_and_shape(mode: int, tensor: TensorProto | None, measured: Any) -> tup
 
 @dataclass(frozen=True)
 class TraceColumns:
-    """The traces of one host, one row each, in the order of the file."""
+    """The traces of one host, one row each, in file order."""
 
     name: str
-    """Of the file."""
+    """The name of the file."""
     offsets: PackedView
     lengths: PackedView
     wall_times: PackedView
     places: PackedView
     measured: MeasuredView
     first_bad: tuple[BadValue, ...]
-    """The first `BAD_KEPT` that are bad."""
+    """The first `BAD_KEPT` bad values."""
     devices: PackedView
-    """The place of each one's device in the names."""
+    """The index of each trace's device among the device names."""
     device_names: list[str]
 
     def __len__(self) -> int:
@@ -138,7 +138,7 @@ class TraceColumns:
 
 
 class TraceFile:
-    """The traces of one host so far; one thread adds."""
+    """The traces of one host so far; one thread adds to it."""
 
     def __init__(self, name: str, places: Places) -> None:
         self._name: Final = name
@@ -153,11 +153,11 @@ class TraceFile:
         self._device_names: Final[Numbered[str]] = Numbered()
         self._keys: Final = KeyTable()
         self._place_of_key: Final = GrowingColumn(np.int32)
-        """-1 of keys whose first trace was refused, as all that follow are."""
+        """The place of each key; -1 for keys whose first trace was refused, as all later ones are."""
         self._device_of_key: Final = GrowingColumn(np.int32)
 
     def taker(self, take: Take) -> TakeAll:
-        """Return what takes many records at once; ``take`` takes one, by `add`."""
+        """Return a `TakeAll` that takes many records at once; ``take`` takes one, by `add`."""
 
         def take_all(base: int, buffer: bytes, records: NDArray[np.int64]) -> Taken:
             if not scan.KERNELS.ready:
@@ -178,17 +178,17 @@ class TraceFile:
         return take_all
 
     def _room(self, begin: int, end: int) -> int:
-        """Return how many of some rows there is room for."""
+        """Return how many of the given rows there is room for."""
         return min(end - begin, MOST_EVENTS - len(self._offsets))
 
     def _learn(self, *, taken: bool) -> None:
-        """Note the place and the device of a new key: those of the trace that was added last."""
+        """Store the place and device of a new key, taken from the trace added last."""
         last = len(self._offsets) - 1
         self._place_of_key.append(self._numbers.view()[last] if taken else -1)
         self._device_of_key.append(self._devices.view()[last] if taken else -1)
 
     def _extend(self, rows: TraceRows, base: int, records: NDArray[np.int64], begin: int, end: int) -> None:
-        """Add a stretch of traces, of which all keys are known."""
+        """Add a range of traces whose keys are all known."""
         keys = rows.keys[begin:end]
         bad = np.flatnonzero(rows.measured.bad[begin:end])[: BAD_KEPT - len(self._first_bad)]
         for row in bad.tolist():
@@ -202,7 +202,7 @@ class TraceFile:
         self._devices.extend(self._device_of_key.view()[keys])
 
     def add(self, offset: int, length: int, wall_time: float, trace: tfdbg.GraphExecutionTrace) -> str | None:
-        """Take a trace whose record lies at an offset; returns what is wrong with it."""
+        """Add a trace whose record is at an offset; return what is wrong with it, if anything."""
         if len(trace.op_name) > LONGEST_NAME or len(trace.tfdbg_context_id) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
         if len(self._offsets) >= MOST_EVENTS:
@@ -241,33 +241,31 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class ExecutionColumns:
-    """The executions that Python called, one row each, in the order of the file; and their outputs, one after the
-    other.
-    """
+    """The executions that Python called, one row each, in file order, and their concatenated outputs."""
 
     name: str
-    """Of the file."""
+    """The name of the file."""
     offsets: PackedView
     lengths: PackedView
     wall_times: PackedView
     op_types: NDArray[np.int32]
     devices: NDArray[np.int32]
     output_ends: NDArray[np.int64]
-    """Where the outputs of each end; they begin where those before end."""
+    """Where the outputs of each execution end; they begin where the previous ones end."""
     places: PackedView
-    """Of each output."""
+    """The place of each output."""
     measured: MeasuredView
-    """Of each output."""
+    """The measured data of each output."""
     first_bad: tuple[BadValue, ...]
-    """As `TraceColumns.first_bad`."""
+    """Like `TraceColumns.first_bad`."""
     op_type_names: list[str]
     device_ids: list[tuple[int, ...]]
     output_ids: NDArray[np.int64]
-    """Of each output, the identifier that it has where it is taken; or `NO_TENSOR_ID`."""
+    """The identifier by which other executions take each output, or `NO_TENSOR_ID`."""
     input_ends: NDArray[np.int64]
-    """Where the inputs of each end; they begin where those before end."""
+    """Where the inputs of each execution end; they begin where the previous ones end."""
     input_ids: NDArray[np.int64]
-    """Of each input."""
+    """The identifier of each input."""
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -289,7 +287,7 @@ class ExecutionColumns:
 
 
 class ExecutionFile:
-    """The executions so far; one thread adds."""
+    """The executions so far; one thread adds to it."""
 
     def __init__(self, name: str, places: Places, code: CodeFiles) -> None:
         self._name: Final = name
@@ -311,14 +309,14 @@ class ExecutionFile:
         self._input_ids: Final = GrowingColumn(np.int64)
         self._keys: Final = KeyTable()
         self._op_type_of_key: Final = GrowingColumn(np.int32)
-        """-1 of keys whose first execution was refused, as all that follow are."""
+        """The operation type of each key; -1 for keys whose first execution was refused, as all later ones are."""
         self._devices_of_key: Final = GrowingColumn(np.int32)
         self._places_begin: Final = GrowingColumn(np.int64)
-        """Of each key, where the places of its outputs begin."""
+        """Where the output places of each key begin."""
         self._places_of_keys: Final = GrowingColumn(np.int32)
 
     def taker(self, take: Take) -> TakeAll:
-        """Return what takes many records at once; ``take`` takes one, by `add`."""
+        """Return a `TakeAll` that takes many records at once; ``take`` takes one, by `add`."""
 
         def take_all(base: int, buffer: bytes, records: NDArray[np.int64]) -> Taken:
             if not scan.KERNELS.ready:
@@ -349,7 +347,7 @@ class ExecutionFile:
         return take_all
 
     def _learn(self, *, taken: bool) -> None:
-        """Note what executions of a new key have in common: with the one that was added last."""
+        """Store the data that executions of a new key share, taken from the execution added last."""
         self._op_type_of_key.append(self._op_types.view()[-1] if taken else -1)
         self._devices_of_key.append(self._devices.view()[-1] if taken else -1)
         self._places_begin.append(len(self._places_of_keys))
@@ -359,7 +357,7 @@ class ExecutionFile:
             self._places_of_keys.extend(self._output_places.view()[begin : int(ends[-1])])
 
     def _extend(self, rows: ExecutionRows, base: int, records: NDArray[np.int64], begin: int, end: int) -> None:
-        """Add a stretch of executions, of which all keys are known."""
+        """Add a range of executions whose keys are all known."""
         keys = rows.keys[begin:end]
         first, last = _stretch(rows.output_ends, begin, end)
         counts = np.diff(rows.output_ends[begin:end], prepend=first)
@@ -386,7 +384,7 @@ class ExecutionFile:
         self._input_ids.extend(rows.input_ids[first:last])
 
     def add(self, offset: int, length: int, wall_time: float, execution: tfdbg.Execution) -> str | None:
-        """Take an execution whose record lies at an offset; returns what is wrong with it."""
+        """Add an execution whose record is at an offset; return what is wrong with it, if anything."""
         outputs = max(len(execution.output_tensor_ids), len(execution.tensor_protos))
         if len(execution.op_type) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
@@ -449,12 +447,12 @@ class ExecutionFile:
 
 
 def _stretch(ends: NDArray[np.int64], begin: int, end: int) -> tuple[int, int]:
-    """Return where what belongs to some rows begins and ends, where each has what ends there."""
+    """Return the begin and end of the items of a range of rows, given where the items of each row end."""
     first = int(ends[begin - 1]) if begin else 0
     return first, int(ends[end - 1]) if end > begin else first
 
 
 def _before(ends: NDArray[np.int64], begin: int, end: int) -> NDArray[np.int64]:
-    """Return how much belongs to the rows from ``begin`` on that come before each."""
+    """Return, for each row from ``begin`` on, the number of items of the rows between ``begin`` and it."""
     first, _ = _stretch(ends, begin, end)
     return np.concatenate([[0], ends[begin : end - 1] - first])

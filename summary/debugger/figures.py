@@ -1,6 +1,6 @@
-"""What is measured of values: from the values themselves, and from what TensorFlow's debugger had measured of them.
+"""Figures of values, computed from the values themselves or from the measurements of TensorFlow's debugger.
 
-The layouts of its "debug tensors" are those of TensorFlow's
+The layouts of its "debug tensors" are defined in TensorFlow's
 ``tensorflow/core/api_def/base_api/api_def_DebugNumericSummaryV2.pbtxt``.
 """
 
@@ -21,19 +21,19 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto
 
 
 class BadElements(NamedTuple):
-    """How many elements of a value are not finite; None where it is known only that some are."""
+    """The numbers of nonfinite elements of a value; None where it is known only that there are some."""
 
     size: float | None = None
-    """All elements."""
+    """The number of all elements."""
     negative_infinity: float | None = None
     positive_infinity: float | None = None
     nan: float | None = None
 
 
 LONGEST_DEBUG_TENSOR: Final = 64
-"""Numbers; the longest layout has 22."""
+"""Maximum length of a debug tensor; the longest layout has 22 numbers."""
 SHAPE_DIMENSIONS: Final = 6
-"""Sizes that a debug tensor has room for; of a tensor of more dimensions the first are left out."""
+"""Number of dimension sizes that fit in a debug tensor; for a tensor with more, the first ones are omitted."""
 
 _LAYOUTS: Final[Mapping[int, Mapping[Figure, int]]] = {
     tfdbg.CONCISE_HEALTH: {"size": 1, "negative_infinity": 2, "positive_infinity": 3, "nan": 4},
@@ -68,11 +68,11 @@ _LENGTHS: Final[Mapping[int, int]] = {
     tfdbg.REDUCE_INF_NAN_THREE_SLOTS: 3,
 }
 _TELL_NO_COUNTS: Final[Mapping[int, int]] = {tfdbg.CURT_HEALTH: 1, tfdbg.REDUCE_INF_NAN_THREE_SLOTS: 0}
-"""Modes whose numbers from a place on are not 0 where some element is not finite."""
+"""Modes without counts, with the index from which a nonzero number means that some element is not finite."""
 COUNTED: Final[tuple[Figure, ...]] = ("size", "nan", "positive_infinity", "negative_infinity", "zeros", "negatives")
-"""The figures that modes tell which `COUNTS_ALONE` has; others tell none."""
+"""The figures that the modes in `COUNTS_ALONE` provide; they provide no others."""
 COUNTS_ALONE: Final = (tfdbg.NO_TENSOR, tfdbg.CURT_HEALTH, tfdbg.CONCISE_HEALTH, tfdbg.FULL_HEALTH, tfdbg.SHAPE)
-"""Modes that tell no figures but `COUNTED`."""
+"""Modes that provide no figures other than `COUNTED`."""
 _DENORMAL: Final = 14
 _DTYPE_AT: Final[Mapping[int, int]] = {tfdbg.FULL_HEALTH: 2, tfdbg.SHAPE: 1, tfdbg.FULL_NUMERICS: 2}
 _RANK_AT: Final[Mapping[int, int]] = {tfdbg.SHAPE: 2, tfdbg.FULL_NUMERICS: 3}
@@ -80,9 +80,9 @@ _OTHER_NAMES: Final = {"half": "float16", "float": "float32", "double": "float64
 
 
 def debug_tensor(tensor: TensorProto) -> list[Any] | None:
-    """Return what a debug tensor holds, as nested lists; None where nothing was measured, or where it is none.
+    """Return the content of a debug tensor as nested lists; None if nothing was measured or it is not a debug tensor.
 
-    Values of no numeric type, such as what stands for a text, are None as in TensorFlow's reader.
+    Values of nonnumeric types, such as placeholders for strings, are None as in TensorFlow's reader.
     """
     content = tensor.tensor_content
     if tensor.dtype == types_pb2.DT_DOUBLE and len(tensor.tensor_shape.dim) == 1 and content:
@@ -100,7 +100,7 @@ def debug_tensor(tensor: TensorProto) -> list[Any] | None:
 
 
 def bad_in_debug_tensor(mode: int, measured: Sequence[Any] | None) -> BadElements | None:
-    """Return what a debug tensor tells of elements that are not finite; None where all are, or it does not tell."""
+    """Return a debug tensor's counts of nonfinite elements; None if all are finite or this is not known."""
     if measured is None or not _fits(mode, measured):
         return None
     if mode in _TELL_NO_COUNTS:
@@ -118,7 +118,7 @@ def bad_in_debug_tensor(mode: int, measured: Sequence[Any] | None) -> BadElement
 
 
 def bad_in_value(tensor: TensorProto) -> BadElements | None:
-    """Return how many elements of a whole tensor are not finite; None where all are, or it cannot be decoded."""
+    """Return the counts of nonfinite elements of a whole tensor; None if all are finite or it cannot be decoded."""
     try:
         values = real_or_complex_numbers(tensor)
     except PayloadError:
@@ -130,14 +130,14 @@ def bad_in_value(tensor: TensorProto) -> BadElements | None:
 
 
 def bad_in_figures(figures: NDArray[np.float64]) -> BadElements | None:
-    """Return what `bad_in_value` tells of a value, of its figures."""
+    """Return the result of `bad_in_value`, computed from a value's figures."""
     columns = [COLUMN["size"], COLUMN["negative_infinity"], COLUMN["positive_infinity"], COLUMN["nan"]]
     found = figures[columns]
     return BadElements(*(int(count) for count in found.tolist())) if (found[1:] > 0).any() else None
 
 
 def numbers_in_mode(modes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many numbers debug tensors of modes have, which are of `COUNTS_ALONE`; -1 for other modes."""
+    """Return the length of the debug tensors of each mode in `COUNTS_ALONE`; -1 for other modes."""
     lengths = np.full(max(tfdbg.TensorDebugMode.values()) + 2, -1, np.int64)
     for mode in COUNTS_ALONE:
         lengths[mode] = _LENGTHS.get(mode, 0)
@@ -148,14 +148,14 @@ def numbers_in_mode(modes: NDArray[np.int64]) -> NDArray[np.int64]:
 def counted_figures(
     modes: NDArray[np.int64], measured: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return what `figures_of_debug_tensor` and `bad_in_debug_tensor` tell of many debug tensors that fit their modes.
+    """Return `figures_of_debug_tensor` and `bad_in_debug_tensor` for many debug tensors that fit their modes.
 
     Args:
-        modes: [n], of `COUNTS_ALONE`.
-        measured: [n, most]: as many numbers as `numbers_in_mode` says.
+        modes: [n], each in `COUNTS_ALONE`.
+        measured: [n, most], with as many numbers per row as `numbers_in_mode` returns.
 
     Returns:
-        ``[len(COUNTED), n]`` with NaN where a figure is not told; and which values had elements that are not finite.
+        ``[len(COUNTED), n]`` with NaN where a figure is unknown, and which values had nonfinite elements.
     """
     figures = np.full((len(COUNTED), len(modes)), np.nan)
     bad = np.zeros(len(modes), np.bool_)
@@ -175,7 +175,7 @@ def counted_figures(
 
 
 def figures_of_debug_tensor(mode: int, measured: Sequence[Any] | None) -> NDArray[np.float64]:
-    """Return the `FIGURES` that a debug tensor tells; NaN where it does not."""
+    """Return the `FIGURES` that a debug tensor provides; NaN for the others."""
     found = np.full(len(FIGURES), np.nan)
     if measured is None or not _fits(mode, measured):
         return found
@@ -187,7 +187,7 @@ def figures_of_debug_tensor(mode: int, measured: Sequence[Any] | None) -> NDArra
 
 
 def type_and_shape(mode: int, measured: Sequence[Any] | None) -> tuple[str, tuple[int, ...] | None]:
-    """Return the type of the value that was measured, and its shape; "" and None where they are not told."""
+    """Return the type and shape of the measured value; "" and None where they are unknown."""
     if measured is None or not _fits(mode, measured):
         return "", None
     dtype = dtype_name(_whole(measured[_DTYPE_AT[mode]])) if mode in _DTYPE_AT else ""
@@ -201,7 +201,7 @@ def type_and_shape(mode: int, measured: Sequence[Any] | None) -> tuple[str, tupl
 
 
 def dtype_name(number: int) -> str:
-    """Return what NumPy calls one of TensorFlow's types, such as "float32"; empty for none that is known."""
+    """Return NumPy's name for a TensorFlow type, such as "float32"; empty for an unknown type."""
     known = types_pb2.DataType.DESCRIPTOR.values_by_number.get(number)
     if known is None or number == types_pb2.DT_INVALID:
         return ""
@@ -210,14 +210,14 @@ def dtype_name(number: int) -> str:
 
 
 def figures_of_values(values: NDArray[Any], dtype: str = "") -> NDArray[np.float64]:
-    """Return all `FIGURES` of an array: counts of its elements, and what is measured of the finite ones.
+    """Return all `FIGURES` of an array: counts of its elements, and measurements of the finite ones.
 
-    Infinities count neither as negatives nor as zeros, as in TensorFlow's FULL_HEALTH. Of complex numbers only counts
-    are taken, of texts the size alone.
+    Infinities count neither as negatives nor as zeros, as in TensorFlow's FULL_HEALTH. For complex numbers, only counts
+    are computed; for strings, only the size.
 
     Args:
-        values: any shape.
-        dtype: the type that they had, where NumPy has none for it, such as "bfloat16".
+        values: an array of any shape.
+        dtype: the original type of the values, if NumPy lacks it, such as "bfloat16".
     """
     found = np.full(len(FIGURES), np.nan)
     found[COLUMN["size"]] = values.size
@@ -234,7 +234,7 @@ def figures_of_values(values: NDArray[Any], dtype: str = "") -> NDArray[np.float
 
 
 def figures_of_tensor(mode: int, tensor: TensorProto | None) -> NDArray[np.float64]:
-    """Return the `FIGURES` that a dump tells of a value, by what it holds of it in a mode; NaN for the others."""
+    """Return the `FIGURES` that a dump provides for a value recorded in a mode; NaN for the others."""
     if tensor is None or mode == tfdbg.NO_TENSOR:
         return np.full(len(FIGURES), np.nan)
     if mode != tfdbg.FULL_TENSOR:
@@ -250,10 +250,10 @@ def figures_of_tensor(mode: int, tensor: TensorProto | None) -> NDArray[np.float
 
 
 def _not_finite(values: NDArray[Any]) -> tuple[int, int, int]:
-    """Return how many of some values that are not finite are NaN, and plus and minus infinity.
+    """Return how many of the given nonfinite values are NaN, positive infinity and negative infinity.
 
-    Of complex numbers, those with a part that is NaN are NaN, and others go by the sign of the real part, if that is
-    infinite, else by that of the imaginary part.
+    A complex number with a NaN part counts as NaN; otherwise, the sign of the real part decides if that is infinite,
+    and the sign of the imaginary part if not.
     """
     nan = int(np.count_nonzero(np.isnan(values)))
     infinite = values[~np.isnan(values)]
@@ -267,5 +267,5 @@ def _fits(mode: int, measured: Sequence[Any]) -> bool:
 
 
 def _whole(number: float) -> int:
-    """Return a number that should be whole, and small, as an int; -1 for others."""
+    """Return a number that should be whole and small as an int; -1 if it is not."""
     return int(number) if 0 <= number < 2**53 else -1

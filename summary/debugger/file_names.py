@@ -1,6 +1,6 @@
-"""What the files of dumps of TensorFlow's debugger are called.
+"""File names in dumps of TensorFlow's debugger.
 
-A *file set* is what one host writes: six files of one prefix, ``tfdbg_events.<seconds>.<host>``
+A *file set* is the output of one host: six files with one prefix, ``tfdbg_events.<seconds>.<host>``
 (``tensorflow/core/util/debug_events_writer.cc``).
 """
 
@@ -13,7 +13,7 @@ SUFFIXES: Final[tuple[Suffix, ...]] = get_args(Suffix)
 
 
 def set_of_file(name: str) -> tuple[str, Suffix] | None:
-    """Return the prefix of a file's set and which file of it this is; None for a file of no dump."""
+    """Return the prefix of a file's set and the file's suffix; None for a file that is not part of a dump."""
     if not name.startswith(PREFIX):
         return None
     prefix, _, suffix = name.rpartition(".")
@@ -22,6 +22,6 @@ def set_of_file(name: str) -> tuple[str, Suffix] | None:
 
 
 def start_of_file(name: str) -> float | None:
-    """Return when the file's set was begun, in seconds since the epoch, as far as its name tells."""
+    """Return the start time of the file's set from its name, in seconds since the epoch, if the name has it."""
     seconds = name.removeprefix(PREFIX).partition(".")[0]
     return float(seconds) if seconds.isascii() and seconds.isdecimal() and len(seconds) <= 12 else None

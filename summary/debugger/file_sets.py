@@ -1,5 +1,6 @@
-"""Which files of a folder are one dump of TensorFlow's debugger: the sets of all hosts of a run, which have its id in
-their metadata.
+"""Selection of the files in a folder that form one TensorFlow debugger dump: the file sets of all hosts of a run.
+
+The metadata of these sets contains the run's id.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,36 +25,36 @@ class FileSet:
 
     prefix: str
     sizes: Mapping[Suffix, int]
-    """Of those that are there, in bytes."""
+    """The sizes of the existing files, in bytes."""
     metadata: DebugMetadata | None = None
-    """None where it is not there, not whole yet, or damaged."""
+    """The metadata; None if it is missing, not yet complete, or damaged."""
     start: float = float("nan")
     """When the metadata was written, in seconds since the epoch."""
 
     def name(self, suffix: Suffix) -> str:
-        """Return the name of one of its files."""
+        """Return the name of a file of the set."""
         return f"{self.prefix}.{suffix}"
 
 
 @dataclass(frozen=True)
 class ChosenSets:
-    """The sets of one run, the one that began first at the front."""
+    """The sets of one run, starting with the one that began first."""
 
     sets: tuple[FileSet, ...]
     problems: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Equal as long as the same files are read."""
+        """A key that stays equal as long as the same files are read."""
         return tuple(each.prefix for each in self.sets)
 
 
 def file_sets(sizes: Mapping[str, int], open_at: OpenAt) -> list[FileSet]:
-    """Return the sets of a folder's files, with what their metadata say.
+    """Return the sets of a folder's files, with their metadata.
 
     Args:
-        sizes: of the folder's files by name.
-        open_at: opens one.
+        sizes: the sizes of the folder's files, by name.
+        open_at: opens a file.
     """
     found: dict[str, dict[Suffix, int]] = {}
     for name, size in sorted(sizes.items()):
@@ -64,7 +65,7 @@ def file_sets(sizes: Mapping[str, int], open_at: OpenAt) -> list[FileSet]:
 
 
 def choose(sets: Iterable[FileSet]) -> ChosenSets:
-    """Return the sets that are one run: of several runs in a folder those of the one that began last."""
+    """Return the sets of one run; if a folder has several runs, the sets of the run that began last."""
     every = list(sets)
     problems: list[str] = []
     runs: dict[str, list[FileSet]] = {}
@@ -101,7 +102,7 @@ def choose(sets: Iterable[FileSet]) -> ChosenSets:
 
 
 def missing_files(chosen: ChosenSets) -> list[str]:
-    """Return a sentence for each missing file of the sets; of other hosts than the first only traces are read."""
+    """Return a sentence for each missing file of the sets; only traces are read from hosts other than the first."""
     return [
         _missing(each, suffix)
         for number, each in enumerate(chosen.sets)

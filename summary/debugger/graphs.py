@@ -1,4 +1,4 @@
-"""The graphs of a dump: how they are nested, and their operations with inputs and consumers."""
+"""The graphs of a dump: their nesting, and their operations with inputs and consumers."""
 
 from dataclasses import dataclass, field
 from sys import intern
@@ -9,9 +9,9 @@ from stepscope.summary.proto.debug_event_pb2 import DebuggedDevice, DebuggedGrap
 
 MOST_GRAPHS: Final = 100_000
 MOST_BYTES: Final = 200 << 20
-"""Of memory, as estimated, for all operations: about 150,000."""
+"""Estimated memory limit for all operations: enough for about 150,000."""
 DEEPEST: Final = 1_000
-"""Graphs inside each other that are followed."""
+"""Maximum nesting depth of graphs that is followed."""
 
 
 class Operation(NamedTuple):
@@ -20,9 +20,9 @@ class Operation(NamedTuple):
     name: str
     op_type: str
     inputs: tuple[str, ...]
-    """"name:slot" of each."""
+    """"name:slot" of each input."""
     output_ids: tuple[int, ...]
-    """A number for each output, which no other tensor of the dump has."""
+    """A number for each output, unique among the tensors of the dump."""
     stack: int
     """The number of the stack that made it."""
     host: str
@@ -30,7 +30,7 @@ class Operation(NamedTuple):
 
 
 class Consumer(NamedTuple):
-    """Who takes an output of an operation."""
+    """A consumer of an operation's output."""
 
     slot: int
     operation: str
@@ -39,27 +39,27 @@ class Consumer(NamedTuple):
 
 @dataclass
 class Graph:
-    """A graph; what is known of it only grows."""
+    """A graph; the information about it only grows."""
 
     graph_id: str
     name: str | None = None
     outer_id: str | None = None
     known: bool = False
-    """Whether it was described, and not only named by others."""
+    """Whether the graph was described, and not only referred to by others."""
     inner_ids: list[str] = field(default_factory=list)
     operations: dict[str, Operation] = field(default_factory=dict)
     consumers: dict[str, list[Consumer]] = field(default_factory=dict)
 
 
 class Graphs:
-    """All graphs by id; one thread adds, any may ask."""
+    """All graphs by id; one thread adds, any thread may read."""
 
     def __init__(self) -> None:
         self._graphs: dict[str, Graph] = {}
         self.devices: Final[dict[int, str]] = {}
         self.operations = 0
         self.bytes = 0
-        """Of memory, as estimated."""
+        """Estimated memory use in bytes."""
 
     def __len__(self) -> int:
         return len(self._graphs)
@@ -75,7 +75,7 @@ class Graphs:
         return None if graph is None else graph.operations.get(name)
 
     def enclosing(self, graph_id: str) -> list[str]:
-        """Return the ids of the graphs that a graph is in, outermost first, and its own; a circle is cut open."""
+        """Return the ids of the graphs that enclose a graph, outermost first, and its own; cycles are broken."""
         chain = {graph_id: None}
         graph = self._graphs.get(graph_id)
         while graph is not None and graph.outer_id and graph.outer_id not in chain and len(chain) < DEEPEST:
@@ -84,7 +84,7 @@ class Graphs:
         return list(reversed(chain))
 
     def add_graph(self, graph: DebuggedGraph) -> str | None:
-        """Take a graph; returns what is wrong with it."""
+        """Add a graph; return what is wrong with it, if anything."""
         if len(graph.graph_id) > LONGEST_NAME or len(graph.outer_context_id) > LONGEST_NAME:
             return f"an identifier of a graph has more than {LONGEST_NAME:,} characters"
         if len(self._graphs) >= MOST_GRAPHS:
@@ -100,14 +100,14 @@ class Graphs:
         return None
 
     def add_device(self, device: DebuggedDevice) -> str | None:
-        """Take a device; returns what is wrong with it."""
+        """Add a device; return what is wrong with it, if anything."""
         if len(self.devices) >= MOST_GRAPHS:
             return f"there are more than {MOST_GRAPHS:,} devices"
         self.devices[device.device_id] = device.device_name[:LONGEST_NAME]
         return None
 
     def add_operation(self, wall_time: float, creation: GraphOpCreation, stack: int) -> str | None:
-        """Take an operation; returns what is wrong with it."""
+        """Add an operation; return what is wrong with it, if anything."""
         if len(creation.op_name) > LONGEST_NAME or len(creation.graph_id) > LONGEST_NAME:
             return f"a name of an operation has more than {LONGEST_NAME:,} characters"
         if self.bytes >= MOST_BYTES or len(self._graphs) >= MOST_GRAPHS:
@@ -137,6 +137,6 @@ class Graphs:
 
 
 def operation_and_slot(tensor: str) -> tuple[str, int]:
-    """Return the operation and the output that "name:slot" names; without a number it is the first."""
+    """Return the operation and output index that "name:slot" refers to; without a number, the first output."""
     name, colon, slot = tensor.rpartition(":")
     return (name, int(slot)) if colon and slot.isascii() and slot.isdecimal() and len(slot) < 10 else (tensor, 0)

@@ -1,4 +1,4 @@
-"""What was read so far of the files of one dump, and what of it can be handed out."""
+"""The data read so far from the files of one dump, and the part of it that can be returned."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -16,7 +16,7 @@ from stepscope.summary.names import readable_name
 from stepscope.summary.proto.debug_event_pb2 import DebugEvent
 
 _OF_FIRST_HOST: Final[tuple[Suffix, ...]] = ("source_files", "stack_frames", "graphs", "execution")
-"""In the order in which they refer to each other; of further hosts only the traces are read, as TensorFlow does."""
+"""Files in the order in which they refer to each other; only traces are read from further hosts, as in TensorFlow."""
 
 
 class Growth:
@@ -37,18 +37,18 @@ class Growth:
         self.traces: Final = {
             name: TraceFile(name, self.places) for name in (each.name("graph_execution_traces") for each in chosen.sets)
         }
-        """By file."""
+        """The traces of each file, by file name."""
         names = [*map(first.name, _OF_FIRST_HOST), *self.traces]
         self.files: Final = {name: RecordFile(name, open_at) for name in names}
 
     def read_new(self, sizes: Mapping[str, int]) -> None:
-        """Read what was appended; what was taken stays when that is ended midway.
+        """Read the data appended since the last call; if interrupted, the data read so far is kept.
 
         Args:
-            sizes: of the files that are there, by name.
+            sizes: the sizes of the existing files, by name.
 
         Raises:
-            ReplacedError: one is another file than before, so that all is to be read again.
+            ReplacedError: a file was replaced by another, so everything must be read again.
         """
         for name, file in self.files.items():
             try:

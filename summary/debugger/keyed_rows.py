@@ -1,4 +1,4 @@
-"""Records of which most are decoded many at once, and the others one by one, in their order."""
+"""Records of which most are decoded in batches and the others one by one, in order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,41 +11,41 @@ from stepscope.summary.debugger.columns import GrowingColumn
 from stepscope.summary.debugger.record_file import EnoughError, Take, Taken
 
 REFUSED: Final = -1
-"""What is known of a key whose first record was refused."""
+"""The marker of a key whose first record was refused."""
 
 
 class Learn(Protocol):
-    """Notes what records of the next key have in common, from the one that was taken last."""
+    """Stores the data that records of the next key share, from the record taken last."""
 
     def __call__(self, *, taken: bool) -> None: ...
 
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """Records that are decoded, and what takes them."""
+    """Decoded records, and the functions that take them."""
 
     plain: NDArray[np.bool_]
-    """Which are."""
+    """Which records are decoded."""
     keys: NDArray[np.int64]
-    """Of these; new ones are numbered in the order of their first rows."""
+    """The keys of these; new ones are numbered in the order of their first rows."""
     known: GrowingColumn
-    """Of each key something, or `REFUSED`."""
+    """One entry per known key, or `REFUSED`."""
     learn: Learn
     take_plain: Callable[[int, int], None]
-    """Takes rows from one up to another, which are all plain and of known keys."""
+    """Takes a range of rows that are all plain and have known keys."""
     room: Callable[[int, int], int]
-    """Says how many of these there is room for."""
+    """Returns how many of these rows there is room for."""
 
 
 def take_rows(rows: KeyedRows, take: Take, base: int, buffer: bytes, records: NDArray[np.int64]) -> Taken:
-    """Take records: by ``take`` those that are not plain, those of keys that are refused, and the first of each key.
+    """Take records; those that are not plain, have refused keys, or are the first of their key go through ``take``.
 
     Args:
-        rows: what they hold.
-        take: takes one.
+        rows: the content of the records.
+        take: takes one record.
         base: the offset of the buffer.
-        buffer: what they lie in.
-        records: [n, 2]: where.
+        buffer: the bytes that contain the records.
+        records: [n, 2], where each record begins and ends.
     """
     plain = np.flatnonzero(rows.plain)
     distinct, firsts = np.unique(rows.keys[plain], return_index=True)

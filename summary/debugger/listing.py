@@ -1,4 +1,4 @@
-"""Which dumps of TensorFlow's debugger a log directory has: found by their files, each a run of its folder's name."""
+"""The TensorFlow debugger dumps of a log directory, found by their files; each is a run named after its folder."""
 
 import os
 from dataclasses import dataclass
@@ -15,41 +15,41 @@ from stepscope.summary.source import Source
 
 @dataclass(frozen=True)
 class DumpSource:
-    """A dump of a snapshot, not yet opened."""
+    """A dump in a snapshot, not yet opened."""
 
     run: str
-    """The run that it belongs to, or is: the folder of its files."""
+    """The run that it belongs to or forms: the folder of its files."""
     title: str
-    """What the run is called."""
+    """The display name of the run."""
     files: tuple[Companion, ...]
 
     @property
     def id(self) -> str:
-        """What tells it from other dumps of the log directory, and from whatever else runs have."""
+        """An identifier that differs from those of other dumps in the log directory and of any other run content."""
         return f"{self.run}|tfdbg"
 
     @property
     def folder(self) -> str:
-        """The path or the address of the folder of its files."""
+        """The path or address of the folder of its files."""
         return self.files[0].path[: -len(self.files[0].relative_path.name)].rstrip("/") or os.sep
 
     @property
     def version(self) -> tuple[tuple[str, int, int], ...]:
-        """Equal for equal content."""
+        """A key that is equal for equal content."""
         return tuple((file.path, file.size, file.modified_ns) for file in self.files)
 
     @property
     def modified(self) -> float:
-        """When something was written to it last, in seconds since the epoch."""
+        """The time of the last write to the dump, in seconds since the epoch."""
         return max(file.modified_ns for file in self.files) / 1e9
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Its files by name, with their bytes, for `stepscope.summary.debugger.tfdbg.TfdbgDump.refreshed`."""
+        """The size of each file in bytes, by name, for `stepscope.summary.debugger.tfdbg.TfdbgDump.refreshed`."""
         return {file.relative_path.name: file.size for file in self.files}
 
     def following(self) -> Following:
-        """Return what reads it, from its beginning; nothing is read yet."""
+        """Return a `Following` that reads the dump from its beginning; nothing is read yet."""
         return Following(lambda: self.sizes, _Opener(self.folder), self.title)
 
 
@@ -65,7 +65,7 @@ def dump_sources(snapshot: Snapshot) -> tuple[DumpSource, ...]:
 
 
 def has_dumps(snapshot: Snapshot) -> bool:
-    """Return whether a log directory has any."""
+    """Return whether a log directory has any dumps."""
     return any(set_of_file(companion.relative_path.name) is not None for companion in snapshot.companions)
 
 

@@ -1,4 +1,4 @@
-"""What TensorFlow's debugger had measured of values, in columns: so much of it as is the same in most dumps."""
+"""The measurements of TensorFlow's debugger, in columns, as far as most dumps share them."""
 
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -34,13 +34,13 @@ _SHAPE: Final = Layout({2: "bytes"})
 _DIMENSION: Final = Layout({1: "number"})
 _COLUMNS: Final = [COLUMN[figure] for figure in COUNTED]
 LARGE: Final = 1 << 16
-"""Bytes of a record from which on the figures of its values are kept, as to read it again takes long."""
+"""Record size in bytes from which the figures of its values are kept, since rereading the record is slow."""
 _MOST_LARGE: Final = 100_000
 _NONE: Final = np.full(len(COUNTED), np.nan)
 
 
 class Measured(NamedTuple):
-    """What was measured of many values."""
+    """The measurements of many values."""
 
     figures: NDArray[np.float64]
     """[len(COUNTED), n]"""
@@ -48,11 +48,11 @@ class Measured(NamedTuple):
     """[n]"""
 
     def part(self, begin: int, end: int) -> "Measured":
-        """Return a stretch of them."""
+        """Return a range of the measurements."""
         return Measured(self.figures[:, begin:end], self.bad[begin:end])
 
     def bad_elements(self, mode: int, row: int) -> BadElements:
-        """Return what is known of the elements of a bad value."""
+        """Return the known counts of a bad value's nonfinite elements."""
         if mode == tfdbg.CURT_HEALTH:
             return BadElements()
         known = dict(zip(COUNTED, self.figures[:, row].tolist(), strict=True))
@@ -60,14 +60,14 @@ class Measured(NamedTuple):
 
 
 def measured_in(buffer: NDArray[np.uint8], tensors: Ranges, modes: Numbers, plain: Mask) -> Measured:
-    """Return what debug tensors tell.
+    """Return the measurements in debug tensors.
 
     Args:
-        buffer: what they lie in.
+        buffer: the bytes that contain the debug tensors.
         tensors: TensorProto messages.
-        modes: of each.
-        plain: which to look at; those that are not as TensorFlow writes them, or of a mode that tells more, are taken
-            out.
+        modes: the mode of each.
+        plain: which ones to read; those not laid out as TensorFlow writes them, or with a mode that provides more
+            figures, are cleared.
     """
     wanted = numbers_in_mode(modes)
     tensor = split(buffer, tensors, _TENSOR, plain)
@@ -87,22 +87,22 @@ def measured_in(buffer: NDArray[np.uint8], tensors: Ranges, modes: Numbers, plai
 
 
 class Value(NamedTuple):
-    """What a record tells of one value."""
+    """A record's data about one value."""
 
     there: bool
-    """Whether it tells anything."""
+    """Whether the record has any data about the value."""
     measured: list[Any] | None
     """The numbers of a debug tensor."""
     bad: BadElements | None
     figures: NDArray[np.float64] | None
-    """Of `stepscope.summary.debugger.model.FIGURES`; None where they are to be read again."""
+    """The `stepscope.summary.debugger.model.FIGURES`; None if they are to be reread from the record."""
 
 
 NO_VALUE: Final = Value(there=False, measured=None, bad=None, figures=None)
 
 
 def value_of(mode: int, tensor: TensorProto, length: int) -> Value:
-    """Return what a tensor tells, of a record of so many bytes."""
+    """Return the data that a tensor provides; ``length`` is the size of its record in bytes."""
     if mode == tfdbg.NO_TENSOR:
         return Value(there=True, measured=None, bad=None, figures=None)
     if mode != tfdbg.FULL_TENSOR:
@@ -117,27 +117,27 @@ def value_of(mode: int, tensor: TensorProto, length: int) -> Value:
 
 @dataclass(frozen=True)
 class MeasuredView:
-    """What was measured of values, one after the other."""
+    """The measurements of consecutive values."""
 
     bad: PackedView
-    """Whether the value had an element that is not finite, as far as the mode tells."""
+    """Whether the value had a nonfinite element, as far as the mode shows."""
     by_record: PackedView
     """Whether figures are to be read from the record."""
     figures: tuple[PackedView, ...]
-    """Each of `COUNTED`; NaN where it was not measured, or is to be read."""
+    """One column per figure in `COUNTED`; NaN where it was not measured or is to be read from the record."""
     large_rows: NDArray[np.int64]
-    """Values so large that all of their figures are kept; ascending."""
+    """Rows, ascending, of values so large that all of their figures are kept."""
     large_figures: NDArray[np.float64]
-    """[n, len(FIGURES)], of these."""
+    """[n, len(FIGURES)], the figures of these values."""
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes."""
+        """The memory use in bytes."""
         kept = self.large_rows.nbytes + self.large_figures.nbytes
         return kept + sum(column.nbytes for column in (self.bad, self.by_record, *self.figures))
 
     def put_large(self, rows: NDArray[np.int64], figures: NDArray[np.float64]) -> None:
-        """Set the figures of those rows that are of large values."""
+        """Set the figures in the rows of large values."""
         if len(self.large_rows):
             places = np.minimum(np.searchsorted(self.large_rows, rows), len(self.large_rows) - 1)
             hits = self.large_rows[places] == rows
@@ -145,10 +145,10 @@ class MeasuredView:
 
 
 class MeasuredColumns:
-    """What was measured so far; one thread adds.
+    """The measurements so far; one thread adds to it.
 
     Args:
-        places: of the same values, appended before.
+        places: the places of the same values, appended first.
     """
 
     def __init__(self, places: PackedColumn) -> None:
@@ -160,7 +160,7 @@ class MeasuredColumns:
         self._large_figures: Final = GrowingColumn(np.float64)
 
     def append(self, mode: int, value: "Value") -> None:
-        """Append what a record tells of one value."""
+        """Append a record's data about one value."""
         counts = mode in COUNTS_ALONE
         figures = _NONE
         if value.figures is not None and (counts or len(self._large_rows) < _MOST_LARGE):
@@ -174,14 +174,14 @@ class MeasuredColumns:
             column.append(number)
 
     def extend(self, measured: Measured) -> None:
-        """Append what `measured_in` found."""
+        """Append the result of `measured_in`."""
         self._bad.extend(measured.bad)
         self._by_record.extend(np.zeros(len(measured.bad), np.bool_))
         for column, numbers in zip(self._figures, measured.figures, strict=True):
             column.extend(numbers)
 
     def view(self) -> MeasuredView:
-        """Return what is there so far."""
+        """Return the measurements so far."""
         return MeasuredView(
             self._bad.view(),
             self._by_record.view(),

@@ -1,9 +1,10 @@
-"""What is measured of a value, in NumPy: the one definition, and the reference for what devices compute.
+"""The definition of a value's figures, in NumPy: the reference for the computations on devices.
 
-Counts are of elements. Negatives are finite ones. Minimum, maximum, mean, variance (divided by their number), L2 norm
-and absolute mean are of the finite elements alone, in float64, and NaN where there are none. Underflow is the share of
-elements that are subnormal in the value's own type, overflow the share of those whose absolute value is at least half
-of its largest number, infinities among them; both are NaN for types that are not floating.
+Counts are numbers of elements. Negatives count only finite elements. Minimum, maximum, mean, variance (divided by the
+number of elements), L2 norm and absolute mean cover only finite elements, in float64, and are NaN if there are none.
+Underflow is the share of elements that are subnormal in the value's own type; overflow is the share of elements whose
+absolute value is at least half of the type's largest number, including infinities. Both are NaN for types that are not
+floating-point.
 """
 
 from collections.abc import Mapping
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 from stepscope.summary.debugger.model import COLUMN, FIGURES, Figure
 
 PIECE: Final = 1 << 20
-"""Elements that are looked at at once."""
+"""Elements processed at once."""
 
 
 class Limits(NamedTuple):
-    """Of a floating type."""
+    """The limits of a floating-point type."""
 
     smallest: float
     """The smallest normal number."""
@@ -41,15 +42,15 @@ LIMITS: Final[Mapping[str, Limits]] = MappingProxyType(
         "float8_e5m2fnuz": Limits(2.0**-15, 57344.0),
     }
 )
-"""By the names of types; bfloat16 and float8 as PyTorch, JAX and ml_dtypes call them."""
+"""Limits by type name; bfloat16 and float8 types have their names in PyTorch, JAX and ml_dtypes."""
 
 
 def figures_of_numbers(numbers: NDArray[Any], dtype: str) -> NDArray[np.float64]:
-    """Return the figures of real numbers [n], of any type, in memory for `PIECE` of them.
+    """Return the figures of real numbers [n] of any type, using memory for only `PIECE` of them.
 
     Args:
         numbers: the elements.
-        dtype: the type that they had, whose limits count.
+        dtype: the original type of the elements, whose limits apply.
     """
     if len(numbers) <= PIECE:
         return _figures_of_piece(np.asarray(numbers, np.float64), dtype)
@@ -61,10 +62,10 @@ def figures_of_numbers(numbers: NDArray[Any], dtype: str) -> NDArray[np.float64]
 
 
 def _together(pieces: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the figures of all elements of several pieces, of which each has any.
+    """Return the figures of all elements of several nonempty pieces.
 
-    Variances are joined as by Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
-    Variances" (1979).
+    Variances are combined as in Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing
+    Sample Variances" (1979).
     """
 
     def column(name: Figure) -> NDArray[np.float64]:

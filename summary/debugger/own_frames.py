@@ -1,4 +1,4 @@
-"""Which lines of a stack are the program's own, by the paths of their files."""
+"""Detection of stack lines in the program's own code, by file path."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,13 +9,13 @@ _LIBRARIES: Final = ("/site-packages/", "/dist-packages/", "/lib/python3", "<fro
 
 
 def is_library(path: str) -> bool:
-    """Return whether a file is none of the program's own."""
+    """Return whether a file is not part of the program's own code."""
     path = path.replace("\\", "/")
     return any(part in path for part in _LIBRARIES)
 
 
 def own_frame(stack: Sequence[Frame]) -> Frame | None:
-    """Return the innermost line of a stack that is the program's own; the innermost of all where none is."""
+    """Return the innermost stack line in the program's own code, or the innermost line of all if there is none."""
     own = [frame for frame in stack if not is_library(frame.path)]
     innermost = own or stack
     return innermost[-1] if innermost else None

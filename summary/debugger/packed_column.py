@@ -1,9 +1,8 @@
-"""Columns of millions of numbers that only grow, packed so that most take little memory or none.
+"""Append-only columns of millions of numbers, packed so that most take little or no memory.
 
-Every `BLOCK` numbers are packed on their own, in the first of these ways that loses nothing: one number for all of
-them; for each place of `stepscope.summary.debugger.events.Places` one number, the same in all blocks; offsets of
-records that follow each other by the first of them; whole numbers, or whole microseconds, above the least of the block;
-as they are.
+Every `BLOCK` numbers are packed separately, in the first of these lossless forms: one number for all of them; one
+number per place of `stepscope.summary.debugger.events.Places`, the same in all blocks; offsets of consecutive records,
+stored as the first offset; whole numbers, or whole microseconds, relative to the minimum of the block; unpacked.
 """
 
 from itertools import pairwise
@@ -17,14 +16,14 @@ from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES
 _SHIFT: Final = 14
 BLOCK: Final = 1 << _SHIFT
 _MICROSECONDS: Final = 1e6
-"""What TensorFlow divides its clock by."""
+"""The divisor that TensorFlow applies to its clock."""
 _FIRST_ROOM: Final = 256
 
 Numbers = NDArray[Any]
 
 
 class _Above(NamedTuple):
-    """Whole numbers above the least of them, divided by something."""
+    """Whole numbers relative to their minimum, with a divisor."""
 
     least: Any
     more: Numbers
@@ -36,13 +35,13 @@ class _Above(NamedTuple):
 
 
 class _ByPlace(NamedTuple):
-    """Of each place the number of the column's table."""
+    """The number in the column's table for each place."""
 
     nbytes: int = 0
 
 
 class _Following(NamedTuple):
-    """Offsets of records that follow each other."""
+    """Offsets of consecutive records."""
 
     first: int
     nbytes: int = 8
@@ -52,14 +51,14 @@ _Packed = np.generic | NDArray[Any] | _Above | _ByPlace | _Following
 
 
 class PackedView:
-    """The numbers of a column at one moment; immutable, and used by any thread as if it were an array.
+    """The numbers of a column at one moment; immutable, and usable by any thread like an array.
 
     Args:
-        blocks: packed ones; there may be further ones by now.
-        tail: the numbers behind them.
+        blocks: the packed blocks; more may have been added since.
+        tail: the numbers after the blocks.
         count: how many numbers there are.
-        table: of each place its number.
-        beside: the column that numbers are packed by, where there is one.
+        table: the number of each place.
+        beside: the column by which numbers are packed, if any.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class PackedView:
         return self._count
 
     def __getitem__(self, key: Any) -> Any:
-        """Return one number, those of a slice without a step, or those of an array of rows."""
+        """Return one number, the numbers of a slice without a step, or the numbers at an array of rows."""
         if isinstance(key, slice):
             begin, end, _ = key.indices(self._count)
             return self._part(begin, max(begin, end))
@@ -87,7 +86,7 @@ class PackedView:
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes, without that of the column beside it."""
+        """The memory use in bytes, without the column beside it."""
         packed = sum(each.nbytes for each in self._blocks[: self._count >> _SHIFT])
         return packed + self._table.nbytes + BLOCK * self.dtype.itemsize
 
@@ -112,7 +111,7 @@ class PackedView:
         return found
 
     def _block(self, number: int, inside: Any) -> Any:
-        """Return numbers of a block: one for all, or those of a slice or of an array of places inside of it."""
+        """Return numbers of a block: one for all, or those of a slice or an array of positions within it."""
         if number >= self._count >> _SHIFT:
             return self._tail[inside]
         packed = self._blocks[number]
@@ -137,13 +136,13 @@ class PackedView:
 
 
 class PackedColumn:
-    """Numbers, appended by one thread; what `view` gave stays as it is.
+    """Numbers appended by one thread; results of `view` never change.
 
     Args:
-        dtype: their type.
-        places: a column that is appended to before this one; numbers that depend on it alone are kept once.
-        lengths: of records, appended before this one, which has their offsets.
-        microseconds: whether they are times of a clock that counts those.
+        dtype: the type of the numbers.
+        places: a column that is appended to before this one; numbers that depend only on it are stored once.
+        lengths: the column of record lengths, appended to before this one, which holds the records' offsets.
+        microseconds: whether the numbers are times of a clock that counts microseconds.
     """
 
     def __init__(
@@ -207,12 +206,12 @@ class PackedColumn:
         self._filled = 0
 
     def _beside(self, column: "PackedColumn") -> Numbers:
-        """Return the numbers of another column that belong to the block that is full."""
+        """Return the numbers of another column that belong to the full block."""
         begin = len(self._blocks) << _SHIFT
         return np.asarray(column.view()[begin : begin + BLOCK])
 
     def _is_by_place(self, numbers: Numbers) -> bool:
-        """Return whether each number is the one of its place in the table, where new places are entered."""
+        """Return whether each number equals its place's entry in the table; new places are added to the table."""
         if self._places is None:
             return False
         places = self._beside(self._places)
@@ -235,7 +234,7 @@ class PackedColumn:
 
 
 def _following(first: int, lengths: Numbers) -> NDArray[np.int64]:
-    """Return the offsets of the data of records that follow each other."""
+    """Return the data offsets of consecutive records."""
     found = np.empty(len(lengths), np.int64)
     found[0] = first
     np.cumsum(lengths[:-1].astype(np.int64) + (HEADER_BYTES + FOOTER_BYTES), out=found[1:])
@@ -244,7 +243,7 @@ def _following(first: int, lengths: Numbers) -> NDArray[np.int64]:
 
 
 def _above(numbers: Numbers, divisor: float) -> _Packed:
-    """Return numbers as whole ones above the least; as they are where that loses something, or gains nothing."""
+    """Return numbers as whole numbers relative to the minimum; unchanged if that is lossy or saves nothing."""
     whole = numbers
     if numbers.dtype.kind == "f":
         if not np.isfinite(numbers).all():

@@ -1,4 +1,4 @@
-"""One growing file of records, framed as event files are, of which only the places of records are kept."""
+"""A growing file of records with the framing of event files; only the locations of records are kept."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,42 +16,42 @@ from stepscope.summary.scan import DAMAGE_REASONS, DamageReason, Outcome, frame_
 from stepscope.summary.source import read_up_to
 
 LARGEST_READ: Final = 256 << 20
-"""Bytes of a record that is read; a longer one is skipped, counted and named."""
+"""Maximum size in bytes of a record that is read; a longer one is skipped, counted and reported."""
 _WINDOW_BYTES: Final = 4 << 20
 _DAMAGES_KEPT: Final = 100
 _COMPARED_BYTES: Final = 64
 
 OpenAt = Callable[[str, int], BinaryIO]
-"""Opens the file of a name at an offset; raises OSError."""
+"""Opens the named file at an offset; raises OSError."""
 Records = NDArray[np.int64]
-"""[n, 2]: where the data of records begin and end in a buffer."""
+"""[n, 2], where the data of each record begins and ends in a buffer."""
 _Step = Literal["needs more", "lost", "enough"]
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What became of records."""
+    """The outcome of taking records."""
 
     refused: Sequence[tuple[int, str]] = ()
-    """The rows of those that were not taken, ascending, and why."""
+    """The rows of records that were not taken, ascending, with the reasons."""
     enough: tuple[int, str] | None = None
-    """The row from which on no more of the file is to be read, and why."""
+    """The row from which the rest of the file is not to be read, with the reason."""
 
 
 TakeAll = Callable[[int, bytes, Records], Taken]
-"""Takes records of a buffer; the first argument is the offset of the buffer in the file."""
+"""Takes the records in a buffer; the first argument is the offset of the buffer in the file."""
 Take = Callable[[int, bytes], str | None]
-"""Takes the data of a record, which begins at an offset of the file; returns what is wrong with it, if anything.
+"""Takes the data of a record that begins at an offset of the file; returns what is wrong with it, if anything.
 
-Raises `EnoughError` to have the rest of the file left out."""
+Raises `EnoughError` to skip the rest of the file."""
 
 
 class EnoughError(Exception):
-    """Raised by `Take`: no more of the file is to be read; the message says why."""
+    """Raised by `Take` to stop reading the file; the message gives the reason."""
 
 
 def one_by_one(take: Take) -> TakeAll:
-    """Return what hands records out one after the other."""
+    """Return a `TakeAll` that passes records to ``take`` one by one."""
 
     def take_all(base: int, buffer: bytes, records: Records) -> Taken:
         refused: list[tuple[int, str]] = []
@@ -68,12 +68,12 @@ def one_by_one(take: Take) -> TakeAll:
 
 
 class ReplacedError(Exception):
-    """The file is not the one that was read so far; the message says how that shows."""
+    """The file is not the one read so far; the message says how this was detected."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """Where the data of a record lies."""
+    """The location of a record's data."""
 
     name: str
     offset: int
@@ -81,25 +81,25 @@ class Record:
 
 
 class RecordFile:
-    """Reads a growing file piece by piece; one that was replaced is to be read by a new object.
+    """Reads a growing file piece by piece; a replaced file must be read by a new object.
 
     Args:
-        name: of the file, for `OpenAt` and for messages.
-        open_at: opens it.
+        name: the name of the file, for `OpenAt` and for messages.
+        open_at: opens the file.
     """
 
     def __init__(self, name: str, open_at: OpenAt) -> None:
         self.name: Final = name
         self._open_at: Final = open_at
         self.position = 0
-        """Offset of the first byte that is not read for good."""
+        """Offset of the first byte that has not been finally read."""
         self.size = 0
-        """As it was last seen."""
+        """The file size when last seen."""
         self.records = 0
         self.waiting = False
-        """It ends inside a record."""
+        """Whether the file ends inside a record."""
         self.error = ""
-        """Why it cannot be opened."""
+        """The reason that the file cannot be opened."""
         self.damage_count = 0
         self.skipped_bytes = 0
         self._damages: list[Damage] = []
@@ -108,10 +108,10 @@ class RecordFile:
         self._tail = b""
         self._needed = 0
         self._enough = ""
-        """Why no more is read."""
+        """The reason that no more is read."""
 
     def health(self, run: str) -> FileHealth:
-        """Return what was read of it, and what was not."""
+        """Return how much of the file was and was not read."""
         tail = () if self._tail_damage is None else (self._tail_damage,)
         return FileHealth(
             self.name,
@@ -127,10 +127,10 @@ class RecordFile:
         )
 
     def read_new(self, size: int, take: TakeAll) -> None:
-        """Read what was appended, up to ``size`` bytes; what was taken stays when that is ended midway.
+        """Read appended data, up to a file size of ``size`` bytes; if interrupted, the records taken so far are kept.
 
         Raises:
-            ReplacedError: it is another file than before, or shorter.
+            ReplacedError: the file is a different one than before, or is shorter.
         """
         if size < self.position:
             raise ReplacedError(f"it shrank from {self.position:,} bytes, which were read, to {size:,}")
@@ -208,7 +208,7 @@ class RecordFile:
         self.waiting = self._tail_damage is None and self.position < size
 
     def _take_all(self, buffer: bytes, at: int, base: int, take: TakeAll) -> tuple[int, _Step]:
-        """Take the records of a window from ``at`` on; returns where that ends, and why."""
+        """Take the records of a window from ``at`` on; return where they end, and why."""
         array = np.frombuffer(buffer, np.uint8)
         while True:
             framed = frame_records(array, at, base)
@@ -245,9 +245,9 @@ class RecordFile:
 
 
 def read_records(open_at: OpenAt, name: str, offsets: list[int], lengths: list[int]) -> list[bytes | None]:
-    """Return the data of records of a file, in ascending order of offsets; None for those that have changed since.
+    """Return the data of records of a file, in ascending order of offset; None for records that have changed since.
 
-    Neighbors are read together.
+    Neighboring records are read together.
 
     Raises:
         PayloadError: the file cannot be read any more.
@@ -277,8 +277,6 @@ def read_records(open_at: OpenAt, name: str, offsets: list[int], lengths: list[i
 
 
 def _reaches(offsets: list[int], lengths: list[int], first: int, following: int) -> bool:
-    """Return whether a record is read with those before it: it lies close by, and all together are no more than a
-    window.
-    """
+    """Return whether a record is read with those before it: it is close by, and together they fit in a window."""
     gap = offsets[following] - offsets[following - 1] - lengths[following - 1]
     return 0 <= gap <= _WINDOW_BYTES // 16 and offsets[following] + lengths[following] - offsets[first] <= _WINDOW_BYTES

@@ -1,4 +1,4 @@
-"""What `stepscope.debug` recorded into a run, read back as `DebugData`."""
+"""Recordings that `stepscope.debug` wrote into a run, read back as `DebugData`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ from stepscope.summary.series import Run, Series
 MOST_ALERTS: Final = 10_000
 MOST_TENSORS: Final = 1_000_000
 MOST_NAME_CHARACTERS: Final = 100 << 20
-"""Of the names of all tensors."""
+"""Maximum total length of all tensor names."""
 MOST_NOTES: Final = 1_000
 MOST_SOURCES: Final = 10_000
 MOST_DIMENSIONS: Final = 100
@@ -49,12 +49,12 @@ _PHASES: Final = frozenset(get_args(Phase))
 
 _Item = TypeVar("_Item")
 _Key = tuple[int, int]
-"""A recording, and a number within it."""
+"""A recording and a number within it."""
 
 
 @dataclass(frozen=True)
 class _Points:
-    """What was read of each point of a tag so far."""
+    """The data read so far from each point of a tag."""
 
     epoch: int
     items: tuple[Any, ...]
@@ -63,7 +63,7 @@ class _Points:
 
 
 class _Header(NamedTuple):
-    """What is kept of a point with observations."""
+    """The data kept for a point with observations."""
 
     recording: int
     tensors: int
@@ -72,29 +72,29 @@ class _Header(NamedTuple):
 
 @dataclass(frozen=True)
 class _Catalog:
-    """All catalogs of a run, put together."""
+    """All catalogs of a run, joined."""
 
     source: str
     tensors: tuple[WatchedTensor, ...]
     numbers: Mapping[_Key, int]
-    """The number of each recording's tensor among them."""
+    """The joined number of each recording's tensor."""
     devices: tuple[str, ...]
-    """Where values are: names, the first empty."""
+    """The names of the devices of values; the first is empty."""
     device_places: Mapping[_Key, int]
-    """Of each recording's tensor, where that is known: ranks have the same tensors on other devices."""
+    """The device index of each recording's tensor, if known: ranks have the same tensors on different devices."""
     stacks: tuple[tuple[Frame, ...], ...]
     sources: tuple[SourceFile, ...]
     notes: tuple[str, ...]
     recordings: int
     lost: int
-    """Tensors of which there are figures, but not what they are."""
+    """The number of tensors that have figures but no description."""
 
 
 @dataclass(frozen=True)
 class RecordedData:
     """A recording as `stepscope.summary.debugger.model.DebugData`; made by `read_recording`.
 
-    Health figures are read from the files when they are asked for, a step at a time.
+    Health figures are read from the files on demand, one step at a time.
     """
 
     run: Run
@@ -102,37 +102,37 @@ class RecordedData:
 
     @property
     def source(self) -> str:
-        """What wrote it, in words."""
+        """A description of the program that wrote it."""
         return self._catalog.source
 
     @property
     def tensors(self) -> Sequence[WatchedTensor]:
-        """All tensors, in the order in which they first came by."""
+        """All tensors, in the order of their first observation."""
         return self._catalog.tensors
 
     @property
     def sources(self) -> Sequence[SourceFile]:
-        """The files of code that were kept."""
+        """The source files that were kept."""
         return self._catalog.sources
 
     def stack(self, number: int) -> Sequence[Frame]:
-        """Return a stack, outermost call first; empty where it was not kept."""
+        """Return a stack, outermost call first; empty if it was not kept."""
         return self._catalog.stacks[number] if 0 <= number < len(self._catalog.stacks) else ()
 
     @property
     def observation_count(self) -> int:
-        """How many observations there are."""
+        """The number of observations."""
         return int(self._layout.ends[-1]) if len(self._layout.ends) else 0
 
     @property
     def point_ends(self) -> NDArray[np.int64]:
-        """Of each recorded step, in order, how many observations there are to its end: pieces that are read at once."""
+        """The number of observations up to the end of each recorded step, in order; each step is read in one piece."""
         return self._layout.ends
 
     def observations(self, begin: int, end: int) -> Observations:
-        """Return a stretch of them, in order: by step, and within a step as they were made.
+        """Return a range of observations, in order: by step, and within a step as they were made.
 
-        What turns out to be damaged when it is read has no figures.
+        Observations found to be damaged when read have no figures.
         """
         begin, end = max(begin, 0), min(end, self.observation_count)
         layout = self._layout
@@ -161,14 +161,14 @@ class RecordedData:
 
     @property
     def devices(self) -> Sequence[str]:
-        """The names of devices; "" where it is not known."""
+        """The device names; "" for an unknown device."""
         return self._catalog.devices
 
     def value(self, number: int) -> NDArray[np.generic] | None:
-        """Return the value of an observation itself; None where it was not kept.
+        """Return the observed value itself; None if it was not kept.
 
         Raises:
-            PayloadError: it is damaged.
+            PayloadError: the value is damaged.
         """
         found = self.observations(number, number + 1)
         if len(found) != 1 or not 0 <= found.tensors[0] < len(self.tensors):
@@ -186,7 +186,7 @@ class RecordedData:
         return cast("NDArray[np.generic]", payload.array)
 
     def first_bad_inside(self, number: int) -> int | None:
-        """Return the first observation that is not finite of what the module runs that gave one, in the same step."""
+        """Return the first nonfinite observation, in the same step, inside the module that produced an observation."""
         layout = self._layout
         place = int(np.searchsorted(layout.ends, number, "right"))
         if not 0 <= number < self.observation_count:
@@ -204,7 +204,7 @@ class RecordedData:
 
     @cached_property
     def alerts(self) -> Sequence[Alert]:
-        """What the rules of the recorder found while it recorded, in order."""
+        """The findings of the recorder's rules while it recorded, in order."""
         series = self.run.series.get(ALERTS_TAG)
         if series is None:
             return ()
@@ -219,7 +219,7 @@ class RecordedData:
 
     @property
     def problems(self) -> Sequence[str]:
-        """What is missing or damaged, or could not be seen, a sentence each."""
+        """Content that is missing or damaged, or could not be observed, one sentence each."""
         found = [*self._catalog.notes]
         for tag, points in self._points.items():
             what = tag.rpartition("/")[2]
@@ -248,7 +248,7 @@ class RecordedData:
         return _layout_of(self.run, self._points)
 
     def _read(self, place: int) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-        """Return numbers, figures and devices of one point, as many as its header said."""
+        """Return the numbers, figures and devices of one point, as many as its header states."""
         layout = self._layout
         tag, index = _OBSERVED_TAGS[layout.tags[place]], int(layout.indexes[place])
         header: _Header = self._points[tag].items[index]
@@ -268,7 +268,7 @@ class RecordedData:
 
     @cached_property
     def _numbers(self) -> Mapping[int, NDArray[np.int32]]:
-        """Of each recording: by its tensors' own numbers, those here and the places of their devices, [n, 2]."""
+        """For each recording, [n, 2], indexed by its own tensor numbers: the number here and the device index."""
         found: dict[int, list[tuple[int, int, int]]] = {}
         catalog = self._catalog
         for (recording, own), number in catalog.numbers.items():
@@ -300,7 +300,7 @@ class RecordedData:
 
 
 def _is_inside(tensor: WatchedTensor, module: WatchedTensor) -> bool:
-    """Return whether a value was made by what a module runs: modules and operations in it."""
+    """Return whether a value was made inside a module: by a module or operation that it runs."""
     if tensor.phase != "forward" or tensor.op_type == "input":
         return False
     if tensor.module == module.module:
@@ -310,20 +310,20 @@ def _is_inside(tensor: WatchedTensor, module: WatchedTensor) -> bool:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the observations are: a row per point, in the order of steps and times."""
+    """The locations of observations: one row per point, ordered by step and time."""
 
     steps: NDArray[np.int64]
     wall_times: NDArray[np.float64]
     tags: NDArray[np.int64]
-    """Which of `_OBSERVED_TAGS`."""
+    """The index of the tag in `_OBSERVED_TAGS`."""
     indexes: NDArray[np.int64]
-    """The point's place in its series."""
+    """The index of the point in its series."""
     ends: NDArray[np.int64]
-    """How many observations there are to the end of the point."""
+    """The number of observations up to the end of the point."""
 
 
 def may_have_recording(kinds: frozenset[str], tags: frozenset[str]) -> bool:
-    """Return whether a run with some of these kinds and tags may be one that `stepscope.debug` wrote into."""
+    """Return whether `stepscope.debug` may have written into a run with some of these kinds and tags."""
     return CATALOG_PLUGIN in kinds or not tags.isdisjoint(_OBSERVED_TAGS)
 
 
@@ -333,12 +333,12 @@ def has_recording(run: Run) -> bool:
 
 
 def read_recording(run: Run, previous: RecordedData | None = None) -> RecordedData:
-    """Return what was recorded into a run; lists what is there, and reads figures later.
+    """Return the recording in a run; list its contents now, and read figures later.
 
     Args:
-        run: of any snapshot.
-        previous: what was read of the same run before, of which is kept what still holds: a run that grows by a step
-            costs a step.
+        run: a run of any snapshot.
+        previous: the previous result for the same run; data that is still valid is reused, so that a run that grows by
+            one step costs one step.
     """
     points: dict[str, _Points] = {}
     for tag, keep in _KEPT.items():
@@ -364,7 +364,7 @@ def _read_points(series: Series, keep: Callable[[Any], Any], before: _Points | N
 
 
 class _UnexpectedError(Exception):
-    """A value under one of the recorder's tags is of another kind."""
+    """A value under one of the recorder's tags is of an unexpected kind."""
 
 
 def _only(kind: type[_Item], keep: Callable[[_Item], Any]) -> Callable[[Any], Any]:
@@ -385,11 +385,11 @@ _KEPT: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(_OBSERVED_TAGS, _only(HealthColumns, _header)),
     ALERTS_TAG: _only(DebugAlerts, lambda alerts: alerts),
 }
-"""The recorder's tags, and what is kept of each of their points."""
+"""The recorder's tags, and the data kept from each of their points."""
 
 
 def _joined(catalogs: Sequence[DebugCatalog], headers: Sequence[_Header]) -> _Catalog:
-    """Put catalogs together; tensors of the same name and phase are one through all recordings."""
+    """Join catalogs; tensors with the same name and phase are one tensor across all recordings."""
     places: dict[tuple[str, str], int] = {}
     numbers: dict[_Key, int] = {}
     found: list[tuple[int, DebugTensor]] = []

@@ -1,10 +1,10 @@
 """Dumps of TensorFlow's debugger (``tf.debugging.experimental.enable_dump_debug_info``), read without TensorFlow.
 
     dump = open_dump("runs/first")
-    data = dump.data()       # the model that rules, the command and the page go by
-    dump = dump.refreshed()  # with what was written since
+    data = dump.data()       # the model used by rules, the command and the page
+    dump = dump.refreshed()  # with the data written since
 
-Only where records lie is kept in memory, with a few numbers of each; what they hold is read when somebody looks.
+Only the locations of records and a few numbers of each are kept in memory; their contents are read on demand.
 """
 
 import os
@@ -26,24 +26,24 @@ from stepscope.summary.logdir_source import source_of
 from stepscope.summary.source import Source
 
 _LISTED_AGAIN: Final = 3
-"""How often files that were replaced while they were read are read again at once."""
+"""How many times files that are replaced while being read are immediately reread."""
 
 Sizes = Mapping[str, int]
-"""The files of a folder by name, with their bytes."""
+"""The sizes of a folder's files in bytes, by name."""
 
 
 class NoDumpError(ValueError):
-    """There is no dump; the message is a sentence for a person."""
+    """There is no dump; the message is a human-readable sentence."""
 
 
 @dataclass(frozen=True, eq=False)
 class TfdbgDump(DumpContents):
-    """A dump at one moment; used by any thread."""
+    """A dump at one moment; usable by any thread."""
 
     following: "Following"
 
     def data(self) -> DebugData:
-        """Return what the dump holds in the form that recordings of `stepscope.debug` have too."""
+        """Return the contents of the dump in the same form as recordings of `stepscope.debug`."""
         return self._data
 
     @cached_property
@@ -51,25 +51,25 @@ class TfdbgDump(DumpContents):
         return TfdbgData(self)
 
     def refreshed(self, sizes: Sizes | None = None) -> "TfdbgDump":
-        """Return the dump as it is now, which is this one where nothing was written.
+        """Return the dump as it is now, which is this one if nothing was written.
 
         Args:
-            sizes: the folder's files as they were listed; they are listed now where that is not given.
+            sizes: the sizes of the folder's files as listed before; if omitted, the folder is listed now.
 
         Raises:
-            NoDumpError: its files are gone.
+            NoDumpError: the files of the dump are gone.
             OSError: the folder cannot be listed.
         """
         return self.following.update(sizes)
 
 
 class Following:
-    """Follows the dump of one folder; any thread may ask, and one at a time reads.
+    """Follows the dump in one folder; any thread may call it, and one at a time reads.
 
     Args:
-        list_files: gives the folder's files with their sizes; raises OSError.
+        list_files: returns the folder's files with their sizes; raises OSError.
         open_at: opens a file of the folder at an offset; raises OSError.
-        folder: what it is called in messages.
+        folder: the name of the folder in messages.
     """
 
     def __init__(self, list_files: Callable[[], Sizes], open_at: OpenAt, folder: str) -> None:
@@ -83,12 +83,12 @@ class Following:
 
     @property
     def latest(self) -> TfdbgDump | None:
-        """The dump as it was read last; None where it was not read yet."""
+        """The dump as last read; None if it has not been read yet."""
         latest = self._latest
         return None if latest is None else latest[1]
 
     def update(self, sizes: Sizes | None = None) -> TfdbgDump:
-        """Read what is new and return the dump; raises as `TfdbgDump.refreshed`."""
+        """Read new data and return the dump; raise the same errors as `TfdbgDump.refreshed`."""
         with self._lock:
             listed = {name: n for name, n in (sizes or self._list_files()).items() if set_of_file(name) is not None}
             if self._latest is not None and self._latest[0] == listed:
@@ -136,7 +136,7 @@ def open_dump(source: Source | str | os.PathLike[str], folder: str | PurePosixPa
 
     Args:
         source: a folder, an address such as ``s3://bucket/run``, or a `Source`.
-        folder: the dump's folder inside of that.
+        folder: the dump's folder within the source.
 
     Raises:
         NoDumpError: there is none.

@@ -1,4 +1,4 @@
-"""A dump of TensorFlow's debugger as `DebugData`: places where values come by, and observations by wall time."""
+"""A TensorFlow debugger dump as `DebugData`: places where values are observed, and observations by wall time."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ from stepscope.summary.proto import types_pb2
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 
 _LARGEST_SOURCES: Final = 64 << 20
-"""Characters of code that `TfdbgData.sources` holds; further files are without lines."""
+"""Maximum number of characters of code in `TfdbgData.sources`; files beyond it have no lines."""
 _READ_AT_ONCE: Final = 1_000
 _MOST_CONSUMERS: Final = 1_000
 
@@ -37,8 +37,8 @@ _MOST_CONSUMERS: Final = 1_000
 class TfdbgData:
     """A dump in the form of `stepscope.summary.debugger.model.DebugData`.
 
-    A tensor is a place: an output of an operation that a line of code calls, or of an operation of a graph. The order
-    is that of wall times; where they are equal, executions go before traces.
+    A tensor is a place: an output of an operation that a line of code calls, or of a graph operation. Observations are
+    ordered by wall time; at equal times, executions come before traces.
     """
 
     def __init__(self, dump: DumpContents) -> None:
@@ -51,7 +51,7 @@ class TfdbgData:
 
     @cached_property
     def source(self) -> str:
-        """What wrote it."""
+        """A description of the program that wrote it."""
         metadata = self._dump.metadata
         version = f" {readable_name(metadata.tensorflow_version)}" if metadata is not None else ""
         return f"TensorFlow{version} debugger{self._mode}"
@@ -70,23 +70,24 @@ class TfdbgData:
 
     @property
     def observation_count(self) -> int:
-        """How many values came by."""
+        """The number of observed values."""
         return len(self._order)
 
     @property
     def alerts(self) -> Sequence[Alert]:
-        """Nothing: TensorFlow writes none."""
+        """Always empty, since TensorFlow writes no alerts."""
         return ()
 
     @property
     def problems(self) -> Sequence[str]:
-        """What is missing or damaged, a sentence each."""
+        """Missing or damaged content, one sentence each."""
         return self._dump.problems
 
     @cached_property
     def _name_of_place(self) -> NDArray[np.int32]:
-        """Of each place a number, which places of one tensor share: calls of one line of the program are one, wherever
-        the line was called from.
+        """A number for each place, shared by places of one tensor.
+
+        Calls from one line of the program are one tensor, wherever the line was called from.
         """
         dump = self._dump
         numbers: dict[Any, int] = {}
@@ -108,7 +109,7 @@ class TfdbgData:
 
     @cached_property
     def tensors(self) -> Sequence[WatchedTensor]:
-        """All places, in the order in which values first came by."""
+        """All places, in the order of their first values."""
         dump = self._dump
         firsts = self._order.first_numbers
         places = self._order.places_at(np.array(firsts, np.int64)).tolist()
@@ -162,17 +163,18 @@ class TfdbgData:
 
     @cached_property
     def _numbers(self) -> NDArray[np.int32]:
-        """Of each output the number of the observation."""
+        """The observation number of each output."""
         return self._order.output_numbers()
 
     def _output(self, number: int) -> int | None:
-        """Return which output of an execution an observation is; None for a trace."""
+        """Return the output of an execution that an observation corresponds to; None for a trace."""
         row = int(self._order.rows(np.array([number]))[0])
         return row if row < len(self._dump.execution_columns.places) else None
 
     def made_of(self, number: int) -> Sequence[int | None] | None:
-        """Return the observations that an execution took, None for a value that is no output of any; those of a
-        trace as far as graphs and calls tell.
+        """Return the observations that an execution took, with None for each value that is not an output of any.
+
+        For a trace, return them as far as graphs and calls reveal them.
         """
         output = self._output(number)
         if output is None:
@@ -183,7 +185,7 @@ class TfdbgData:
         return [None if taken is None else int(self._numbers[taken]) for taken in self._links.made_of(output)]
 
     def first_bad_inside(self, number: int) -> int | None:
-        """Return the first bad observation inside of the graph of a function that Python called, of what it gave."""
+        """Return the first bad observation inside the graph of a function that Python called, given an output of it."""
         output = self._output(number)
         if output is None:
             return None
@@ -191,7 +193,7 @@ class TfdbgData:
         return self._calls.first_bad_inside(execution, number)
 
     def made_into(self, number: int) -> Sequence[int] | None:
-        """Return the observations that executions made which took one, the first of very many; None of a trace."""
+        """Return the observations made by executions that took one, only the first if very many; None for a trace."""
         output = self._output(number)
         if output is None:
             return None
@@ -199,14 +201,12 @@ class TfdbgData:
 
     @property
     def devices(self) -> Sequence[str]:
-        """The names of devices; "" where it is not known."""
+        """The device names; "" for an unknown device."""
         return self._devices[0]
 
     @cached_property
     def _devices(self) -> tuple[tuple[str, ...], NDArray[np.int32], tuple[NDArray[np.int32], ...]]:
-        """The names; by output of an execution the place of its own among them; and of each host, by its numbers of
-        devices.
-        """
+        """The device names; the name index of each output; and, for each host, the name index by device number."""
         executions, all_traces = self._dump.execution_columns, self._dump.trace_columns
         known = self._dump.graphs.devices
         names: dict[str, int] = {"": 0}
@@ -225,7 +225,7 @@ class TfdbgData:
         return self._order.gather(numbers, [of_outputs, *parts])
 
     def observations(self, begin: int, end: int) -> Observations:
-        """Return a stretch of them, in order.
+        """Return a range of observations, in order.
 
         Raises:
             OSError: the files cannot be read.
@@ -257,10 +257,10 @@ class TfdbgData:
         )
 
     def value(self, number: int) -> NDArray[np.generic] | None:
-        """Return the value of an observation itself; None where it was not kept.
+        """Return the observed value itself; None if it was not kept.
 
         Raises:
-            PayloadError: it is damaged.
+            PayloadError: the value is damaged.
         """
         if not 0 <= number < self.observation_count:
             raise PayloadError(f"there is no observation {number}; there are {self.observation_count:,}")
@@ -275,7 +275,7 @@ class TfdbgData:
         raise PayloadError(f"the record of observation {number} has changed since it was read first")
 
     def _tensors_of(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, int, TensorProto | None]]:
-        """Yield the place among ``rows``, the mode and the tensor of each whose record is as it was."""
+        """Yield the index in ``rows``, the mode and the tensor of each row whose record has not changed."""
         outputs = len(self._dump.execution_columns.places)
         eager = np.flatnonzero(rows < outputs)
         ends = self._dump.execution_columns.output_ends
@@ -296,7 +296,7 @@ class TfdbgData:
                     yield at, trace.tensor_debug_mode, trace.tensor_proto
 
     def stack(self, number: int) -> Sequence[Frame]:
-        """Return a stack, outermost call first; empty where it was not kept."""
+        """Return a stack, outermost call first; empty if it was not kept."""
         code = self._dump.code
         if not 0 <= number < len(code.stacks):
             return ()
@@ -320,7 +320,7 @@ class TfdbgData:
 
     @cached_property
     def sources(self) -> Sequence[SourceFile]:
-        """The files of code that were kept."""
+        """The source files that were kept."""
         found: list[SourceFile] = []
         held = 0
         for number, (host, path) in enumerate(list(self._dump.code.files)):
@@ -337,7 +337,7 @@ class TfdbgData:
 
 
 class _Looked:
-    """A column of numbers, as what a table has for them."""
+    """A column of numbers mapped through a table."""
 
     dtype: Final = np.dtype(np.int32)
 
@@ -354,7 +354,7 @@ class _Looked:
 
 
 class _Names:
-    """What tensors are called: no two the same."""
+    """Unique names for tensors."""
 
     def __init__(self, dump: DumpContents) -> None:
         self._dump: Final = dump
@@ -373,7 +373,7 @@ class _Names:
         return self._unique(f"{self.graph(place.graph_id)}/{place.operation}:{place.slot}")
 
     def graph(self, graph_id: str) -> str:
-        """Return what a graph is called: its name, and a number where another has it."""
+        """Return the display name of a graph: its name, with a number if another graph has the same name."""
         known = self._graphs.get(graph_id)
         if known is None:
             graph = self._dump.graphs.find(graph_id)
@@ -386,7 +386,7 @@ class _Names:
 
 
 def _numbered(name: str, taken: Counter[str]) -> str:
-    """Return a name that was not taken yet, and take it."""
+    """Return a name that is not taken yet, and mark it as taken."""
     found = name
     while taken[found]:
         taken[name] += 1
@@ -396,7 +396,7 @@ def _numbered(name: str, taken: Counter[str]) -> str:
 
 
 def _parts(places: NDArray[np.intp], numbers: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
-    """Yield places and numbers, some at a time, in the order of numbers."""
+    """Yield places and numbers in batches, ordered by number."""
     order = np.argsort(numbers, kind="stable")
     for begin in range(0, len(order), _READ_AT_ONCE):
         part = order[begin : begin + _READ_AT_ONCE]

@@ -1,4 +1,4 @@
-"""Recordings of any origin as dumps that TensorBoard's debugger opens.
+"""Export of recordings of any origin as dumps that TensorBoard's debugger opens.
 
 with TfdbgWriter("runs/first/tfdbg") as writer:
     dump = ObservationWriter(writer, stack_of=catalog.frames)
@@ -20,25 +20,25 @@ from stepscope.summary.proto import debug_event_pb2 as tfdbg
 from stepscope.summary.proto.tensor_pb2 import TensorProto
 
 GRAPH: Final = "recording"
-"""The id and the name of the only graph."""
+"""The id and name of the only graph."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.\\/>-]")
-"""What TensorFlow's operations are not called; readers split names at colons."""
+"""Characters not allowed in names of TensorFlow operations; readers split names at colons."""
 _READ_AT_ONCE: Final = 10_000
 
 
 class ObservationWriter:
-    """Writes observations into a dump: each tensor as an operation of one graph, called by its phase and its name.
+    """Writes observations into a dump: each tensor as an operation of one graph, named by its phase and name.
 
-    Each stretch of observations of one step follows an execution ``step <number>``, which says where the step begins.
+    Each series of observations of one step follows an execution ``step <number>``, which marks where the step begins.
 
     Args:
-        writer: of the dump.
-        mode: what is written of each value: CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH or SHAPE.
-        stack_of: gives the frames of a stack by its number, outermost call first.
+        writer: the writer of the dump.
+        mode: the data to write for each value: CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH or SHAPE.
+        stack_of: returns the frames of a stack by its number, outermost call first.
 
     Raises:
-        OSError: as all that is written.
-        ValueError: the mode measures what figures do not tell.
+        OSError: the dump cannot be written.
+        ValueError: the mode measures data that figures do not provide.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ObservationWriter:
         self._names: Final[dict[int, str]] = {}
         self._taken: Final[set[str]] = set()
         self._written: Final[dict[int, int]] = {}
-        """The number that each tensor has in the dump."""
+        """The number of each tensor in the dump."""
         self._ids = 0
         self._step: int | None = None
         # Fails at once where the mode is none that figures can be written in.
@@ -65,8 +65,8 @@ class ObservationWriter:
         """Write observations, in order.
 
         Args:
-            tensors: all tensors by their numbers, those of earlier calls among them.
-            observed: observations of these.
+            tensors: all tensors by number, including those of earlier calls.
+            observed: observations of these tensors.
         """
         columns = (observed.tensors.tolist(), observed.steps.tolist(), observed.wall_times.tolist())
         for number, step, wall_time, figures in zip(*columns, observed.figures, strict=True):
@@ -88,7 +88,7 @@ class ObservationWriter:
             )
 
     def _add(self, number: int, tensors: Sequence[WatchedTensor]) -> int:
-        """Write an operation; returns the number of the output that is the tensor."""
+        """Write an operation; return the number of the output that is the tensor."""
         tensor = tensors[number]
         first = self._ids + 1
         self._ids += tensor.slot + 1
@@ -124,12 +124,12 @@ def write_tfdbg(
 
     Args:
         data: the recording.
-        folder: where to.
+        folder: the destination folder.
         mode: see `ObservationWriter`.
 
     Raises:
-        OSError: it cannot be read, or written.
-        ValueError: the mode measures what figures do not tell.
+        OSError: the recording cannot be read, or the dump cannot be written.
+        ValueError: the mode measures data that figures do not provide.
     """
     with TfdbgWriter(folder, version=data.source) as writer:
         for source in data.sources:

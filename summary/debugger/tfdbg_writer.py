@@ -5,7 +5,7 @@
         writer.add_operation("graph", "log", "Log", inputs=["x:0"], output_ids=[1], stack=frames)
         writer.add_trace("graph", "log", 0, FULL_HEALTH, debug_tensor_of(FULL_HEALTH, values, tensor_id=1))
 
-A source file is written before the frames that refer to it, and these before whatever has them in its stack.
+A source file is written before the frames that refer to it, and frames before anything with them in its stack.
 """
 
 import os
@@ -32,23 +32,23 @@ from stepscope.summary.records import frame
 from stepscope.summary.storage import AppendFile, folder_at
 
 FULL_HEALTH: Final = tfdbg.FULL_HEALTH
-"""The mode that tells most of what figures are; others are in `stepscope.summary.proto.debug_event_pb2`."""
+"""The mode that covers the most figures; others are in `stepscope.summary.proto.debug_event_pb2`."""
 EAGER: Final = -1
-"""The tensor id in debug tensors of what Python called."""
+"""The tensor id in debug tensors of operations that Python called."""
 
 
 class TfdbgWriter:
     """Writes the six files of one host; safe to use from many threads.
 
     Args:
-        folder: where they are written: a path or an address.
-        run_id: equal on all hosts of a run; one of its own where it is not given.
-        version: what wrote the dump, where TensorFlow has its version.
+        folder: the destination: a path or an address.
+        run_id: the same on all hosts of a run; a unique id if omitted.
+        version: the program that wrote the dump, stored in place of TensorFlow's version.
         host: the host's name.
-        clock: seconds since the epoch.
+        clock: returns seconds since the epoch.
 
     Raises:
-        OSError: the files cannot be made.
+        OSError: the files cannot be created.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class TfdbgWriter:
         self._clock: Final = clock
         self._lock: Final = threading.Lock()
         self._sources: Final[dict[tuple[str, str], int]] = {}
-        """The number of each file of code, by host and path."""
+        """The number of each source file, by host and path."""
         self._whole_sources: Final[set[tuple[str, str]]] = set()
         self._frames: Final[dict[tuple[str, str, int, str], str]] = {}
         self._devices: Final[dict[str, int]] = {}
@@ -81,7 +81,7 @@ class TfdbgWriter:
         self._write("metadata", tfdbg.DebugEvent(debug_metadata=metadata))
 
     def add_source(self, source: SourceFile) -> None:
-        """Write a file of code, unless it was written."""
+        """Write a source file, unless it was already written."""
         host = source.host or self.host
         with self._lock:
             if (host, source.path) not in self._whole_sources:
@@ -90,7 +90,7 @@ class TfdbgWriter:
                 self._write_source(source.path, host, source.lines)
 
     def add_device(self, name: str) -> int:
-        """Write a device, unless it was written; returns its number."""
+        """Write a device, unless it was already written; return its number."""
         with self._lock:
             number = self._devices.get(name)
             if number is None:
@@ -100,7 +100,7 @@ class TfdbgWriter:
             return number
 
     def add_graph(self, graph_id: str, *, name: str = "", outer_id: str = "") -> None:
-        """Write a graph, which goes before what is in it."""
+        """Write a graph; it must be written before its contents."""
         graph = tfdbg.DebuggedGraph(graph_id=graph_id, graph_name=name, outer_context_id=outer_id)
         with self._lock:
             self._write("graphs", tfdbg.DebugEvent(debugged_graph=graph))
@@ -120,14 +120,14 @@ class TfdbgWriter:
         """Write an operation of a graph.
 
         Args:
-            graph_id: the graph's, which was written before.
-            name: no other operation of the graph has it.
-            op_type: such as "MatMul".
-            inputs: "operation:slot" of each.
-            output_ids: a number for each output, which no other tensor of the dump has.
-            stack: outermost call first.
-            graph_name: the graph's.
-            device: the name of the device that it runs on.
+            graph_id: the id of the graph, which must already be written.
+            name: the operation's name, unique in the graph.
+            op_type: the type of operation, such as "MatMul".
+            inputs: "operation:slot" of each input.
+            output_ids: a number for each output, unique among the tensors of the dump.
+            stack: the stack, outermost call first.
+            graph_name: the name of the graph.
+            device: the name of the operation's device.
         """
         with self._lock:
             creation = tfdbg.GraphOpCreation(
@@ -156,18 +156,18 @@ class TfdbgWriter:
         graph_id: str = "",
         wall_time: float | None = None,
     ) -> None:
-        """Write an operation that Python called, or a function by the id of its graph.
+        """Write an operation that Python called, or a function, identified by the id of its graph.
 
         Args:
-            op_type: such as "MatMul".
+            op_type: the type of operation, such as "MatMul".
             mode: a `TensorDebugMode`.
-            tensors: of each output what the mode measures: see `debug_tensor_of`.
-            input_ids: the numbers of the tensors that it took.
-            output_ids: the numbers of those that it made.
-            device_ids: where these are, by `add_device`.
-            stack: outermost call first.
-            graph_id: of the function's graph.
-            wall_time: seconds since the epoch; now where it is not given.
+            tensors: the mode's measurement of each output; see `debug_tensor_of`.
+            input_ids: the numbers of the input tensors.
+            output_ids: the numbers of the output tensors.
+            device_ids: the devices of the outputs, as numbers from `add_device`.
+            stack: the stack, outermost call first.
+            graph_id: the id of the function's graph.
+            wall_time: seconds since the epoch; defaults to now.
         """
         with self._lock:
             execution = tfdbg.Execution(
@@ -194,16 +194,16 @@ class TfdbgWriter:
         device: str = "",
         wall_time: float | None = None,
     ) -> None:
-        """Write what came by at an output of an operation of a graph, which was written before.
+        """Write a value observed at an output of a graph operation, which must already be written.
 
         Args:
-            graph_id: the innermost graph's.
+            graph_id: the id of the innermost graph.
             operation: the operation's name.
-            slot: which of its outputs.
+            slot: the index of its output.
             mode: a `TensorDebugMode`.
-            tensor: what the mode measures: see `debug_tensor_of`.
+            tensor: the mode's measurement; see `debug_tensor_of`.
             device: the name of the device.
-            wall_time: seconds since the epoch; now where it is not given.
+            wall_time: seconds since the epoch; defaults to now.
         """
         trace = tfdbg.GraphExecutionTrace(
             tfdbg_context_id=graph_id,
@@ -217,13 +217,13 @@ class TfdbgWriter:
             self._write("graph_execution_traces", tfdbg.DebugEvent(graph_execution_trace=trace), wall_time)
 
     def flush(self) -> None:
-        """Return when readers can see what was written; raises OSError."""
+        """Make the data written so far visible to readers; raise OSError if that fails."""
         with self._lock:
             for file in self._files.values():
                 file.flush(to_disk=False)
 
     def close(self) -> None:
-        """Write what is left and release the files; raises OSError."""
+        """Write the remaining data and release the files; raise OSError if that fails."""
         try:
             self.flush()
         finally:
@@ -276,18 +276,18 @@ def debug_tensor_of(
     device_id: int = EAGER,
     dtype: str = "",
 ) -> TensorProto:
-    """Return what a mode measures of an array, as TensorFlow writes it.
+    """Return a mode's measurement of an array, as TensorFlow writes it.
 
     Args:
         mode: CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE or FULL_TENSOR.
-        values: any shape.
-        tensor_id: the tensor's number; -1 for what Python called.
-        device_id: the device's.
-        dtype: the type that the values had, where NumPy has none for it, such as "bfloat16".
+        values: an array of any shape.
+        tensor_id: the tensor's number; -1 for an output of an operation that Python called.
+        device_id: the device's number.
+        dtype: the original type of the values, if NumPy lacks it, such as "bfloat16".
 
     Raises:
-        ValueError: the mode measures nothing that is written here.
-        TypeError: files have no such dtype.
+        ValueError: this function does not support the mode.
+        TypeError: files cannot hold this dtype.
     """
     if mode == tfdbg.FULL_TENSOR:
         return bfloat16_tensor(values) if dtype == "bfloat16" else numbers_tensor(values)
@@ -306,18 +306,18 @@ def debug_tensor_of_figures(
     dtype: str = "",
     shape: Sequence[int] = (),
 ) -> TensorProto:
-    """Return what a mode measures, of figures that were measured before.
+    """Return a mode's measurement, computed from figures measured before.
 
     Args:
         mode: CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH or SHAPE.
         figures: [len(FIGURES)].
-        tensor_id: the tensor's number; -1 for what Python called.
-        device_id: the device's.
-        dtype: the value's type, as NumPy calls it.
-        shape: the value's.
+        tensor_id: the tensor's number; -1 for an output of an operation that Python called.
+        device_id: the device's number.
+        dtype: the NumPy name of the value's type.
+        shape: the value's shape.
 
     Raises:
-        ValueError: the mode measures what figures do not tell.
+        ValueError: the mode measures data that figures do not provide.
     """
     size, nan, positive, negative, zeros, negatives = np.nan_to_num(
         figures[[COLUMN[name] for name in _COUNTS]]
@@ -342,7 +342,7 @@ _COUNTS: Final = ("size", "nan", "positive_infinity", "negative_infinity", "zero
 
 
 def dtype_number(name: str) -> int:
-    """Return TensorFlow's number of a type that NumPy calls so; 0 for none that it has."""
+    """Return TensorFlow's number for a type with the given NumPy name; 0 if TensorFlow has no such type."""
     known = {"float16": "DT_HALF", "float32": "DT_FLOAT", "float64": "DT_DOUBLE"}.get(name, f"DT_{name.upper()}")
     found = types_pb2.DataType.DESCRIPTOR.values_by_name.get(known)
     return found.number if found is not None else types_pb2.DT_INVALID

@@ -1,6 +1,6 @@
-"""A snapshot's data as Polars tables; the methods of `stepscope.summary.snapshot.Snapshot` are the way in.
+"""A snapshot's data as Polars tables, reached through the methods of `stepscope.summary.snapshot.Snapshot`.
 
-Importing this package imports Polars, so nothing that training code imports may import it.
+Importing this package imports Polars, so modules that training code imports must not import it.
 """
 
 from stepscope.summary.full_install import needs_full_install

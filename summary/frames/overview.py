@@ -1,4 +1,4 @@
-"""What a log directory holds as tables: one row per series, per run, or per file."""
+"""Overviews of a log directory as tables: one row per series, per run, or per file."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Tables of Polars as those of pandas."""
+"""Conversion of Polars tables to pandas."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def to_pandas(table: pl.DataFrame) -> "pd.DataFrame":
-    """Return a table of pandas.
+    """Return a table as a pandas DataFrame.
 
-    Unlike Polars' method of that name it needs no pyarrow, and integers beside nulls stay so.
+    Unlike the Polars method of the same name, this needs no pyarrow, and integer columns with nulls stay integers.
 
     Raises:
-        ModuleNotFoundError: pandas is not installed; says so.
+        ModuleNotFoundError: pandas is not installed; the message says so.
     """
     try:
         import pandas as pd

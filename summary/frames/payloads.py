@@ -1,4 +1,4 @@
-"""Images, audio, histograms, tensors and text as tables: read from the files when asked for, up to a limit."""
+"""Images, audio, histograms, tensors and text as tables, read from the files on demand, up to a size limit."""
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -83,10 +83,10 @@ def tensors(
 
 
 def to_arrays(frame: pl.DataFrame) -> list[NDArray[Any] | None]:
-    """Return the tensors of a table that `tensors` made, row by row, read-only; None where one cannot be read.
+    """Return the tensors of a table made by `tensors`, one read-only array per row; None where it cannot be read.
 
     Raises:
-        ValueError: the table lacks the columns dtype, shape or content.
+        ValueError: the table lacks a dtype, shape or content column.
     """
     missing = [column for column in ("dtype", "shape", "content") if column not in frame.columns]
     if missing:
@@ -107,7 +107,7 @@ def _table(
     last: int | None,
     max_bytes: int,
 ) -> pl.DataFrame:
-    """Return a table of the points' rows; a point without any has one of nulls, so that each point is there."""
+    """Return a table of the points' rows; a point without rows gets one row of nulls, so that every point appears."""
     schema = {**_POINT, **columns, **_ERROR}
     values: list[list[Any]] = [[] for _ in schema]
     nothing = (None,) * len(columns)

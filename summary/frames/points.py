@@ -1,4 +1,4 @@
-"""The columns that every table of points begins with."""
+"""The leading columns of every table of points."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,14 +11,14 @@ from stepscope.summary.series import Series
 
 
 def name_column(column: str, names: Sequence[str], counts: Sequence[int]) -> pl.Series:
-    """Return each of ``names`` as often as ``counts`` says, as a categorical: four bytes a row."""
+    """Return a categorical column that repeats each of ``names`` by its entry in ``counts``: four bytes per row."""
     once = pl.Series(column, names, dtype=pl.Categorical())
     positions = np.repeat(np.arange(len(names), dtype=np.uint32), np.asarray(counts, np.int64))
     return once.gather(pl.Series(positions))
 
 
 def joined(column: str, arrays: Sequence[NDArray[Any]], dtype: type[pl.DataType]) -> pl.Series:
-    """Arrays one after the other as a column; NaN stays NaN."""
+    """Return the concatenated arrays as a column; NaN stays NaN."""
     whole = arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.empty(0)
     return pl.Series(column, whole, dtype=dtype)
 

@@ -28,7 +28,7 @@ def scalars(
 
 
 def column_names(names: Iterable[str], taken: Iterable[str], noun: str) -> dict[str, str]:
-    """Return a column for each name: the name itself, with ``noun`` in brackets where that column is taken."""
+    """Return a column name for each name: the name itself, followed by ``(noun)`` where that is taken."""
     columns: dict[str, str] = {}
     used = set(taken)
     for name in names:
@@ -42,11 +42,11 @@ def column_names(names: Iterable[str], taken: Iterable[str], noun: str) -> dict[
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of one run: one per step, and more where a tag has a step several times."""
+    """The rows of one run: one per step, or several where a tag has a step more than once."""
 
     steps: NDArray[np.int64]
     first_row: int
-    """Of the run in the whole table."""
+    """The run's first row in the whole table."""
     distinct_steps: NDArray[np.int64]
     row_of_distinct_step: NDArray[np.int64]
 
@@ -96,7 +96,7 @@ def _rows_of_run(of_run: Sequence[Series], first_row: int) -> _Rows:
 
 
 def _earlier_points_of_step(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each point, how many points before it have the same step."""
+    """Return, for each point, how many earlier points have the same step."""
     order = np.argsort(steps, kind="stable")
     in_order = steps[order]
     numbers = np.arange(len(steps), dtype=np.int64)

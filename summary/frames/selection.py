@@ -1,4 +1,4 @@
-"""Which runs and tags a table is about."""
+"""Selection of the runs and tags in a table."""
 
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
@@ -9,21 +9,21 @@ from stepscope.summary.safe_regex import Pattern, PatternError
 from stepscope.summary.series import Run, Series
 
 Names: TypeAlias = str | Collection[str] | None
-"""A regular expression that is searched for anywhere in a name, ignoring case; or whole names; or None for all."""
+"""A case-insensitive regular expression to find anywhere in a name, a collection of whole names, or None for all."""
 
 _MOST_NAMES_SHOWN = 10
 
 
 class SelectionError(UserError, ValueError):
-    """What was asked for does not exist, or is more than was allowed."""
+    """The requested data does not exist, or exceeds the allowed size."""
 
 
 def selected_series(contents: Contents, kinds: Collection[str] | None, runs: Names, tags: Names) -> list[Series]:
-    """Return the series of some kinds (None for all), runs and tags: in the order of runs, then of first appearance.
+    """Return the series of the given kinds (None for all), runs and tags, ordered by run, then by first appearance.
 
     Raises:
-        TypeError: ``runs`` or ``tags`` are neither a string nor a collection of strings.
-        SelectionError: an expression is invalid or takes too long, or a name given as such does not exist.
+        TypeError: ``runs`` or ``tags`` is neither a string nor a collection of strings.
+        SelectionError: a regular expression is invalid or takes too long, or a whole name does not exist.
     """
     chosen = selected_runs(contents, runs)
     # A tag that exists, but not in the chosen runs, is no mistake.
@@ -38,7 +38,7 @@ def selected_series(contents: Contents, kinds: Collection[str] | None, runs: Nam
 
 
 def selected_runs(contents: Contents, runs: Names) -> list[Run]:
-    """Return the runs that ``runs`` selects; raises as `selected_series`."""
+    """Return the runs that ``runs`` selects; raise the same errors as `selected_series`."""
     wanted = _selected_names(contents.runs, runs, "run")
     return [run for run in contents.runs.values() if run.name in wanted]
 

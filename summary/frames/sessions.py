@@ -35,7 +35,7 @@ _STATUSES: Final = {
     STATUS_RUNNING: "running",
 }
 _Metric: TypeAlias = tuple[str, str]
-"""The folder below a session's run, "" for the run itself, and the tag."""
+"""The folder below a session's run ("" for the run itself) and the tag."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ def _session(run: Run) -> _Session | None:
 
 
 def _latest(run: Run, tag: str) -> HParamsPluginData | None:
-    """Return what was written last under a tag, as a run that was resumed wrote it again.
+    """Return the last readable data under a tag, since a resumed run writes it again.
 
-    Else what describes the series.
+    If there is none, return the data in the series description.
     """
     series = run.series.get(tag)
     if series is None:
@@ -106,7 +106,7 @@ def _status(session: _Session) -> str:
 
 
 def _times(seconds: Iterable[float]) -> pl.Series:
-    """Return seconds since the epoch; 0 is how the messages say "not given"."""
+    """Return seconds since the epoch, with null for 0, which means "not given" in the messages."""
     return pl.Series([second or None for second in seconds], dtype=pl.Float64())
 
 
@@ -123,7 +123,7 @@ def _number_or_text(value: StructValue) -> HParamValue | None:
 
 
 def _typed(values: Sequence[HParamValue | None]) -> pl.Series:
-    """Booleans, integers, floats or strings; where sessions disagree on the type, all as strings."""
+    """Return a column of booleans, integers, floats or strings; all strings where sessions disagree on the type."""
     types = {type(value) for value in values if value is not None}
     if types == {bool}:
         return pl.Series(values, dtype=pl.Boolean())
@@ -142,9 +142,9 @@ def _text(value: HParamValue | None) -> str | None:
 
 
 def _metrics(contents: Contents, sessions: Sequence[_Session]) -> list[_Metric]:
-    """Return what experiments declare.
+    """Return the metrics that experiments declare.
 
-    Where none declares a metric, every scalar of a session's run and the runs below it.
+    If none are declared, return every scalar of each session's run and of the runs below it.
     """
     declared: dict[_Metric, None] = {}
     for run in contents.runs.values():

@@ -1,4 +1,4 @@
-"""Graphs of models as GraphDef: one module for each place that they come from."""
+"""Graphs of models as GraphDef: one module per source."""
 
 from stepscope.summary.graphs.dispatch import graph_of
 from stepscope.summary.graphs.from_keras import keras_json_of

@@ -1,4 +1,4 @@
-"""The graph of a model of any kind."""
+"""Graphs of models of any kind."""
 
 import io
 import os
@@ -42,13 +42,13 @@ _LARGEST_KERAS_CONFIG: Final = 256 << 20
 def graph_of(
     model: Any, input_to_model: Any = None, *, verbose: bool = False, use_strict_trace: bool = True
 ) -> GraphDef:
-    """Return the graph of a model: a Keras model's layers, and the operations of any other.
+    """Return the graph of a model: the layers of a Keras model, or the operations of any other model.
 
-    Messages may be of this package's classes, TensorFlow's or TensorBoard's. Files are told by content. Only PyTorch
-    models heed the other arguments; see `graph_from_torch`.
+    Messages may be instances of the protobuf classes of this package, TensorFlow or TensorBoard. File formats are
+    recognized by content. The other arguments apply only to PyTorch models; see `graph_from_torch`.
 
     Raises:
-        TypeError: it is no such model, or a PyTorch module without inputs.
+        TypeError: the model is of an unsupported type, or is a PyTorch module without inputs.
         ValueError: the model cannot be traced or read; the cause is chained.
         UserError: the file cannot be read, or holds no graph.
     """
@@ -69,12 +69,12 @@ def graph_of(
 def graph_of_file(path: str | os.PathLike[str], notes: list[str] | None = None) -> GraphDef:
     """Return the graph in a file, whatever its name: ONNX, OpenVINO, Keras, or TensorFlow in any of its forms.
 
-    With ``notes``, a binary GraphDef, MetaGraphDef or SavedModel that ends too soon gives the nodes that are whole, and
-    a sentence about it is added there.
+    With ``notes``, a truncated binary GraphDef, MetaGraphDef or SavedModel gives its complete nodes, and a sentence
+    about it is appended to ``notes``.
 
     Raises:
-        UserError: the file cannot be read, or holds no graph; says what it is instead where that can be told.
-        ImportError: an ONNX model, and the package ``onnx`` is missing.
+        UserError: the file cannot be read, or holds no graph; the message says what it is instead, if known.
+        ImportError: the file is an ONNX model, and the package ``onnx`` is missing.
     """
     file, content = read_model_file(path)
     name = str(file)
@@ -108,7 +108,7 @@ def graph_of_file(path: str | os.PathLike[str], notes: list[str] | None = None) 
 def keras_json_of_file(path: str | os.PathLike[str]) -> str | None:
     """Return the JSON of the Keras model in a file, which is JSON itself or a ``.keras`` archive.
 
-    None if it is another.
+    Return None for any other file.
 
     Raises:
         UserError: the file cannot be read.
@@ -127,10 +127,10 @@ def keras_json_of_file(path: str | os.PathLike[str]) -> str | None:
 
 
 def refuse_python_objects(content: bytes, name: str) -> None:
-    """Refuse files that hold Python objects or code, which only running what they say could turn into a model.
+    """Refuse files that hold Python objects or code, which only execution could turn into a model.
 
     Raises:
-        UserError: it is one, or a Keras file in HDF5; says what to do instead.
+        UserError: the file is one, or a Keras file in HDF5; the message says what to do instead.
     """
     if content.startswith(_ZIP):
         members = _members(content)
@@ -175,16 +175,16 @@ def _graph_of_message(message: Any) -> GraphDef:
 
 
 def _looks_like_onnx(content: bytes) -> bool:
-    """Return whether it begins with ``ir_version`` and has a ``graph``.
+    """Return whether the content begins with ``ir_version`` and has a ``graph``.
 
-    No message of TensorFlow's has both such fields.
+    No TensorFlow message has both of these fields.
     """
     fields = _top_fields(content)
     return fields is not None and fields[:1] == [(1, 0)] and (7, 2) in fields
 
 
 def _top_fields(content: bytes) -> list[tuple[int, int]] | None:
-    """Return the fields of a binary message, as number and wire type; None if the bytes are none."""
+    """Return the number and wire type of each field of a binary message; None if the bytes are not a message."""
     fields: list[tuple[int, int]] = []
     at = 0
     while at < len(content):

@@ -1,4 +1,4 @@
-"""Files with GraphDef, MetaGraphDef or SavedModel, as binary or text protobuf, told apart by content."""
+"""Files that hold a GraphDef, MetaGraphDef or SavedModel as binary or text protobuf, distinguished by content."""
 
 import os
 from collections.abc import Iterator
@@ -29,24 +29,24 @@ _TYPES: Final[tuple[type[GraphMessage], ...]] = (SavedModel, MetaGraphDef, Graph
 
 
 def load_graph_file(path: str | os.PathLike[str]) -> GraphMessage:
-    """Read a file as `parse_graph_file` does; of a SavedModel's directory, its ``saved_model.pb`` or ``.pbtxt``.
+    """Read a file as `parse_graph_file` does; for a SavedModel directory, its ``saved_model.pb`` or ``.pbtxt``.
 
     Raises:
-        UserError: it cannot be read, or holds none of the three messages.
+        UserError: the file cannot be read, or holds none of the three messages.
     """
     file, content = read_model_file(path)
     return parse_graph_file(content, name=str(file))
 
 
 def read_model_file(path: str | os.PathLike[str], at_most: int = -1) -> tuple[Path, bytes]:
-    """Return the bytes of a file, or of the ``saved_model.pb`` or ``.pbtxt`` in a directory, and which file that is.
+    """Return the path and bytes of a file, or of the ``saved_model.pb`` or ``.pbtxt`` in a directory.
 
     Args:
         path: the file or directory.
-        at_most: how many bytes to read; all if it is negative.
+        at_most: maximum number of bytes to read; negative for all.
 
     Raises:
-        UserError: it cannot be read, or the directory has neither.
+        UserError: the file cannot be read, or the directory has neither file.
     """
     file = Path(path)
     try:
@@ -68,11 +68,11 @@ def read_model_file(path: str | os.PathLike[str], at_most: int = -1) -> tuple[Pa
 def parse_graph_file(content: bytes, *, name: str, expected: str = EXPECTED) -> GraphMessage:
     """Return the message in the bytes of a file.
 
-    Which of the three it is, and in which form, is told by what parses into nodes that have names and operations,
-    since neither form says it.
+    Neither form identifies the message, so its type and form are those that parse into nodes with names and
+    operations.
 
     Raises:
-        UserError: it is none of the three, or has no node; the message calls it ``name``.
+        UserError: it is none of the three messages, or has no node; the error message calls the file ``name``.
     """
     errors: list[tuple[int, str]] = []
     empty = False
@@ -88,9 +88,9 @@ def parse_graph_file(content: bytes, *, name: str, expected: str = EXPECTED) -> 
 
 
 def graph_of_cut_file(content: bytes) -> GraphDef | None:
-    """Return the whole nodes of a binary file that ends too soon; None where it does not begin with such nodes.
+    """Return the complete nodes of a truncated binary file; None if it does not begin with such nodes.
 
-    Of a MetaGraphDef or SavedModel, those of its first graph.
+    For a MetaGraphDef or SavedModel, return those of its first graph.
     """
     for way in ((), (_GRAPH_OF_META_GRAPH,), (_META_GRAPH_OF_SAVED_MODEL, _GRAPH_OF_META_GRAPH)):
         part: bytes | None = content
@@ -118,7 +118,7 @@ def _whole_nodes(content: bytes) -> GraphDef:
 
 
 def _fields(content: bytes, *, whole: bool = False) -> Iterator[tuple[int, bytes]]:
-    """Yield the length-delimited fields at the top of a message; the last may be cut, unless ``whole``."""
+    """Yield the top-level length-delimited fields of a message; the last may be truncated, unless ``whole``."""
     place = 0
     while place < len(content):
         key, place = _varint(content, place)
@@ -138,7 +138,7 @@ def _fields(content: bytes, *, whole: bool = False) -> Iterator[tuple[int, bytes
 
 
 def _varint(content: bytes, place: int) -> tuple[int, int]:
-    """Return a number and where it ends; of one that is cut, one beyond all that follows."""
+    """Return a number and where it ends; for a truncated number, one larger than any possible length."""
     value = 0
     for shift, byte in enumerate(content[place : place + 10]):
         value |= (byte & 0x7F) << (7 * shift)
@@ -148,10 +148,10 @@ def _varint(content: bytes, place: int) -> tuple[int, int]:
 
 
 def graph_def_of(message: GraphMessage) -> GraphDef:
-    """Return the graph in the message: of a SavedModel, that of its first graph tagged "serve", else of its first.
+    """Return the graph in the message; for a SavedModel, the first graph tagged "serve", or else the first graph.
 
     Raises:
-        ValueError: a SavedModel without graphs.
+        ValueError: the message is a SavedModel without graphs.
     """
     match message:
         case SavedModel():
@@ -168,18 +168,18 @@ def graph_def_of(message: GraphMessage) -> GraphDef:
 
 
 def text_of(message: Message) -> str:
-    """Return the message as text protobuf, without fields that it has but nobody knows; `unknown_fields` counts them.
+    """Return the message as text protobuf, without its unknown fields; `unknown_fields` counts them.
 
-    Messages in ``Any`` stay bytes, since which of their types are known differs between programs.
+    Messages in ``Any`` stay bytes, since programs differ in which of their types they know.
     """
     return text_format.MessageToString(message, descriptor_pool=DescriptorPool())
 
 
 def binary_of(message: Message) -> bytes:
-    """Return the message as binary protobuf; equal messages give equal bytes, as maps are sorted by key.
+    """Return the message as binary protobuf; equal messages give equal bytes, since maps are sorted by key.
 
     Raises:
-        UserError: it is larger than protobuf allows, 2 GiB.
+        UserError: the message exceeds protobuf's limit of 2 GiB.
     """
     try:
         return message.SerializeToString(deterministic=True)
@@ -188,9 +188,9 @@ def binary_of(message: Message) -> bytes:
 
 
 def binary_pieces(message: Message) -> Iterator[bytes]:
-    """Yield the pieces of what `binary_of` gives, without its limit: of what the message itself repeats, one at a time.
+    """Yield the result of `binary_of` in pieces, without its limit; top-level repeated messages come one at a time.
 
-    Protobuf keeps every other thread waiting while it writes a message: a million nodes take most of a second.
+    Protobuf blocks every other thread while it writes a message: a million nodes take most of a second.
     """
     if len(UnknownFieldSet(message)):
         yield binary_of(message)
@@ -214,7 +214,7 @@ def binary_pieces(message: Message) -> Iterator[bytes]:
 
 
 def unknown_fields(message: Message) -> int:
-    """Return how many fields of the message, at any depth, these definitions do not know; text cannot hold them."""
+    """Return the number of unknown fields in the message, at any depth; text protobuf cannot hold them."""
     count = len(UnknownFieldSet(message))
     for field, value in message.ListFields():
         if field.message_type is None:
@@ -252,9 +252,7 @@ def _text_readings(content: bytes, errors: list[tuple[int, str]]) -> Iterator[Gr
 
 
 def _has_graph(message: GraphMessage) -> bool:
-    """Return whether it makes sense as what it was read as: bytes of another message often parse, into nodes without
-    names.
-    """
+    """Return whether the message is plausible: bytes of another type often parse, but into nodes without names."""
     if isinstance(message, SavedModel):
         return bool(message.meta_graphs) and any(_has_graph(meta) for meta in message.meta_graphs)
     graph = message.graph_def if isinstance(message, MetaGraphDef) else message

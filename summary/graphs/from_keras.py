@@ -1,4 +1,4 @@
-"""Graphs of Keras models, from the JSON that Keras 2 and Keras 3 write of them."""
+"""Graphs of Keras models, from the JSON that Keras 2 and Keras 3 write for them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ _NOT_SHOWN: Final = frozenset({"name", "layers", "dtype", "batch_shape", "batch_
 
 
 def keras_json_of(model: Any) -> str | None:
-    """Return the JSON of a live Keras model, of Keras 3, ``tf.keras`` or ``tf_keras``; None if it is not a Keras model.
+    """Return the JSON of a live model of Keras 3, ``tf.keras`` or ``tf_keras``; None if it is not a Keras model.
 
     Raises:
-        ValueError: Keras cannot say what the model is made of; its own error is chained.
+        ValueError: Keras cannot describe the model; its own error is chained.
     """
     if not is_keras_model(model):
         return None
@@ -35,7 +35,7 @@ def keras_json_of(model: Any) -> str | None:
 
 
 def is_keras_model(model: Any) -> bool:
-    """Return whether this is a live Keras model, told without importing Keras."""
+    """Return whether this is a live Keras model, without importing Keras."""
     names = ((kind.__module__ or "", kind.__name__) for kind in type(model).__mro__)
     return hasattr(model, "to_json") and any(
         name == "Model" and module.split(".")[0] in ("keras", "tf_keras", "tensorflow") and "keras" in module
@@ -44,17 +44,17 @@ def is_keras_model(model: Any) -> bool:
 
 
 def graph_from_keras(model: Any) -> GraphDef:
-    """Return the layers of a Keras model, as the conceptual graph of TensorBoard shows them.
+    """Return the layers of a Keras model, as TensorBoard's conceptual graph shows them.
 
-    A layer is a node in the scopes of the models around it, with the names of its inputs. ``keras_class`` is its
-    class, ``dtype`` the type it computes in, ``_output_shapes`` the shape where the JSON tells it, and the
-    other attributes are the layer's own settings.
+    A layer is a node in the scopes of its enclosing models, with the names of its inputs. ``keras_class`` is its
+    class, ``dtype`` its compute type, ``_output_shapes`` its output shape where the JSON has it, and the other
+    attributes are the layer's own settings.
 
     Args:
         model: a live Keras model; its JSON as text, or parsed; or the path of a file with the JSON.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: the model is none of these.
         ValueError: the JSON is not a Keras model's.
         OSError: the file cannot be read.
     """
@@ -87,18 +87,18 @@ class _Layer:
     """A layer or a model, with the names that its nodes have."""
 
     name: str
-    """By which other layers refer to it."""
+    """The name by which other layers refer to it."""
     spec: Mapping[str, Any]
     node: str = ""
     """The node of a layer; empty if it is a model."""
     layers: list["_Layer"] = field(default_factory=list)
     """The layers of a model."""
     outputs: list[str] = field(default_factory=list)
-    """The nodes that yield its outputs; a layer of several outputs is one node all the same."""
+    """The nodes that yield its outputs; a layer with several outputs is still one node."""
 
 
 class _LayerReader:
-    """Names all nodes first: a layer that is called twice may take what layers behind it yield."""
+    """Names all nodes first, since a layer that is called twice may take outputs of later layers."""
 
     def __init__(self) -> None:
         self.builder = GraphBuilder()
@@ -174,9 +174,7 @@ def _source(tensor: _Tensor, layers: Mapping[str, _Layer]) -> str:
 
 
 def _tensors(nested: Any, depth: int = 0) -> list[_Tensor]:
-    """Return the tensors in arguments of calls, or in a model's inputs and outputs: [layer, call, index] in both
-    formats.
-    """
+    """Return the tensors in call arguments or in a model's inputs and outputs: [layer, call, index] in both formats."""
     if depth > _DEEPEST:
         raise ValueError(f"expected arguments nested down to level {_DEEPEST}, got more")
     if isinstance(nested, Mapping):
@@ -197,7 +195,7 @@ def _tensors(nested: Any, depth: int = 0) -> list[_Tensor]:
 
 
 def _layer_name(layer: Mapping[str, Any]) -> str:
-    """Return the name by which other layers refer to it; Keras 2 also has it beside the configuration."""
+    """Return the name by which other layers refer to it; Keras 2 also stores it beside the configuration."""
     config = _object(layer.get("config"), "config")
     return str(config.get("name") or layer.get("name") or layer.get("class_name") or "layer")
 
@@ -209,7 +207,7 @@ def _object(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _dtype(given: Any) -> types_pb2.DataType:
-    """Return the type of a dtype or of a policy; "mixed_float16" and the like compute in their second part."""
+    """Return the type of a dtype or policy; policies such as "mixed_float16" compute in their second part."""
     if isinstance(given, Mapping):
         config = given.get("config")
         given = config.get("name") if isinstance(config, Mapping) else None
@@ -217,9 +215,7 @@ def _dtype(given: Any) -> types_pb2.DataType:
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layer's settings that say something in a line: numbers, texts, lists of them, and the class of
-    objects.
-    """
+    """Return the layer's settings that fit on a line: numbers, strings, lists of these, and the class of objects."""
     shown: dict[str, Any] = {}
     for name, value in config.items():
         if name in _NOT_SHOWN or value is None:

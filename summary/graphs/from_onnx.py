@@ -1,4 +1,4 @@
-"""Graphs of ONNX models; formats as in ``onnx.proto3``. Needs the package ``onnx``."""
+"""Graphs of ONNX models, in the format of ``onnx.proto3``. Requires the package ``onnx``."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,21 +19,21 @@ from stepscope.summary.proto import types_pb2
 from stepscope.summary.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef, OpDef
 
 _LARGEST_CONSTANT: Final = 1024
-"""Elements up to which shape inference gets to see a constant, as the shape that Reshape takes."""
+"""Maximum number of elements of a constant that shape inference sees, such as the shape that Reshape takes."""
 _MOST_SHOWN: Final = 16
-"""Elements up to which a constant is shown."""
+"""Maximum number of elements of a constant that is shown."""
 _DEEPEST: Final = 64
-"""Graphs in graphs."""
+"""Maximum nesting depth of graphs."""
 
 
 def graph_from_onnx(model: str | os.PathLike[str] | bytes | Any) -> GraphDef:
     """Return the graph of an ONNX model.
 
     Inputs are ``input/*`` and outputs ``output/*`` of kind "IO Node". Constant tensors are "Const" nodes with shape and
-    element type; their values are left out beyond 16 elements, and files of external data are not read. Shapes that
-    the model does not tell are inferred. Names with slashes are scopes, as are the modules that PyTorch's exporter
-    notes. Bodies of conditions and loops are scopes of their nodes. The model's own functions become functions of the
-    graph's library.
+    element type; their values are omitted beyond 16 elements, and external data files are not read. Shapes that the
+    model does not declare are inferred. Slashes in names form scopes, as do the modules that PyTorch's exporter
+    records. The bodies of conditions and loops are scopes of their nodes. The model's own functions become functions
+    of the graph's library.
 
     Args:
         model: the path of a file, its bytes, or an ``onnx.ModelProto``.
@@ -41,7 +41,7 @@ def graph_from_onnx(model: str | os.PathLike[str] | bytes | Any) -> GraphDef:
     Raises:
         ImportError: the package ``onnx`` is missing.
         TypeError: the argument is none of these.
-        ValueError: it holds no ONNX model.
+        ValueError: the argument holds no ONNX model.
         OSError: the file cannot be read.
     """
     light = _without_weights(_loaded(model))
@@ -111,7 +111,7 @@ def _without_weights(model: Any) -> Any:
 
 
 def _check_texts(message: Any) -> None:
-    """Refuse texts that are not UTF-8, which protobuf hands out as bytes where the syntax is that of version 2."""
+    """Refuse strings that are not UTF-8, which protobuf returns as bytes under proto2 syntax."""
     for field, value in message.ListFields():
         values = value if is_repeated(field) else (value,)
         if field.message_type is not None:
@@ -126,7 +126,7 @@ def _check_texts(message: Any) -> None:
 
 
 def _inferred(model: Any) -> Any:
-    """With the shapes that can be inferred; constants without data stand for themselves as inputs meanwhile."""
+    """Return the model with the shapes that can be inferred; meanwhile, inputs replace constants without data."""
     onnx = _onnx()
     known = {value.name for value in model.graph.input}
     trial = onnx.ModelProto()
@@ -243,7 +243,7 @@ class _ModelReader:
         types: Mapping[str, TensorType],
         depth: int,
     ) -> list[str]:
-        """Add the body of a condition or loop, which sees the values around it; gives what it yields."""
+        """Add the body of a condition or loop, which sees the enclosing values; return its outputs."""
         if depth > _DEEPEST:
             raise ValueError(f"expected graphs in graphs down to level {_DEEPEST}, got more in the node {name!r}")
         scope = joined(name, clean(label))
@@ -262,7 +262,7 @@ class _ModelReader:
 
 
 def function_name(domain: str, op_type: str, overload: str = "") -> str:
-    """Return what a node's kind is called: operators of other domains than ONNX's own have theirs before the name."""
+    """Return the name of a node's kind; operators of domains other than ONNX's own have the domain as a prefix."""
     name = op_type if domain in ("", "ai.onnx") else f"{domain}.{op_type}"
     return plain(f"{name}.{overload}" if overload else name)
 
@@ -272,7 +272,7 @@ def _references(names: Iterable[str], sources: Mapping[str, str]) -> list[str]:
 
 
 def _path(name: str) -> str:
-    """Return a name whose slashes are scopes, as exporters write it."""
+    """Return the path of an exported name, whose slashes form scopes."""
     return joined(*(clean(part) for part in name.split("/") if part))
 
 
@@ -281,9 +281,7 @@ def _scope(node: Any) -> str:
 
 
 def _module_scope(node: Any) -> str:
-    """Return the modules around an operation, as PyTorch's exporter notes them: "path: class" of each, outermost
-    first.
-    """
+    """Return the module scope of an operation; PyTorch's exporter records it as "path: class", outermost first."""
     notes = {entry.key: entry.value for entry in node.metadata_props}
     namespace = notes.get("namespace") or notes.get("pkg.torch.onnx.namespace") or ""
     labels = []
@@ -317,7 +315,7 @@ def _dim(dim: Any) -> int | str:
 
 
 def _dtype(element_type: int) -> types_pb2.DataType:
-    """Return the element type with the name that ONNX has for the number, such as FLOAT or BFLOAT16."""
+    """Return the element type whose ONNX name belongs to the number, such as FLOAT or BFLOAT16."""
     types = _onnx().TensorProto.DataType
     if element_type not in types.values():
         return types_pb2.DT_INVALID
@@ -346,7 +344,7 @@ def _attribute(attribute: Any) -> Any:
 
 
 def _shown(tensor: Any) -> str:
-    """Return a constant tensor as text: its type, and its elements if they are few."""
+    """Return a constant tensor as text: its type, and its elements if there are few."""
     onnx = _onnx()
     known = tensor.data_type in onnx.TensorProto.DataType.values()
     name = onnx.TensorProto.DataType.Name(tensor.data_type).lower() if known else f"type {tensor.data_type}"

@@ -48,15 +48,15 @@ class _Layer:
 def graph_from_openvino(model: str | os.PathLike[str] | bytes) -> GraphDef:
     """Return the graph of an OpenVINO model: a node per layer, with the shapes and element types of its outputs.
 
-    Names with slashes are scopes. Bodies of loops and conditions are scopes of their layers. The weights, which lie in
-    a file of their own, are not read.
+    Slashes in names form scopes. The bodies of loops and conditions are scopes of their layers. The weights, which are
+    in a separate file, are not read.
 
     Args:
         model: the path of the ``.xml`` file, or its bytes.
 
     Raises:
         TypeError: the argument is neither.
-        ValueError: it holds no OpenVINO model.
+        ValueError: the argument holds no OpenVINO model.
         OSError: the file cannot be read.
     """
     if isinstance(model, str | os.PathLike):
@@ -88,10 +88,10 @@ def _parsed(content: bytes) -> ET.Element:
 def _add_layers(
     builder: GraphBuilder, net: ET.Element, scope: str, given: Mapping[str, str], depth: int
 ) -> dict[str, list[str]]:
-    """Add the layers of a model or a body; ``given`` says where a body's parameters come from, by layer id.
+    """Add the layers of a model or a body; ``given`` has the sources of a body's parameters, by layer id.
 
     Returns:
-        The inputs of each layer, by its id.
+        The inputs of each layer, by layer id.
     """
     layers = [_layer(element) for element in net.iterfind("layers/layer")]
     names = {layer.id: builder.name(scope, _path(layer.name) or clean(layer.kind)) for layer in layers}
@@ -112,7 +112,7 @@ def _add_layers(
 def _add_bodies(
     builder: GraphBuilder, layer: _Layer, name: str, edges: Mapping[tuple[str, str], str], depth: int
 ) -> list[str]:
-    """Add the bodies of a loop or condition; gives what they yield."""
+    """Add the bodies of a loop or condition; return their outputs."""
     if depth >= _DEEPEST:
         raise ValueError(f"expected bodies in bodies down to level {_DEEPEST}, got more in the layer {name!r}")
     results: list[str] = []
@@ -133,7 +133,7 @@ def _add_bodies(
 
 
 def _edges(net: ET.Element, layers: Mapping[str, _Layer], names: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    """Return where each input port gets its value from: (layer id, port) to the output of a node."""
+    """Return the source of each input port: a mapping from (layer id, port) to the output of a node."""
     edges = {}
     for edge in net.iterfind("edges/edge"):
         source = layers.get(edge.get("from-layer", ""))
@@ -180,7 +180,7 @@ def _typed(attributes: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | float | bool | str | list[Any]:
-    """Return the value that an attribute's text stands for: a number, a truth, a list of numbers, or itself."""
+    """Return the value that an attribute's text represents: a number, Boolean, list of numbers, or the text itself."""
     if text in ("true", "false"):
         return text == "true"
     parts = [_one_number(part) for part in text.split(",")]

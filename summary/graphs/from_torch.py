@@ -12,44 +12,43 @@ from stepscope.summary.graphs.torch_jit import graph_of_script
 from stepscope.summary.proto.graph_pb2 import GraphDef
 
 _LONGEST_REASON: Final = 120
-"""Characters of another library's message."""
+"""Maximum number of characters shown of another library's message."""
 _BESIDE_THE_POINT: Final = re.compile(r"\s*(\n|\w*tensor\()", re.IGNORECASE)
-"""Begins what a short message leaves out: further lines, and numbers of whole tensors."""
+"""Matches the start of what a short message omits: further lines, and the contents of whole tensors."""
 
 
 class TracingError(ValueError, RuntimeError):
-    """A module cannot be traced; PyTorch's and tensorboardX's writers raise RuntimeError."""
+    """A module cannot be traced; also a RuntimeError, which the writers of PyTorch and tensorboardX raise."""
 
 
 def graph_from_torch(
     model: Any, input_to_model: Any = None, *, verbose: bool = False, use_strict_trace: bool = True
 ) -> GraphDef:
-    """Return the operations that a PyTorch model does, as ``torch.utils.tensorboard`` shows them: traced, in evaluation
-    mode.
+    """Return the operations of a PyTorch model, traced in evaluation mode, as ``torch.utils.tensorboard`` shows them.
 
-    Nodes lie in the scopes of their modules (``Net/Sequential[body]/Linear[0]/linear``). Inputs are ``input/*`` and
+    Nodes are in the scopes of their modules (``Net/Sequential[body]/Linear[0]/linear``). Inputs are ``input/*`` and
     outputs ``output/*`` of kind "IO Node"; parameters and buffers are nodes with shape and element type. Constant
-    arguments are nodes, and also attributes of the operation under the names of its schema.
+    arguments are nodes, and also attributes of the operation under the names in its schema.
 
-    The model is left as it was: its modes, buffers and gradients, and the random state of the host and of the devices
-    that it lies on. Only what ``forward`` and its hooks do beyond that happens a few times more. Language models whose
-    ``config.use_cache`` asks for a cache of keys and values are traced without it.
+    The model is left unchanged: its modes, buffers and gradients, and the random state of the host and of the model's
+    devices. Any other side effects of ``forward`` and its hooks happen a few extra times. Language models whose
+    ``config.use_cache`` requests a key-value cache are traced without it.
 
-    A module that ``torch.jit.trace`` refuses, although it can be called, is exported by ``torch.export`` instead.
+    A module that ``torch.jit.trace`` refuses, although it can be called, is exported with ``torch.export`` instead.
 
     Args:
-        model: ``torch.nn.Module``, compiled or not; ``ScriptModule``, ``ScriptFunction``, or
+        model: a ``torch.nn.Module``, compiled or not; a ``ScriptModule``, ``ScriptFunction``, or
             ``torch.export.ExportedProgram``.
-        input_to_model: a tensor; a tuple or list of arguments; or a dict, whose keys are keywords if the model has
-            parameters of all these names, else it is the only argument. Scripts and exported programs need none;
-            without inputs a script's graph has no shapes but those of its parameters.
+        input_to_model: a tensor; a tuple or list of arguments; or a dict, passed as keyword arguments if the model has
+            parameters with all of its keys as names, and otherwise as the only argument. Scripts and exported programs
+            need no inputs; without them, a script's graph has only the shapes of its parameters.
         verbose: print the traced graph.
-        use_strict_trace: as ``strict`` of ``torch.jit.trace``; False lets a module return lists and dicts.
+        use_strict_trace: the ``strict`` argument of ``torch.jit.trace``; False lets a module return lists and dicts.
 
     Raises:
-        TypeError: the model is none of these, or a module without inputs.
-        ValueError: the model cannot be called with these inputs, or neither traced nor exported, where the cause is
-            chained; or it has lazy modules that were never called.
+        TypeError: the model is none of these, or is a module without inputs.
+        ValueError: the model cannot be called with these inputs; it can be neither traced nor exported, in which case
+            the cause is chained; or it has lazy modules that were never called.
     """
     import torch
 
@@ -159,7 +158,7 @@ def _parameter_names(model: Any) -> set[str]:
 
 @contextmanager
 def _left_as_it_was(model: Any) -> Iterator[None]:
-    """Use evaluation mode inside; afterwards each module's own mode, the buffers and the random state are as before."""
+    """Use evaluation mode inside; afterwards, restore each module's mode, the buffers and the random state."""
     import torch
 
     modes = [(module, module.training) for module in model.modules()]
@@ -192,7 +191,7 @@ def _left_as_it_was(model: Any) -> Iterator[None]:
 
 @contextmanager
 def _without_cache(config: Any) -> Iterator[None]:
-    """``config.use_cache``, with which language models return what no tracer takes, is false inside."""
+    """Set ``config.use_cache`` to False inside; with it, language models return values that no tracer accepts."""
     if getattr(config, "use_cache", None) is not True:
         yield
         return
@@ -207,7 +206,7 @@ def _without_cache(config: Any) -> Iterator[None]:
 
 
 def _saved(buffer: Any) -> tuple[int, Any] | None:
-    """Return the buffer's version and a copy; None for what has no version."""
+    """Return the buffer's version and a copy; None for a buffer without a version."""
     if buffer is None or buffer.is_inference():
         return None
     return buffer._version, buffer.detach().clone()

@@ -1,4 +1,4 @@
-"""The graph of the functions that TensorFlow traced: what a value of the kind ``graph_run_metadata_graph`` shows."""
+"""The graph of the functions that TensorFlow traced, as shown for a value of kind ``graph_run_metadata_graph``."""
 
 from collections.abc import Iterable
 
@@ -7,10 +7,10 @@ from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 def graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
-    """Return the graphs of functions as they were before optimization, as TensorBoard shows them.
+    """Return the graphs of functions before optimization, as TensorBoard shows them.
 
-    A single one is as it was traced. Several are scopes ``graph_1``, ``graph_2`` and so on of one graph, since their
-    nodes may have the same names; the functions of their libraries get the scope's name and "_" before theirs.
+    A single graph is returned as traced. Several become the scopes ``graph_1``, ``graph_2`` and so on of one graph,
+    since their node names may collide; the names of their library functions get the scope's name and "_" as a prefix.
     """
     graphs = [functions.pre_optimization_graph for functions in run_metadata.function_graphs]
     if len(graphs) == 1:

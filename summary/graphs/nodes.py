@@ -1,4 +1,4 @@
-"""What graphs of every source are made of: unique node names, shapes, element types and attributes."""
+"""Building blocks of graphs from every source: unique node names, shapes, element types and attributes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -49,19 +49,19 @@ DTYPES: Final[Mapping[str, types_pb2.DataType]] = {
 
 
 def dtype_of(name: str) -> types_pb2.DataType:
-    """Return the element type of a name such as "float32" or "torch.float32"; DT_INVALID if files have no such type."""
+    """Return the element type for a name such as "float32" or "torch.float32"; DT_INVALID if files have none."""
     return DTYPES.get(name.rpartition(".")[2], types_pb2.DT_INVALID)
 
 
 class GraphBuilder:
-    """Collects nodes under names that are unique, and that TensorBoard does not take for something else."""
+    """Collects nodes under unique names that TensorBoard does not misinterpret."""
 
     def __init__(self) -> None:
         self.graph: Final = GraphDef(versions=VersionDef(producer=PRODUCER))
         self._taken: dict[str, int] = {}
 
     def name(self, scope: str, leaf: str) -> str:
-        """Reserve the name of a node: ``scope/leaf``, with a number at its end if that is taken."""
+        """Reserve and return a node name: ``scope/leaf``, with a number appended if that is taken."""
         base = joined(scope, leaf)
         count = self._taken.get(base, 0)
         name = base
@@ -80,7 +80,7 @@ class GraphBuilder:
         outputs: Sequence["TensorType"] = (),
         attributes: Mapping[str, Any] | None = None,
     ) -> NodeDef:
-        """Add a node; ``name`` is one that `name` gave, and ``outputs`` say what it yields, in order."""
+        """Add a node; ``name`` was returned by `name`, and ``outputs`` are the types of its outputs, in order."""
         node = self.graph.node.add(name=name, op=op, input=inputs)
         set_attributes(node, attributes or {})
         if any(output.shape is not None for output in outputs):
@@ -93,11 +93,11 @@ class GraphBuilder:
 
 
 class TensorType:
-    """The shape and element type of a tensor, as far as they are known.
+    """The shape and element type of a tensor, as far as known.
 
     Args:
-        shape: sizes, or names of sizes that are not fixed, or -1 for any; None if the rank is not known.
-        dtype: DT_INVALID if it is not known.
+        shape: sizes, names of dynamic sizes, or -1 for any size; None if the rank is unknown.
+        dtype: the element type; DT_INVALID if unknown.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class TensorType:
 
 
 def shape_proto(shape: Sequence[int | str] | None) -> TensorShapeProto:
-    """Return the message for a shape as in `TensorType`; sizes that are not fixed are -1 and keep their names."""
+    """Return the message for a shape as in `TensorType`; dynamic sizes are -1 and keep their names."""
     if shape is None:
         return TensorShapeProto(unknown_rank=True)
     proto = TensorShapeProto()
@@ -121,7 +121,7 @@ def shape_proto(shape: Sequence[int | str] | None) -> TensorShapeProto:
 
 
 def clean(part: str) -> str:
-    """Return one part of a node's name: without what separates scopes, outputs and control inputs in GraphDefs."""
+    """Return part of a node name, without the characters that mark scopes, outputs and control inputs in GraphDefs."""
     return plain(part).translate(_NOT_IN_NAMES).lstrip("^") or "_"
 
 
@@ -129,22 +129,22 @@ _NOT_IN_NAMES: Final = str.maketrans({"/": "_", ":": "_", "\n": "_", "\r": "_", 
 
 
 def joined(*parts: str) -> str:
-    """Return a node's name, or a scope, from the parts that are not empty."""
+    """Return a node name or scope joined from the nonempty parts."""
     return "/".join(part for part in parts if part)
 
 
 def plain(text: str) -> str:
-    """Return text that UTF-8 can encode."""
+    """Return the text in a form that UTF-8 can encode."""
     return text.encode(errors="replace").decode()
 
 
 def output(name: str, index: int) -> str:
-    """Return how an input names output number ``index`` of a node."""
+    """Return the reference by which an input names output ``index`` of a node."""
     return name if index == 0 else f"{name}:{index}"
 
 
 def set_attributes(node: NodeDef, attributes: Mapping[str, Any]) -> None:
-    """Set those attributes that are not None."""
+    """Set the attributes that are not None."""
     for name, value in attributes.items():
         converted = attr_value(value)
         if converted is not None:
@@ -152,9 +152,9 @@ def set_attributes(node: NodeDef, attributes: Mapping[str, Any]) -> None:
 
 
 def attr_value(value: Any) -> AttrValue | None:
-    """Return the message for a Python value: a number, string, or list of one kind of them; anything else as its text.
+    """Return the message for a number, a string, or a list of one kind of these; any other value as its text.
 
-    Long texts and lists are cut, with "..." at the end: graphs say what a model does, not what it holds.
+    Long strings and lists are truncated, with "..." at the end: graphs show what a model does, not what it holds.
     """
     match value:
         case None:

@@ -11,10 +11,9 @@ _PARAMETERS: Final = frozenset({"PARAMETER", "BUFFER", "CONSTANT_TENSOR", "CUSTO
 
 
 def graph_of_exported(program: Any) -> GraphDef:
-    """Return the graph of a ``torch.export.ExportedProgram``, in the scopes of the modules that its calls came from.
+    """Return the graph of a ``torch.export.ExportedProgram``, in the scopes of the modules that made the calls.
 
-    Operations have the names of their overloads, such as ``aten.linear.default``. Sizes that are not fixed keep their
-    names.
+    Operations have the names of their overloads, such as ``aten.linear.default``. Dynamic sizes keep their names.
     """
     return _ProgramReader(program).read()
 
@@ -32,7 +31,7 @@ class _ProgramReader:
         self._classes = classes
 
     def read(self) -> GraphDef:
-        """Return the whole graph; inputs and parameters first, as the program has them."""
+        """Return the whole graph, with inputs and parameters first, as in the program."""
         targets = {spec.arg.name: spec for spec in self._program.graph_signature.input_specs}
         for node in self._program.graph.nodes:
             match node.op:
@@ -68,7 +67,7 @@ class _ProgramReader:
         return self._module_scope(stack[-1][0]) if stack else self._root
 
     def _module_scope(self, path: str) -> str:
-        """``Net/Sequential[body]/Linear[0]`` for "body.0"; a module that was not called itself is only its name."""
+        """Return ``Net/Sequential[body]/Linear[0]`` for "body.0"; a module not called itself adds only its name."""
         if not path:
             return self._root
         parts = path.split(".")
@@ -82,7 +81,7 @@ class _ProgramReader:
 
 
 def _module_stack(node: Any) -> list[tuple[str, str]]:
-    """Return path and class name of the modules around a call, outermost first."""
+    """Return the path and class name of each module around a call, outermost first."""
     stack: list[tuple[str, str]] = []
     for path, owner in (node.meta.get("nn_module_stack") or {}).values():
         class_name = owner.__name__ if isinstance(owner, type) else str(owner).rpartition(".")[2]
@@ -96,7 +95,7 @@ def _operation(target: Any) -> str:
 
 
 def _constants(node: Any) -> dict[str, Any]:
-    """Return arguments that are no nodes, under the names that the operation's schema gives them."""
+    """Return the arguments that are not nodes, under their names in the operation's schema."""
     schema = getattr(node.target, "_schema", None)
     names: Iterable[str] = [argument.name for argument in schema.arguments] if schema is not None else ()
     arguments = {**dict(zip(names, node.args, strict=False)), **node.kwargs}

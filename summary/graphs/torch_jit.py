@@ -8,32 +8,32 @@ from stepscope.summary.graphs.nodes import GraphBuilder, TensorType, clean, dtyp
 from stepscope.summary.proto.graph_pb2 import GraphDef
 
 IO_NODE: Final = "IO Node"
-"""The kind that PyTorch gives to inputs and outputs of a model."""
+"""The kind that PyTorch gives to a model's inputs and outputs."""
 
 _MOST_CONSTANT_ELEMENTS: Final = 16
 
 
 @dataclass(frozen=True)
 class ModuleValue:
-    """A module that a value of a TorchScript graph stands for."""
+    """A module represented by a value of a TorchScript graph."""
 
     scope: str
     module: Any
 
 
 Value: TypeAlias = str | ModuleValue
-"""What a value of a TorchScript graph became: the output of a node, as inputs name it, or a module."""
+"""The translation of a TorchScript graph value: the output of a node, as inputs name it, or a module."""
 
 
 def graph_of_script(script: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]]) -> GraphDef:
     """Return the graph of a traced module, ``ScriptModule`` or ``ScriptFunction``.
 
-    Calls of submodules and functions are followed, each into a scope of its own, which also holds for modules that are
-    called twice or shared. The bodies of conditions and loops are scopes of their nodes.
+    Calls of submodules and functions are followed, each into its own scope, even for modules that are called twice or
+    shared. The bodies of conditions and loops are scopes of their nodes.
 
     Args:
         script: the module or function.
-        arguments: what it is called with, by position and by keyword, for shapes that the graph does not tell.
+        arguments: its positional and keyword arguments, which supply shapes that the graph lacks.
     """
     return _ScriptReader().read(script, arguments)
 
@@ -189,9 +189,9 @@ class _ScriptReader:
 
 
 def _tidied(graph: Any) -> Any:
-    """Return a copy without the detours of a trace, such as a size that becomes a tensor and a number again.
+    """Return a copy without the detours of a trace, such as a size converted to a tensor and back to a number.
 
-    These are the passes that PyTorch itself does before it inlines a call.
+    These are the passes that PyTorch itself runs before it inlines a call.
     """
     import torch
 
@@ -208,7 +208,7 @@ def _class_name(script: Any) -> str:
 
 
 def _type_of(value: Any, given: Any = None) -> TensorType:
-    """Return the type of a value of a graph, else that of the tensor that was given for it."""
+    """Return the type of a graph value, or else the type of the tensor given for it."""
     value_type = value.type()
     if value_type.kind() == "TensorType":
         shape, dtype = value_type.sizes(), value_type.dtype()
@@ -220,7 +220,7 @@ def _type_of(value: Any, given: Any = None) -> TensorType:
 
 
 def _attributes(node: Any) -> dict[str, Any]:
-    """Return attributes of the node itself, and its constant arguments under the names that the schema gives them."""
+    """Return the node's own attributes, and its constant arguments under their names in the schema."""
     if node.kind() == "prim::Constant":
         value = _constant(node.output())
         return {"value": _shown(value) if hasattr(value, "detach") else value}
@@ -244,7 +244,7 @@ def _attribute(node: Any, name: str) -> Any:
 
 
 def _constant(value: Any) -> Any:
-    """Return what a value always is: None if that is not known, or if it is None."""
+    """Return the constant that a value always has; None if it is unknown or is None itself."""
     node = value.node()
     if node.kind() == "prim::ListConstruct":
         parts = [_constant(part) for part in node.inputs()]
@@ -255,7 +255,7 @@ def _constant(value: Any) -> Any:
 
 
 def _shown(tensor: Any) -> str:
-    """Return a tensor as text: its type, and its elements if they are few."""
+    """Return a tensor as text: its type, and its elements if there are few."""
     small = tensor.numel() <= _MOST_CONSTANT_ELEMENTS and tensor.device.type != "meta"
     # Of none, not as nested lists: there may be any number of empty ones.
     elements = "[]" if 0 in tensor.shape else str(tensor.tolist()) if small else "..."

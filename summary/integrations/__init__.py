@@ -1,1 +1,1 @@
-"""Loggers and callbacks of training frameworks; each module needs its framework, which the core does not."""
+"""Loggers and callbacks for training frameworks; each module needs its framework, which the core does not."""

@@ -25,7 +25,7 @@ except ImportError as error:
 
 
 class StepscopeTracker(GeneralTracker):  # type: ignore[misc]
-    """Writes what ``Accelerator.log`` gets to ``<logging_dir>/<run_name>``, from the main process only.
+    """Writes values passed to ``Accelerator.log`` to ``<logging_dir>/<run_name>``, from the main process only.
 
     Args:
         run_name: the run's folder.
@@ -44,7 +44,7 @@ class StepscopeTracker(GeneralTracker):  # type: ignore[misc]
 
     @property
     def tracker(self) -> SummaryWriter | None:
-        """The writer; None on other processes, and before `start`."""
+        """The writer; None in other processes and before `start`."""
         return self._writer
 
     @on_main_process  # type: ignore[untyped-decorator]
@@ -54,7 +54,7 @@ class StepscopeTracker(GeneralTracker):  # type: ignore[misc]
 
     @on_main_process  # type: ignore[untyped-decorator]
     def store_init_configuration(self, values: Mapping[str, Any]) -> None:
-        """Write the hyperparameters of the session."""
+        """Write the session's hyperparameters."""
         begin_session(self._open(), values)
 
     @on_main_process  # type: ignore[untyped-decorator]
@@ -72,13 +72,13 @@ class StepscopeTracker(GeneralTracker):  # type: ignore[misc]
 
     @on_main_process  # type: ignore[untyped-decorator]
     def log_images(self, values: Mapping[str, Any], step: int | None = None, **kwargs: Any) -> None:
-        """Write batches of pictures; ``kwargs`` are those of `SummaryWriter.add_images`."""
+        """Write batches of images; ``kwargs`` are passed to `SummaryWriter.add_images`."""
         for tag, pictures in values.items():
             self._open().add_images(tag, pictures, step, **kwargs)
 
     @on_main_process  # type: ignore[untyped-decorator]
     def finish(self) -> None:
-        """Write that the session ended, and close the file."""
+        """Write the end of the session, and close the file."""
         end_session(self._open())
         self._open().close()
 

@@ -32,17 +32,17 @@ _DIRECTORY_VARIABLE: Final = "TENSORBOARD_LOGGING_DIR"
 
 
 class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
-    """Writes what a Trainer logs, its arguments, the model's configuration, and the hyperparameters of the session.
+    """Writes a Trainer's logs and arguments, the model's configuration, and the session's hyperparameters.
 
-    Tags are those of ``transformers.integrations.TensorBoardCallback``: ``eval_loss`` is written as ``eval/loss``,
-    ``test_loss`` as ``test/loss``, and all else as ``train/...``. Only the process of rank 0 writes. A training that
-    goes on from a checkpoint supersedes the points after it.
+    Tags are the same as in ``transformers.integrations.TensorBoardCallback``: ``eval_loss`` is written as
+    ``eval/loss``, ``test_loss`` as ``test/loss``, and everything else as ``train/...``. Only the rank 0 process writes.
+    Training that resumes from a checkpoint supersedes the points after it.
 
     Args:
-        writer: where to; made at the beginning of the training if absent.
-        log_dir: the folder of the writer that is made; by default that of the environment variable
-            TENSORBOARD_LOGGING_DIR, else the arguments' ``logging_dir``, else ``<output_dir>/runs/<date>_<host>``. In a
-            search of hyperparameters, each trial has a folder of its own below the last.
+        writer: the writer to write to; by default one is created when training begins.
+        log_dir: the folder of the created writer; by default the environment variable TENSORBOARD_LOGGING_DIR, else the
+            arguments' ``logging_dir``, else ``<output_dir>/runs/<date>_<host>``. In a hyperparameter search, each trial
+            has its own folder within the last of these.
 
     Raises:
         TypeError: both are given.
@@ -60,7 +60,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Write the arguments and the configuration as text and the hyperparameters."""
+        """Write the arguments and the configuration as text, and the hyperparameters."""
         if not state.is_world_process_zero:
             return
         if state.is_hyper_param_search and state.trial_name is not None:
@@ -81,7 +81,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
         logs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Write numbers as scalars and strings as text; warns of what is neither."""
+        """Write numbers as scalars and strings as text; warn of anything else."""
         if not state.is_world_process_zero or not logs:
             return
         writer = self._writer_for(args, state)
@@ -99,7 +99,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Write that the session ended, and close the file; what is logged later opens another one."""
+        """Write the end of the session, and close the file; logging later opens another file."""
         if not state.is_world_process_zero or self._writer is None:
             return
         end = session_end(SessionEndInfo(status=hparams_pb2.STATUS_SUCCESS))
@@ -118,7 +118,7 @@ class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
 
 
 def tag_of(name: str) -> str:
-    """Return the tag of what a Trainer logs under ``name``."""
+    """Return the tag of values that a Trainer logs under ``name``."""
     for start in ("eval", "test"):
         if name.startswith(f"{start}_"):
             return f"{start}/{name[len(start) + 1 :]}"

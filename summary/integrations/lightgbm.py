@@ -1,4 +1,4 @@
-"""`StepscopeCallback`: writes what LightGBM evaluates in each iteration.
+"""`StepscopeCallback`: writes LightGBM's evaluations at each iteration.
 
 from stepscope.summary.integrations.lightgbm import StepscopeCallback
 
@@ -13,16 +13,16 @@ from stepscope.summary.writer import SummaryWriter
 
 
 class StepscopeCallback:
-    """Writes ``<data set>/<metric>`` of each iteration, and the parameters as those of a session.
+    """Writes ``<data set>/<metric>`` at each iteration, and the parameters as hyperparameters of a session.
 
-    Of ``lightgbm.cv`` these are means, beside which ``<data set>/<metric>-std`` are the deviations.
+    For ``lightgbm.cv``, these are means, and ``<data set>/<metric>-std`` are their deviations.
 
     Args:
         log_dir: the run's folder.
     """
 
     order = 10
-    """After what changes parameters, and before early stopping."""
+    """After callbacks that change parameters, and before early stopping."""
     before_iteration = False
 
     def __init__(self, log_dir: str | os.PathLike[str]) -> None:
@@ -30,7 +30,7 @@ class StepscopeCallback:
         self._writer: SummaryWriter | None = None
 
     def __call__(self, env: Any) -> None:
-        """Log an iteration; LightGBM calls this after it."""
+        """Log an iteration; LightGBM calls this after each one."""
         results = env.evaluation_result_list or ()
         if self._writer is None or env.iteration == env.begin_iteration:
             self._writer = self._writer or SummaryWriter(self._log_dir)

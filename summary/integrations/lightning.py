@@ -5,7 +5,7 @@
 
     trainer = Trainer(logger=StepscopeLogger("runs", name="resnet"))
 
-It goes with the package ``lightning`` and with ``pytorch_lightning``, whichever the training code has imported.
+It works with the packages ``lightning`` and ``pytorch_lightning``, whichever the training code has imported.
 """
 
 import os
@@ -42,17 +42,17 @@ _PREFIX_JOINT: Final = "-"
 
 
 class StepscopeLogger(Logger):  # type: ignore[misc]
-    """Logs a Lightning training to ``<save_dir>/<name>/version_<number>``, from the process of rank 0 only.
+    """Logs Lightning training to ``<save_dir>/<name>/version_<number>``, from the rank 0 process only.
 
     Args:
         save_dir: the folder of all experiments.
-        name: the experiment's folder; with "" or None the versions are in ``save_dir``.
-        version: the run's number, or its folder if a string; by default one more than the highest that is there.
-        log_graph: writes the model's graph, if it has an ``example_input_array``.
-        default_hp_metric: writes the metric ``hp_metric`` of -1 beside hyperparameters that come without metrics;
-            otherwise such hyperparameters are written to ``hparams.yaml`` only.
-        prefix: begins every tag, before a "-".
-        sub_dir: a folder in the run's for the event file.
+        name: the experiment's folder; with "" or None, the versions are in ``save_dir``.
+        version: the run's number, or its folder if a string; by default one more than the highest existing number.
+        log_graph: if True, write the model's graph, provided that it has an ``example_input_array``.
+        default_hp_metric: if True, write the metric ``hp_metric`` of -1 with hyperparameters that have no metrics;
+            otherwise, write such hyperparameters only to ``hparams.yaml``.
+        prefix: prefix of every tag, followed by a "-".
+        sub_dir: a folder within the run's folder for the event file.
         **writer_arguments: further arguments of `SummaryWriter`.
     """
 
@@ -86,12 +86,12 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @property
     def name(self) -> str:
-        """The experiment's name, "" without one."""
+        """The experiment's name, or "" if it has none."""
         return self._name
 
     @property
     def version(self) -> int | str:
-        """The run's number, or its folder's name."""
+        """The run's number, or the name of its folder."""
         if self._version is None:
             self._version = _next_version(self.root_dir)
         return self._version
@@ -103,12 +103,12 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @property
     def sub_dir(self) -> str | None:
-        """The folder in the run's for the event file."""
+        """The folder within the run's folder for the event file."""
         return self._sub_dir
 
     @property
     def log_dir(self) -> str:
-        """The folder of the event file, with ``~`` and environment variables replaced."""
+        """The folder of the event file, with ``~`` and environment variables expanded."""
         version = self.version if isinstance(self.version, str) else f"version_{self.version}"
         parts = (self.root_dir, version) if self._sub_dir is None else (self.root_dir, version, self._sub_dir)
         return os.path.expanduser(os.path.expandvars(os.path.join(*parts)))
@@ -116,7 +116,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
     @property
     @rank_zero_experiment  # type: ignore[untyped-decorator]
     def experiment(self) -> SummaryWriter:
-        """The writer, for all that the logger has no method for; on other ranks something that takes any call."""
+        """The writer, for anything that the logger has no method for; on other ranks, an object accepting any call."""
         if self._writer is None:
             self._writer = SummaryWriter(self.log_dir, **self._writer_arguments)
         return self._writer
@@ -126,7 +126,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
         """Write each number as a scalar, and each mapping of numbers as one chart of several runs.
 
         Raises:
-            TypeError, ValueError: a metric is neither; nothing is written then.
+            TypeError, ValueError: a metric is neither, in which case nothing is written.
         """
         at_step = checked_step(step)
         for tag, value in _checked_metrics(metrics, self._prefix).items():
@@ -139,11 +139,11 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
     def log_hyperparams(
         self, params: Mapping[str, Any] | Namespace | None, metrics: Any = None, step: int | None = None
     ) -> None:
-        """Write hyperparameters, and metrics as scalars beside them.
+        """Write hyperparameters, and their metrics as scalars.
 
         Args:
-            params: names and values. Those in a mapping, a dataclass or a namespace get names such as ``optimizer/lr``,
-                and what is not a number, string or boolean is written as its `str`.
+            params: values by name. Values nested in a mapping, dataclass or namespace get names such as
+                ``optimizer/lr``; values other than numbers, strings and booleans are written as their `str`.
             metrics: numbers by tag, or one number, whose tag is ``hp_metric``.
             step: the metrics' step.
         """
@@ -162,7 +162,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @rank_zero_only  # type: ignore[untyped-decorator]
     def log_graph(self, model: Any, input_array: Any = None) -> None:
-        """Write the model's graph, if the logger was made with ``log_graph``.
+        """Write the model's graph, if the logger was created with ``log_graph``.
 
         Args:
             model: the module.
@@ -182,7 +182,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @rank_zero_only  # type: ignore[untyped-decorator]
     def save(self) -> None:
-        """Write all that was logged, and ``hparams.yaml`` if it is not there yet."""
+        """Write everything logged so far, and ``hparams.yaml`` if it does not exist yet."""
         self.experiment.flush()
         path = os.path.join(self.log_dir, _HPARAMS_FILE)
         filesystem, inner = url_to_fs(path)
@@ -191,14 +191,14 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
 
     @rank_zero_only  # type: ignore[untyped-decorator]
     def finalize(self, status: str) -> None:
-        """Close the event file; after a success, `save` comes first."""
+        """Close the event file; after a success, call `save` first."""
         if status == "success":
             self.save()
         if self._writer is not None:
             self._writer.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the open files, which another process opens again."""
+        """Leave out the open files, which another process reopens."""
         return {**self.__dict__, "_writer": None}
 
 

@@ -1,4 +1,4 @@
-"""`StepscopeCallback`: writes each trial of a study of Optuna as a run with its parameters and its value.
+"""`StepscopeCallback`: writes each trial of an Optuna study as a run with its parameters and its value.
 
 from stepscope.summary.integrations.optuna import StepscopeCallback
 
@@ -15,17 +15,17 @@ from stepscope.summary.storage import folder_at
 from stepscope.summary.writer import SummaryWriter
 
 INTERMEDIATE: Final = "intermediate_value"
-"""The tag of what ``trial.report`` got."""
+"""The tag of the values passed to ``trial.report``."""
 
 _STATUS: Final = {"COMPLETE": hparams_pb2.STATUS_SUCCESS, "FAIL": hparams_pb2.STATUS_FAILURE}
 
 
 class StepscopeCallback:
-    """Writes a trial, when it ends, to ``<log_dir>/trial-<number>``: what it tried, reported and reached.
+    """Writes each trial, when it ends, to ``<log_dir>/trial-<number>``: parameters, reported values and results.
 
     Args:
         log_dir: the study's folder.
-        metric_names: the tag of the value, or those of several; by default the study's own, else ``value``, or
+        metric_names: the tag of the value, or the tags of several; by default the study's own, else ``value``, or
             ``value_0``, ``value_1`` and so on. The step of a value is the number of its trial.
     """
 

@@ -1,4 +1,4 @@
-"""A training as a session of the hyperparameters, for frameworks whose settings may be anything."""
+"""Training as a hyperparameter session, for frameworks whose settings may be of any type."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ from stepscope.summary.writer import SummaryWriter
 def begin_session(
     writer: SummaryWriter, hparams: Mapping[str, Any], metrics: Iterable[str] = (), step: int | None = None
 ) -> None:
-    """Write hyperparameters, of which what is none becomes its `str`, and which scalars are their metrics."""
+    """Write hyperparameters, with unsupported values as their `str`, and the tags of their metrics."""
     checked = checked_hparams({str(name): plain_value(value) for name, value in hparams.items()})
     infos = Experiment(hparam_infos=hparam_infos(checked), metric_infos=metric_infos(metrics))
     for value in (experiment(infos), session_start(start_info(checked))):
@@ -38,7 +38,7 @@ def end_session(
 
 
 def plain_value(value: Any) -> Any:
-    """``value`` itself if a hyperparameter may be so; otherwise its `str`."""
+    """Return ``value`` itself if it can be a hyperparameter, otherwise its `str`."""
     if isinstance(value, bool | int | float | str | np.generic):
         return value
     is_number = hasattr(value, "detach") and value.numel() == 1 and not value.is_complex()

@@ -1,4 +1,4 @@
-"""`StepscopeOutput`: where the logger of Stable-Baselines3 writes to, in place of TensorBoard's writer.
+"""`StepscopeOutput`: an output of Stable-Baselines3's logger, in place of TensorBoard's writer.
 
 from stable_baselines3.common.logger import Logger
 from stepscope.summary.integrations.stable_baselines3 import StepscopeOutput
@@ -24,9 +24,9 @@ except ImportError as error:
 
 
 class StepscopeOutput(KVWriter):  # type: ignore[misc]
-    """Writes what is logged under the tags of Stable-Baselines3's own TensorBoard output.
+    """Writes logged values under the tags of Stable-Baselines3's own TensorBoard output.
 
-    What ``logger.record`` excludes from ``tensorboard`` is excluded here, too.
+    Values that ``logger.record`` excludes from ``tensorboard`` are excluded here, too.
 
     Args:
         log_dir: the run's folder.
@@ -38,7 +38,7 @@ class StepscopeOutput(KVWriter):  # type: ignore[misc]
     def write(
         self, key_values: Mapping[str, Any], key_excluded: Mapping[str, tuple[str, ...] | None], step: int = 0
     ) -> None:
-        """Write numbers, texts, histograms, pictures, videos, figures and hyperparameters, each as what it is."""
+        """Write numbers, text, histograms, images, videos, figures and hyperparameters, each as its own kind."""
         for tag, value in key_values.items():
             excluded = key_excluded.get(tag) or ()
             if not {"tensorboard", "stepscope"} & set(excluded):

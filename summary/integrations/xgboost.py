@@ -1,4 +1,4 @@
-"""`StepscopeCallback`: writes what XGBoost evaluates in each iteration.
+"""`StepscopeCallback`: writes XGBoost's evaluations at each iteration.
 
 from stepscope.summary.integrations.xgboost import StepscopeCallback
 
@@ -20,13 +20,13 @@ except ImportError as error:
 
 
 class StepscopeCallback(TrainingCallback):  # type: ignore[misc]
-    """Writes ``<data set>/<metric>`` of each iteration, from the process of rank 0 only.
+    """Writes ``<data set>/<metric>`` at each iteration, from the rank 0 process only.
 
-    Of ``xgboost.cv`` these are means, beside which ``<data set>/<metric>-std`` are the deviations.
+    For ``xgboost.cv``, these are means, and ``<data set>/<metric>-std`` are their deviations.
 
     Args:
         log_dir: the run's folder.
-        hparams: parameters to write as those of a session; XGBoost does not tell callbacks which it was given.
+        hparams: parameters to write as a session's hyperparameters; XGBoost does not pass its own to callbacks.
     """
 
     def __init__(self, log_dir: str | os.PathLike[str], hparams: Mapping[str, Any] | None = None) -> None:
@@ -36,7 +36,7 @@ class StepscopeCallback(TrainingCallback):  # type: ignore[misc]
         self._writer: SummaryWriter | None = None
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Mapping[str, list[Any]]]) -> bool:
-        """Write the latest evaluations; never ends the training."""
+        """Write the latest evaluations; never end the training."""
         if collective.get_rank():
             return False
         latest = {f"{data}/{name}": log[-1] for data, logs in evals_log.items() for name, log in logs.items()}
@@ -52,7 +52,7 @@ class StepscopeCallback(TrainingCallback):  # type: ignore[misc]
         return False
 
     def after_training(self, model: Any) -> Any:
-        """Write that the session ended, and close the file; returns the model."""
+        """Write the end of the session, close the file, and return the model."""
         if self._writer is not None:
             if self._hparams is not None:
                 end_session(self._writer)

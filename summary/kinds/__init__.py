@@ -1,4 +1,4 @@
-"""The kinds of summaries: one module each, with how it is written and how it is read."""
+"""The kinds of summaries: one module per kind, for writing and reading it."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Audio: one or several clips at a step."""
+"""Audio: one or more clips at a step."""
 
 import warnings
 import wave
@@ -29,7 +29,7 @@ _HIGHEST_RATE: Final = (1 << 32) // (2 * _MOST_CHANNELS)
 
 @dataclass(frozen=True)
 class Clip:
-    """Sound as it was encoded."""
+    """A clip as encoded."""
 
     encoded: bytes
     content_type: str
@@ -49,15 +49,15 @@ def audio(tag: str, samples: Any, sample_rate: Any) -> Summary.Value:
     """Return a value with one 16-bit WAV per clip.
 
     Args:
-        tag: the series.
-        samples: int16, or floats in -1..1, which are scaled to +-32767 and rounded; what lies outside is clipped with
-            a warning. Shape [frames]; or [channels, frames] or [frames, channels], the shorter axis being
-            the channels; or [clips, frames, channels], as in TensorFlow. One channel or two.
+        tag: the tag of the series.
+        samples: int16, or floats in -1..1, which are scaled to +-32767 and rounded; values outside this range are
+            clipped with a warning. Shape [frames]; or [channels, frames] or [frames, channels], where the shorter axis
+            is the channels; or [clips, frames, channels], as in TensorFlow. One or two channels.
         sample_rate: frames per second.
 
     Raises:
-        TypeError: another dtype, or ``sample_rate`` is not a whole number.
-        ValueError: another shape, no frames, a NaN, or ``sample_rate`` is out of range.
+        TypeError: any other dtype, or ``sample_rate`` is not a whole number.
+        ValueError: any other shape, no frames, NaN, or ``sample_rate`` is out of range.
     """
     name = f"the audio {tag!r}"
     rate = _checked_rate(sample_rate, name)
@@ -66,7 +66,7 @@ def audio(tag: str, samples: Any, sample_rate: Any) -> Summary.Value:
 
 
 def encoded_audio(tag: str, clips: Sequence[bytes]) -> Summary.Value:
-    """Return a value with clips that are WAV already; there may be none."""
+    """Return a value with clips that are already WAV; there may be none."""
     parts = [part for clip in clips for part in (clip, b"")]
     content = AudioPluginData(encoding=AudioPluginData.WAV).SerializeToString()
     # With a data class, TensorBoard's Python reader would take the labels for clips.
@@ -75,10 +75,10 @@ def encoded_audio(tag: str, clips: Sequence[bytes]) -> Summary.Value:
 
 
 def decode_audio(value: Summary.Value) -> Audio:
-    """Return a string tensor [clips, 2] of sound and label, or [clips] of sound; or the legacy field with one clip.
+    """Decode a string tensor, [clips, 2] of sound and label or [clips] of sound, or the legacy field with one clip.
 
     Raises:
-        PayloadError: it is neither.
+        PayloadError: the value is neither.
     """
     field = value.WhichOneof("value")
     if field == "audio":
@@ -138,7 +138,7 @@ def _to_wav(frames: NDArray[np.int16], rate: int) -> bytes:
 
 
 def _legacy_form(value: Summary.Value) -> Summary.Value:
-    """Return the first clip of audio in the field of its own."""
+    """Return the first clip in the dedicated audio field."""
     clips = decode_audio(value).clips
     if not clips:
         return value

@@ -1,4 +1,4 @@
-"""What a kind of summary is."""
+"""The definition of a kind of summary."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from numpy.typing import NDArray
 from stepscope.summary.proto.summary_pb2 import Summary
 
 Payload: TypeAlias = Any
-"""What a kind decodes a value to: `Images`, `Histogram`, `Text`, ...; each kind documents its own."""
+"""A decoded value: `Images`, `Histogram`, `Text`, ...; each kind documents its own."""
 
 ColumnType = Literal["bool", "int", "float", "str", "name", "bytes", "list[int]", "list[float]", "list[str]"]
-"""What a column of a table holds, besides nulls. Numbers are of 64 bits; a "name" is a text that many rows share, which
-takes four bytes a row."""
+"""The type of a table's column, which may also hold nulls. Numbers have 64 bits; a "name" is a string that many rows
+share, which takes four bytes per row."""
 POINT_COLUMNS: Final = ("run", "tag", "step", "wall_time", "error")
-"""Of every table of values; what a kind adds stands before the last."""
+"""Columns of every table of values; a kind's own columns come before the last one."""
 
 
 class PayloadError(ValueError):
-    """A value is not what its kind expects; says what was found and what was expected."""
+    """A value is not what its kind expects; the message states what was found and what was expected."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """How the values of a kind are rows of a table."""
+    """How the values of a kind become rows of a table."""
 
     columns: Mapping[str, ColumnType]
     """By name, in their order. Before them come run, tag, step and wall_time, after them error."""
@@ -33,7 +33,7 @@ class Table:
 
 
 class PayloadFile(NamedTuple):
-    """Part of a value as a file of its own, such as a picture."""
+    """Part of a value as a separate file, such as an image."""
 
     content: bytes
     """The whole file."""
@@ -43,7 +43,7 @@ class PayloadFile(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of summary: its name in files, and what is done with a value of it."""
+    """One kind of summary: its name in files, and how its values are processed."""
 
     plugin_name: str
     """The name in ``SummaryMetadata.plugin_data``, and so the kind's name everywhere here."""
@@ -71,7 +71,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A value whose arguments are checked and copied, and that any thread may encode later."""
+    """A value whose arguments are checked and copied, and which any thread may encode later."""
 
     encode: Callable[[], Summary.Value]
     """Cannot fail for what the caller passed."""

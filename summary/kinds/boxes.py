@@ -34,22 +34,22 @@ def image_with_boxes(
 ) -> Summary.Value:
     """Return an image value with one PNG.
 
-    The boxes are red, their labels stand in the lower left corners, as PyTorch's do.
+    The boxes are red, with labels in their lower left corners, as in PyTorch.
 
     Args:
-        tag: the series.
-        pixels: one picture, as `stepscope.summary.kinds.image.images` takes it.
-        boxes: shape [n, 4]: left, top, right, bottom in pixels of the picture.
-        rescale: enlarges or shrinks the finished picture.
+        tag: the tag of the series.
+        pixels: one image, as for `stepscope.summary.kinds.image.images`.
+        boxes: shape [n, 4]: left, top, right, bottom in pixels of the image.
+        rescale: factor by which the finished image is enlarged or shrunk.
         dataformats: as for images.
-        labels: one string per box, or one string where there is one box; of another number none is drawn, and a
-            warning says so.
+        labels: one string per box, or one string if there is one box; with any other number, none is drawn, and a
+            warning is issued.
 
-    Importing this module needs Pillow.
+    Importing this module requires Pillow.
 
     Raises:
         TypeError: the pixels are not real numbers, or a label is not a string.
-        ValueError: a shape or number makes no sense, or several pictures.
+        ValueError: a shape or number is invalid, or there are several images.
     """
     name = f"the image {tag!r}"
     samples = bytes_nhwc(pixels, dataformats, name)

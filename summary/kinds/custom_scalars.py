@@ -20,7 +20,7 @@ from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "custom_scalars"
 TAG: Final = "custom_scalars__config__"
-"""The one tag of this kind."""
+"""The only tag of this kind."""
 
 
 def custom_scalars(layout: Layout) -> Summary.Value:
@@ -30,15 +30,15 @@ def custom_scalars(layout: Layout) -> Summary.Value:
 
 
 def layout_of(categories: Mapping[str, Mapping[str, Sequence[Any]]]) -> Layout:
-    """Return the layout message of PyTorch's ``add_custom_scalars``.
+    """Return the layout message for the argument of PyTorch's ``add_custom_scalars``.
 
     Args:
         categories: category title -> chart title -> ["Multiline", regular expressions that match the tags], or
             ["Margin", [tag of the value, of the lower bound, of the upper bound]].
 
     Raises:
-        TypeError: a title or tag is not a string, or a chart is none of the two.
-        ValueError: a margin chart has not three tags.
+        TypeError: a title or tag is not a string, or a chart is neither of the two.
+        ValueError: a margin chart does not have three tags.
     """
     if not isinstance(categories, Mapping):
         raise TypeError(f"a layout must map category titles to charts, got {type(categories).__name__}")
@@ -52,7 +52,7 @@ def layout_of(categories: Mapping[str, Mapping[str, Sequence[Any]]]) -> Layout:
 
 
 def merged_layouts(first: Layout, second: Layout) -> Layout:
-    """Return the categories of both by title; a chart of ``second`` replaces the one of the same title in ``first``."""
+    """Merge layouts by category title; a chart of ``second`` replaces the one of the same title in ``first``."""
     merged = Layout()
     merged.CopyFrom(first)
     categories = {category.title: category for category in merged.category}
@@ -74,7 +74,7 @@ def decode_layout(value: Summary.Value) -> Layout:
     """Return the message in a string tensor of one element.
 
     Raises:
-        PayloadError: it is no such tensor, or its bytes are no Layout.
+        PayloadError: the value is not such a tensor, or its bytes are not a Layout.
     """
     if value.WhichOneof("value") != "tensor":
         raise PayloadError(f"expected a layout as a tensor, got {value.WhichOneof('value') or 'no value'}")

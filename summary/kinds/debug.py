@@ -1,4 +1,4 @@
-"""What `stepscope.debug` recorded of the tensors of a training: health by step, what the numbers stand for, alerts."""
+"""Tensors recorded by `stepscope.debug` during training: health by step, the catalog of tensors, and alerts."""
 
 import zlib
 from collections.abc import Callable, Mapping
@@ -24,37 +24,37 @@ ALERTS_PLUGIN: Final = "debug_alerts"
 STEPS_TAG: Final = "_debug_/steps"
 """Steps that were recorded as planned."""
 RING_TAG: Final = "_debug_/ring"
-"""Steps between them, written when something went wrong: under a tag of their own, as they go back."""
+"""Steps between them, written when something went wrong; under a separate tag, because they go back."""
 CAUGHT_TAG: Final = "_debug_/caught"
-"""Steps that were run again, in full detail."""
+"""Steps that were rerun in full detail."""
 CATALOG_TAG: Final = "_debug_/catalog"
 ALERTS_TAG: Final = "_debug_/alerts"
 _VALUES_FOLDER: Final = "_debug_/values"
 
 MOST_OBSERVATIONS: Final = 1 << 20
-"""Of one value; a step with more is several values."""
+"""In one value; a step with more is split into several values."""
 _COMPRESSION: Final = 1
 _WIDEST_COLUMNS: Final = "BHIQfd"
 _MOST_RATIO: Final = 1040
-"""zlib makes at most so many bytes of one."""
+"""zlib expands one byte to at most this many."""
 
 _Message = TypeVar("_Message", bound=Message)
 
 
 @dataclass(frozen=True)
 class HealthColumns:
-    """What was observed in one step, in order; decompressed when somebody looks."""
+    """The observations of one step, in order; decompressed on demand."""
 
     recording: int
-    """Which watcher's numbers these are."""
+    """The watcher that these numbers belong to."""
     count: int
     tensors: int
-    """Above the highest of the tensors' numbers."""
+    """Above the highest tensor number."""
     decode: Callable[[], tuple[NDArray[np.int32], NDArray[np.float64]]]
-    """Gives the tensors' numbers [count] and figures [count, len(FIGURES)]; NaN where one was not measured.
+    """Returns the tensors' numbers [count] and figures [count, len(FIGURES)]; NaN for figures that were not measured.
 
     Raises:
-        PayloadError: they are damaged.
+        PayloadError: the data is damaged.
     """
 
 
@@ -65,9 +65,9 @@ def debug_steps(
 
     Args:
         tag: one of `STEPS_TAG`, `RING_TAG` and `CAUGHT_TAG`.
-        recording: 64 bits, not negative.
-        tensors: [n], their numbers in the catalog.
-        figures: float64 [n, len(FIGURES)].
+        recording: the recording's unsigned 64-bit number.
+        tensors: the tensors' numbers in the catalog, shape [n].
+        figures: float64, shape [n, len(FIGURES)].
     """
     return [
         _value(tag, STEPS_PLUGIN, encoded_step(recording, tensors[piece], figures[piece]))
@@ -76,9 +76,9 @@ def debug_steps(
 
 
 def encoded_step(recording: int, tensors: NDArray[np.int32], figures: NDArray[np.float64]) -> DebugStep:
-    """Return the observations as a message; each column takes the smallest type that loses nothing that matters.
+    """Return the observations as a message; each column has the smallest type that loses nothing of importance.
 
-    Whole numbers stay exact. Others are rounded to float32, except in a column that has some beyond its range.
+    Whole numbers stay exact. Others are rounded to float32, except in a column with numbers beyond its range.
     """
     columns = [_packed(tensors.astype(np.float64)), *(_packed(figures[:, column]) for column in range(len(FIGURES)))]
     content = zlib.compress(b"".join(data for _, data in columns), _COMPRESSION)
@@ -118,7 +118,7 @@ def decode_step(value: Summary.Value) -> HealthColumns:
     """Return the observations of a step, still compressed.
 
     Raises:
-        PayloadError: it is no such value, or its columns are not those that there are.
+        PayloadError: the value holds no DebugStep message, or its columns are not the expected ones.
     """
     message = _message(value, DebugStep)
     codes = message.columns
@@ -172,29 +172,29 @@ def value_tag(phase: str, name: str) -> str:
 
 
 def debug_catalog(message: DebugCatalog) -> Summary.Value:
-    """Return a value with what came up for the first time."""
+    """Return a value with a catalog of entries seen for the first time."""
     return _value(CATALOG_TAG, CATALOG_PLUGIN, message)
 
 
 def debug_alerts(message: DebugAlerts) -> Summary.Value:
-    """Return a value with what the rules found."""
+    """Return a value with the findings of the rules."""
     return _value(ALERTS_TAG, ALERTS_PLUGIN, message)
 
 
 def decode_catalog(value: Summary.Value) -> DebugCatalog:
-    """Return what came up for the first time.
+    """Return the catalog of entries seen for the first time.
 
     Raises:
-        PayloadError: it is no such value.
+        PayloadError: the value holds no DebugCatalog message.
     """
     return _message(value, DebugCatalog)
 
 
 def decode_alerts(value: Summary.Value) -> DebugAlerts:
-    """Return what the rules found.
+    """Return the findings of the rules.
 
     Raises:
-        PayloadError: it is no such value.
+        PayloadError: the value holds no DebugAlerts message.
     """
     return _message(value, DebugAlerts)
 

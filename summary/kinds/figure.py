@@ -12,16 +12,16 @@ from stepscope.summary.proto.summary_pb2 import Summary
 
 
 def figures(tag: str, drawn: Any, close: bool = True) -> Summary.Value:
-    """Return an image value with one PNG per figure, at the figure's own size and resolution, on its own background.
+    """Return an image value with one PNG per figure, with the figure's own size, resolution and background.
 
     Args:
-        tag: the series.
-        drawn: a ``matplotlib.figure.Figure``, or a list of them of one size.
-        close: take the figures from ``pyplot``, if they are its, when they are drawn.
+        tag: the tag of the series.
+        drawn: a ``matplotlib.figure.Figure``, or a list of figures of one size.
+        close: remove the figures from ``pyplot`` after drawing them, if it manages them.
 
     Raises:
-        TypeError: something is no figure.
-        ValueError: there is none, or the sizes differ.
+        TypeError: an object is not a figure.
+        ValueError: there are no figures, or their sizes differ.
     """
     several = list(drawn) if isinstance(drawn, list | tuple) else [drawn]
     for figure in several:

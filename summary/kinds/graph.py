@@ -1,4 +1,4 @@
-"""Graphs of models: of operations, as GraphDef; of layers, as Keras writes them; and of functions, in RunMetadata."""
+"""Model graphs: operations as GraphDef, layers as Keras writes them, and functions in RunMetadata."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ KERAS_PLUGIN_NAME: Final = "graph_keras_model"
 FUNCTIONS_PLUGIN_NAME: Final = "graph_run_metadata_graph"
 
 _VERSION: Final = b"1"
-"""The plugin content without which TensorBoard passes a Keras model or a function graph over."""
+"""The plugin content without which TensorBoard skips a Keras model or a function graph."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class KerasModel:
     """A Keras model as its layers."""
 
     json: str
-    """What ``model.to_json()`` gave."""
+    """The result of ``model.to_json()``."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class KerasModel:
 
 
 def graph(graph_def: GraphDef) -> Event:
-    """Return the event that holds a run's graph, under the tag ``__run_graph__``; no summary holds one."""
+    """Return an event with a run's graph, whose tag is ``__run_graph__``; it is not part of a summary."""
     return Event(graph_def=graph_def.SerializeToString())
 
 
@@ -49,7 +49,7 @@ def keras_model(tag: str, model_json: str) -> Summary.Value:
     """Return a value with a Keras model's JSON; Keras's own callback uses the tag "keras".
 
     Raises:
-        ValueError: the text is no JSON object with a ``config``.
+        ValueError: the text is not a JSON object with a ``config``.
     """
     parse_keras_json(model_json)
     metadata = _metadata(KERAS_PLUGIN_NAME)
@@ -57,9 +57,7 @@ def keras_model(tag: str, model_json: str) -> Summary.Value:
 
 
 def function_graphs(tag: str, run_metadata: RunMetadata) -> Summary.Value:
-    """Return a value with RunMetadata whose ``function_graphs`` are the graph, as TensorFlow's ``trace_export`` writes
-    it.
-    """
+    """Return a value with RunMetadata whose ``function_graphs`` are the graph, as in TensorFlow's ``trace_export``."""
     metadata = _metadata(FUNCTIONS_PLUGIN_NAME)
     encoded = run_metadata.SerializeToString()
     return Summary.Value(tag=tag, metadata=metadata, tensor=strings_tensor([encoded], ()))
@@ -69,7 +67,7 @@ def parse_keras_json(text: str) -> dict[str, Any]:
     """Return the object in a Keras model's JSON.
 
     Raises:
-        ValueError: it is no JSON object with a ``config``, or it cannot be encoded as UTF-8.
+        ValueError: the text is not a JSON object with a ``config``, or cannot be encoded as UTF-8.
     """
     try:
         text.encode()
@@ -90,7 +88,7 @@ def decode_graph(value: Summary.Value) -> GraphDef:
     """Return the GraphDef in a string tensor of one element.
 
     Raises:
-        PayloadError: it is no such tensor, or its bytes are not a GraphDef.
+        PayloadError: the value is not such a tensor, or its bytes are not a GraphDef.
     """
     encoded = _only_string(value, "a graph")
     try:
@@ -103,7 +101,7 @@ def decode_keras_model(value: Summary.Value) -> KerasModel:
     """Return the JSON in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
 
     Raises:
-        PayloadError: it is no such tensor, or holds no JSON object with a ``config``.
+        PayloadError: the value is not such a tensor, or holds no JSON object with a ``config``.
     """
     _check_version(value, KERAS_PLUGIN_NAME)
     try:
@@ -118,7 +116,7 @@ def decode_function_graphs(value: Summary.Value) -> RunMetadata:
     """Return the RunMetadata in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
 
     Raises:
-        PayloadError: it is no such tensor, or its bytes are not a RunMetadata.
+        PayloadError: the value is not such a tensor, or its bytes are not a RunMetadata.
     """
     _check_version(value, FUNCTIONS_PLUGIN_NAME)
     return decode_run_metadata(value)

@@ -1,4 +1,4 @@
-"""Kinds of other distributions, made safe: whatever goes wrong in one is a `PayloadError` that names it."""
+"""Guards kinds of other distributions: any error in one becomes a `PayloadError` that names it."""
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,12 +17,12 @@ _Fail = Callable[[Plugin, BaseException, str], PluginFailure]
 
 
 def guarded(kind: Kind, plugin: Plugin, fail: _Fail) -> Kind:
-    """Return a kind whose functions raise nothing but `PayloadError`, and whose rows are what its columns say.
+    """Return a kind whose functions raise only `PayloadError`, and whose rows match its columns.
 
     Args:
-        kind: of another distribution.
-        plugin: where it is from.
-        fail: is told of what went wrong; see `stepscope.plugins.Extensions.fail`.
+        kind: a kind of another distribution.
+        plugin: the plug-in that it comes from.
+        fail: called with any error; see `stepscope.plugins.Extensions.fail`.
     """
 
     def safe(function: Callable[[Any], _Result], doing: str) -> Callable[[Any], _Result]:

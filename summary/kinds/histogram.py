@@ -20,16 +20,16 @@ from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary
 
 PLUGIN_NAME: Final = "histograms"
 EQUAL_BUCKETS: Final = 30
-"""How many buckets TensorFlow 2 makes unless told."""
+"""The number of buckets in TensorFlow 2 by default."""
 _MOST_BUCKETS: Final = 1 << 24
 
 Bins: TypeAlias = str | int | Sequence[float] | NDArray[Any]
-"""Bucket edges: "tensorflow", what `numpy.histogram_bin_edges` takes, or the edges themselves."""
+"""Bucket edges: "tensorflow", any ``bins`` of `numpy.histogram_bin_edges`, or the edges themselves."""
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Buckets in order of their edges, and how many values are in none of them."""
+    """Buckets in order of their edges, and the counts of values in none of them."""
 
     buckets: NDArray[np.float64]
     """Shape [k, 3]: left edge, right edge, count. Read-only; k may be 0."""
@@ -37,37 +37,37 @@ class Histogram:
     positive_infinite: int = 0
     negative_infinite: int = 0
     below: int = 0
-    """Finite values below the edges that the writer was given."""
+    """Finite values below the edges given to the writer."""
     above: int = 0
-    """Finite values above the edges that the writer was given."""
+    """Finite values above the edges given to the writer."""
 
     @property
     def left_out(self) -> int:
-        """Values that no bucket holds."""
+        """The number of values in no bucket."""
         return self.nan + self.positive_infinite + self.negative_infinite + self.below + self.above
 
     @property
     def total(self) -> float:
-        """All values, those in buckets and those in none."""
+        """The number of all values, in buckets and in none."""
         return float(self.buckets[:, 2].sum()) + self.left_out
 
 
 def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | None = None) -> Summary.Value:
     """Return a value with the buckets from the smallest to the largest of ``values``.
 
-    The outermost edges are the smallest and the largest value themselves, as in TensorBoard's reading of
-    older histograms. NaN, infinities and values outside given edges are in no bucket; the value's own
-    ``HistogramPluginData`` counts them.
+    The outermost edges are the smallest and the largest value themselves, as TensorBoard reads older histograms. NaN,
+    infinities and values outside the given edges are in no bucket; they are counted in the value's own
+    ``HistogramPluginData``.
 
     Args:
-        tag: the series.
+        tag: the tag of the series.
         values: real numbers of any shape.
         bins: "tensorflow" for edges that grow by 10 % from 1e-12 on either side of zero, or see `Bins`.
-        max_bins: merges neighbors until there are at most so many.
+        max_bins: maximum number of buckets; neighbors are merged to stay within it.
 
     Raises:
         TypeError: ``values`` or given edges are not real numbers.
-        ValueError: there are none, or ``bins`` or ``max_bins`` make no sense.
+        ValueError: there are no values, or ``bins`` or ``max_bins`` is invalid.
     """
     return _histogram(tag, *_checked_histogram(tag, values, bins, max_bins))
 
@@ -75,10 +75,10 @@ def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | 
 def prepared_histogram(
     tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | None = None, *, legacy: bool = False
 ) -> Prepared:
-    """As `histogram`, but the values are counted later; edges that depend on the values are computed at once.
+    """Prepare a `histogram` whose values are counted later; edges that depend on the values are computed immediately.
 
-    With ``legacy``, it is of the older form, which PyTorch writes: without a count of what no bucket holds, and with
-    the sum and the sum of squares of the finite values.
+    With ``legacy``, it has the older form, which PyTorch writes: without counts of values in no bucket, and with the
+    sum and the sum of squares of the finite values.
     """
     floats, table, most = _checked_histogram(tag, values, bins, max_bins)
     held = _held(floats, values)
@@ -88,15 +88,15 @@ def prepared_histogram(
 def histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKETS) -> Summary.Value:
     """Return a value with ``buckets`` buckets of equal width from the smallest to the largest of ``values``.
 
-    TensorFlow 2's rule (TensorBoard's ``plugins/histogram/summary_v2.py``), in float64: value x lies in bucket
-    floor((x - smallest) / width), the last bucket also holds the largest value. Without data all rows are zeros; where
-    all values are equal, every edge is that value, and the last bucket holds the count. NaN and infinities are no data
-    here; they are counted as in `histogram`.
+    This is TensorFlow 2's rule (TensorBoard's ``plugins/histogram/summary_v2.py``), in float64: value x lies in bucket
+    floor((x - smallest) / width), and the last bucket also holds the largest value. Without data, all rows are zeros;
+    if all values are equal, every edge is that value, and the last bucket holds the count. NaN and infinities are not
+    data here; they are counted as in `histogram`.
 
     Args:
-        tag: the series.
-        values: real numbers of any shape; there may be none.
-        buckets: how many rows, k; 0 gives none.
+        tag: the tag of the series.
+        values: real numbers of any shape; may be empty.
+        buckets: number of rows, k; 0 gives none.
 
     Raises:
         TypeError: ``values`` or ``buckets`` are not real numbers.
@@ -106,7 +106,7 @@ def histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKE
 
 
 def prepared_histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKETS) -> Prepared:
-    """As `histogram_of_equal_buckets`, but the values are counted later."""
+    """Prepare a `histogram_of_equal_buckets` whose values are counted later."""
     floats, count = _checked_equal_buckets(tag, values, buckets)
     held = _held(floats, values)
     return Prepared(partial(_histogram_of_equal_buckets, tag, held, count), held.nbytes)
@@ -122,20 +122,20 @@ def histogram_of_buckets(
     bucket_limits: Any,
     bucket_counts: Any,
 ) -> Summary.Value:
-    """Return a value with buckets that were counted elsewhere, in the older form, which keeps all that is given.
+    """Return a value with buckets counted elsewhere, in the older form, which keeps all arguments.
 
     Args:
-        tag: the series.
-        smallest: the smallest of the values, and the left edge of the first occupied bucket.
-        largest: the largest of them.
-        count: how many there are.
-        total: their sum.
+        tag: the tag of the series.
+        smallest: the smallest value, and the left edge of the first occupied bucket.
+        largest: the largest value.
+        count: the number of values.
+        total: the sum of the values.
         total_of_squares: the sum of their squares.
         bucket_limits: right edges, ascending, shape [k].
-        bucket_counts: how many values fell in each bucket, shape [k].
+        bucket_counts: the number of values in each bucket, shape [k].
 
     Raises:
-        TypeError: an argument is not a real number, or no array of them.
+        TypeError: an argument is not a real number, or not an array of real numbers.
         ValueError: the arrays differ in length, are empty or not of rank 1, the limits do not ascend, a count is
             negative or not finite, or ``smallest`` is above ``largest``.
     """
@@ -165,14 +165,14 @@ def histogram_of_buckets(
 
 
 def decode_histogram(value: Summary.Value) -> Histogram:
-    """Return a tensor of shape [k, 3], or a `HistogramProto`.
+    """Decode a tensor of shape [k, 3] or a `HistogramProto`.
 
-    The latter's empty outer buckets are dropped, and its outermost edges, often +-DBL_MAX, become the
-    smallest and the largest value (TensorBoard's ``data_compat.py``). The former's counts of values in no bucket are
-    those in its own metadata.
+    The empty outer buckets of a `HistogramProto` are dropped, and its outermost edges, often +-DBL_MAX, become the
+    smallest and the largest value (TensorBoard's ``data_compat.py``). A tensor's counts of values in no bucket are read
+    from its own metadata.
 
     Raises:
-        PayloadError: it is neither.
+        PayloadError: the value is neither.
     """
     field = value.WhichOneof("value")
     left_out = HistogramPluginData()
@@ -252,7 +252,7 @@ def _checked_count(number: Any, least: int, name: str) -> int:
 
 
 def _held(floats: Floats, given: Any) -> Floats:
-    """``floats``, copied if they may be the caller's."""
+    """Return ``floats``, copied if they may be the caller's."""
     return floats if floats is not given and floats.base is None else floats.copy()
 
 
@@ -327,9 +327,10 @@ def _trimmed(
 
 @cache
 def tensorflow_table() -> EdgeTable:
-    """TensorFlow's edges, from 1e-12 up by a tenth each, on both sides of zero; the last reach every finite number.
+    """Return TensorFlow's edges, which grow by 10 % from 1e-12 on both sides of zero, up to the largest finite numbers.
 
-    Multiplied up one by one, which alone gives TensorFlow's last bits (``tensorflow/core/lib/histogram/histogram.cc``).
+    They are multiplied one by one, the only way to match TensorFlow's last bits
+    (``tensorflow/core/lib/histogram/histogram.cc``).
     """
     positive = []
     edge = 1e-12

@@ -1,9 +1,9 @@
-"""Counts how many numbers fall between edges, from the top bits of their floating-point form.
+"""Counts how many numbers fall between edges, from the top bits of their floating-point representation.
 
-Sign, exponent and the first seven fraction bits of a float32 name one of 65536 *cells*. Cells have an order, that of
-the numbers in them, so one `numpy.bincount` settles every cell that no edge cuts; only numbers in a cell with an edge
-are compared with edges at all. float64 is rounded to float32 to find its cell: rounding never swaps two numbers, so a
-number and an edge in different cells compare as their cells do, and those in one cell are compared in float64.
+The sign, the exponent and the first seven fraction bits of a float32 name one of 65536 *cells*. Cells have the order of
+the numbers in them, so one `numpy.bincount` counts every cell that no edge cuts; only numbers in a cell with an edge
+are compared with edges at all. A float64 is rounded to float32 to find its cell: rounding never swaps two numbers, so a
+number and an edge in different cells compare as their cells do, and those in the same cell are compared in float64.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 _CELLS: Final = 1 << 16
 _CHUNK: Final = 1 << 17
-"""Numbers at a time, so that what is made of them stays in the cache."""
+"""Numbers counted at a time, so that intermediate results stay in the cache."""
 _FEW: Final = 1 << 13
 """Fewer numbers than this are counted faster by searching the edges for each."""
 _MOST_COMPARISONS: Final = 8
@@ -38,10 +38,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class _CellTable:
-    """How edges lie in cells."""
+    """The positions of edges in cells."""
 
     edges_before: NDArray[np.intp]
-    """Per cell, how many edges are in lower cells."""
+    """Per cell, the number of edges in lower cells."""
     is_cut: NDArray[np.bool_]
     """Per cell, whether an edge is in it, or equals a number in it."""
     most_in_cell: int
@@ -62,7 +62,7 @@ class EdgeTable:
         self.edges.flags.writeable = False
 
     def count(self, numbers: Floats) -> Counts:
-        """Count finite ``numbers``, shape [n]; equal to `numpy.histogram` with the edges."""
+        """Count finite ``numbers``, shape [n]; the result equals `numpy.histogram` with these edges."""
         last = self.edges[-1]
         if len(numbers) < _FEW:
             found = np.searchsorted(self.edges, numbers.astype(np.float64), "right")
@@ -113,14 +113,14 @@ class EdgeTable:
 
 
 def _counts(reached: NDArray[np.int64], at_last: int) -> Counts:
-    """Count from how many numbers have 0, 1, 2, ... edges at or below them, and how many equal the last edge."""
+    """Return counts, given how many numbers have 0, 1, 2, ... edges at or below them, and how many equal the last."""
     between = reached[1:-1].copy()
     between[-1] += at_last
     return Counts(between, int(reached[0]), int(reached[-1]) - at_last)
 
 
 def binary_floats(array: NDArray[Any]) -> Floats:
-    """Any real numbers, flat, as float32 or float64 of this machine's byte order; float16 becomes float32."""
+    """Return any real numbers, flat, as float32 or float64 in native byte order; float16 becomes float32."""
     flat = array.reshape(-1)
     is_short = flat.dtype.kind == "f" and flat.dtype.itemsize <= np.dtype(np.float32).itemsize
     if is_short:
@@ -129,9 +129,9 @@ def binary_floats(array: NDArray[Any]) -> Floats:
 
 
 def equal_width_buckets(numbers: Floats, count: int) -> NDArray[np.float64]:
-    """TensorFlow 2's buckets of finite ``numbers``: float64 [count, 3] of left edge, right edge, count.
+    """Return TensorFlow 2's buckets of finite ``numbers``: float64 [count, 3] of left edge, right edge, count.
 
-    `stepscope.summary.kinds.histogram.histogram_of_equal_buckets` has the rule.
+    For the rule, see `stepscope.summary.kinds.histogram.histogram_of_equal_buckets`.
     """
     buckets = np.zeros((count, 3))
     if len(numbers) == 0 or count == 0:
@@ -170,7 +170,7 @@ def _counts_of_equal_widths(
 
 
 def _cells_in_order() -> NDArray[np.intp]:
-    """Return cells by the numbers in them: the sign is the top bit, and the rest is the magnitude."""
+    """Return cells in the order of the numbers in them: the sign is the top bit, and the rest is the magnitude."""
     negative_zero = _CELLS // 2
     return np.concatenate([np.arange(_CELLS - 1, negative_zero - 1, -1), np.arange(negative_zero)])
 

@@ -1,4 +1,4 @@
-"""Hyperparameters: what a session was given, and which metrics it reports; all of it metadata."""
+"""Hyperparameters of a session, and the metrics that it reports; all stored as metadata."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -33,29 +33,29 @@ HParamValue = bool | float | str
 
 
 def experiment(message: Experiment) -> Summary.Value:
-    """Return a value that says which hyperparameters and metrics an experiment has; one per log directory is enough."""
+    """Return a value with an experiment's hyperparameters and metrics; one per log directory is enough."""
     return _value(EXPERIMENT_TAG, HParamsPluginData(experiment=message))
 
 
 def session_start(message: SessionStartInfo) -> Summary.Value:
-    """Return a value that says which hyperparameters a session has; one per session, in its run."""
+    """Return a value with a session's hyperparameters; one per session, in its run."""
     return _value(SESSION_START_TAG, HParamsPluginData(session_start_info=message))
 
 
 def session_end(message: SessionEndInfo) -> Summary.Value:
-    """Return a value that says how a session ended."""
+    """Return a value that records how a session ended."""
     return _value(SESSION_END_TAG, HParamsPluginData(session_end_info=message))
 
 
 def checked_hparams(hparams: Mapping[str, Any]) -> dict[str, HParamValue]:
-    """Return names and values as booleans, floats and strings; None is left out.
+    """Return the values by name as booleans, floats and strings; None is left out.
 
-    Numbers may be Python's or NumPy's, or arrays or tensors of one element; a function stands for its name, as in
+    Numbers may be Python's or NumPy's, or arrays or tensors of one element; a function becomes its name, as in
     tensorboardX.
 
     Raises:
-        TypeError: it is no mapping, a name is not a string, or a value is nothing of the above.
-        ValueError: an array has not one element.
+        TypeError: ``hparams`` is not a mapping, a name is not a string, or a value is none of the above.
+        ValueError: an array does not have one element.
     """
     if not isinstance(hparams, Mapping):
         raise TypeError(f"hyperparameters must map names to values, got {type(hparams).__name__}")
@@ -65,11 +65,11 @@ def checked_hparams(hparams: Mapping[str, Any]) -> dict[str, HParamValue]:
 def hparam_infos(
     hparams: Mapping[str, HParamValue], discrete: Mapping[str, Sequence[Any]] | None = None
 ) -> list[HParamInfo]:
-    """Return names, types and, where ``discrete`` has them, all values that a hyperparameter may take.
+    """Return the hyperparameters' names, types and, if ``discrete`` has them, all values that they may take.
 
     Raises:
         TypeError: ``discrete`` has values of another type.
-        ValueError: it names a hyperparameter that is not there.
+        ValueError: ``discrete`` names an unknown hyperparameter.
     """
     if not isinstance(discrete, Mapping | None):
         raise TypeError(f"discrete domains must map names to lists of values, got {type(discrete).__name__}")
@@ -97,7 +97,7 @@ def decode_hparams(value: Summary.Value) -> HParamsPluginData:
     """Return the message in the value's metadata, which holds an experiment, a session's start or its end.
 
     Raises:
-        PayloadError: there is none of the three.
+        PayloadError: the metadata has none of the three.
     """
     content = value.metadata.plugin_data.content
     try:
@@ -130,7 +130,7 @@ def _checked_value(name: str, value: Any) -> HParamValue:
 
 
 def data_type(value: HParamValue) -> hparams_pb2.DataType:
-    """Return what a hyperparameter of that value is declared as."""
+    """Return the declared data type of a hyperparameter with this value."""
     match value:
         case bool():
             return hparams_pb2.DATA_TYPE_BOOL
@@ -141,7 +141,7 @@ def data_type(value: HParamValue) -> hparams_pb2.DataType:
 
 
 def struct_value(value: HParamValue) -> StructValue:
-    """Return the value in the form of the messages."""
+    """Return the value in the form used in messages."""
     match value:
         case bool():
             return StructValue(bool_value=value)

@@ -1,4 +1,4 @@
-"""Images: one or several pictures of one size at a step."""
+"""Images: one or more images of one size at a step."""
 
 import math
 from collections.abc import Sequence
@@ -21,44 +21,44 @@ from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "images"
 _GRID_COLUMNS: Final = 8
-"""Of a grid of pictures, as in PyTorch's ``make_grid``."""
+"""In a grid of images, as in PyTorch's ``make_grid``."""
 _CHANNELS: Final = {"L": 1, "RGB": 3, "RGBA": 4}
 
 
 @dataclass(frozen=True)
 class Images:
-    """Pictures as they were encoded: PNG from most writers, but GIF and JPEG exist."""
+    """Images as encoded: PNG from most writers, but GIF and JPEG exist."""
 
     width: int
-    """Pixels, as the writer says."""
+    """In pixels, as stated by the writer."""
     height: int
     encoded: tuple[bytes, ...]
-    """One picture per sample."""
+    """One image per sample."""
 
 
 def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
     """Return a value with one PNG per sample.
 
     Args:
-        tag: the series.
-        pixels: for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (gray), three (RGB) or four (RGBA) channels.
+        tag: the tag of the series.
+        pixels: as for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (gray), three (RGB) or four (RGBA) channels.
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
 
     Raises:
         TypeError: the pixels are not real numbers.
-        ValueError: the letters make no sense, do not fit the shape, or the channels are 2 or more than 4.
+        ValueError: the letters are invalid or do not match the shape, or there are 2 or more than 4 channels.
     """
     return _images(tag, checked_nhwc(pixels, dataformats, f"the image {tag!r}"))
 
 
 def prepared_images(tag: str, pixels: Any, dataformats: str) -> Prepared:
-    """As `images`, but the pictures are encoded later, from a copy."""
+    """Prepare `images` that are encoded later, from a copy."""
     held = compact_copy(checked_nhwc(pixels, dataformats, f"the image {tag!r}"))
     return Prepared(partial(_images, tag, held), held.nbytes)
 
 
 def encoded_images(tag: str, width: int, height: int, encoded: Sequence[bytes]) -> Summary.Value:
-    """Return a value with pictures that are encoded already: PNG, GIF or JPEG."""
+    """Return a value with images that are already encoded: PNG, GIF or JPEG."""
     sizes = [str(width).encode(), str(height).encode()]
     metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_BLOB_SEQUENCE)
     return Summary.Value(tag=tag, metadata=metadata, tensor=strings_tensor([*sizes, *encoded], (2 + len(encoded),)))
@@ -70,10 +70,10 @@ def _images(tag: str, samples: NDArray[Any]) -> Summary.Value:
 
 
 def decode_images(value: Summary.Value) -> Images:
-    """Return a string tensor [width, height, picture, ...], or the legacy field with one picture.
+    """Decode a string tensor [width, height, image, ...], or the legacy field with one image.
 
     Raises:
-        PayloadError: it is neither.
+        PayloadError: the value is neither.
     """
     field = value.WhichOneof("value")
     if field == "image":
@@ -98,7 +98,7 @@ def _pillow() -> AbstractContextManager[None]:
 
 
 def _legacy_form(value: Summary.Value) -> Summary.Value:
-    """Return an image in the field of its own, several pictures as one grid."""
+    """Return the images in the dedicated image field, several as one grid."""
     found = decode_images(value)
     encoded = found.encoded[0] if len(found.encoded) == 1 else _grid(found.encoded, found.width, found.height)
     width, height, channels = png_size(encoded) or _size_by_pillow(encoded)

@@ -1,4 +1,4 @@
-"""Endings of names of pictures and clips, by their content."""
+"""File name endings of images and clips, by content."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _MAGIC: Final = (
 
 
 def media_ending(content: bytes) -> str:
-    """Return the ending of a file with this content, such as ".png"; ".bin" where the content is not known."""
+    """Return the name ending for a file with this content, such as ".png"; ".bin" for unknown content."""
     if content.startswith(b"RIFF"):
         return ".webp" if content[8:12] == b"WEBP" else ".wav"
     return next((ending for magic, ending in _MAGIC if content.startswith(magic)), ".bin")

@@ -1,4 +1,4 @@
-"""Meshes and point clouds: vertices, and optionally faces and colors, each a series of its own."""
+"""Meshes and point clouds: vertices, and optionally faces and colors, each as its own series."""
 
 import json
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _PARTS: Final[dict[int, MeshPart]] = {
 
 @dataclass(frozen=True)
 class Mesh:
-    """One part of a batch of meshes; `mesh_info` of the series says which."""
+    """One part of a batch of meshes; `mesh_info` of the series tells which."""
 
     rows: NDArray[Any]
     """Shape [batch, n, 3], read-only: coordinates, indices of vertices, or red, green and blue in 0..255."""
@@ -38,14 +38,14 @@ class Mesh:
 
 @dataclass(frozen=True)
 class MeshInfo:
-    """What the metadata of a mesh series says: the series of one ``name`` belong together."""
+    """The metadata of a mesh series; series with the same ``name`` belong together."""
 
     name: str
     part: MeshPart
     parts: frozenset[MeshPart]
     """All parts that the mesh has."""
     config: Mapping[str, Any]
-    """Camera, lights and material, in the terms of three.js; empty where none, or none that is readable, is given."""
+    """Camera, lights and material, in three.js terms; empty if missing or unreadable."""
 
 
 def mesh(
@@ -55,19 +55,19 @@ def mesh(
     faces: Any = None,
     config: Mapping[str, Any] | None = None,
 ) -> list[Summary.Value]:
-    """Return the values ``<tag>_VERTEX``, ``<tag>_FACE`` and ``<tag>_COLOR`` of what is given.
+    """Return the values ``<tag>_VERTEX``, ``<tag>_FACE`` and ``<tag>_COLOR`` of the given parts.
 
     Args:
         tag: the mesh's name.
-        vertices: coordinates, shape [batch, vertices, 3], or [vertices, 3] of one mesh; stored as float32.
-        colors: red, green and blue of each vertex, of the same shape: whole numbers in 0..255, or floats in 0..1;
-            floats of which one is above 1 are taken for 0..255. Stored as uint8.
+        vertices: coordinates, shape [batch, vertices, 3], or [vertices, 3] for one mesh; stored as float32.
+        colors: red, green and blue of each vertex, with the same shape: whole numbers in 0..255, or floats in 0..1;
+            floats are taken as 0..255 if one is above 1. Stored as uint8.
         faces: indices of each triangle's vertices, shape [batch, faces, 3] or [faces, 3]; stored as int32.
-        config: camera, lights and material in the terms of three.js.
+        config: camera, lights and material, in three.js terms.
 
     Raises:
-        TypeError: an argument is no array of real numbers, or ``config`` cannot be JSON.
-        ValueError: a shape does not fit, a coordinate is not finite, or an index or a color is out of range.
+        TypeError: an argument is not an array of real numbers, or ``config`` cannot be encoded as JSON.
+        ValueError: a shape does not match, a coordinate is not finite, or an index or a color is out of range.
     """
     name = f"the mesh {tag!r}"
     points = _batch(vertices, f"the vertices of {name}")
@@ -98,10 +98,10 @@ def mesh(
 
 
 def decode_mesh(value: Summary.Value) -> Mesh:
-    """Return a numeric tensor of shape [batch, n, 3].
+    """Decode a numeric tensor of shape [batch, n, 3].
 
     Raises:
-        PayloadError: it is none.
+        PayloadError: the value is not such a tensor.
     """
     if value.WhichOneof("value") != "tensor":
         raise PayloadError(f"expected a mesh as a tensor, got {value.WhichOneof('value') or 'no value'}")
@@ -112,10 +112,10 @@ def decode_mesh(value: Summary.Value) -> Mesh:
 
 
 def mesh_info(plugin_content: bytes) -> MeshInfo:
-    """Return what ``Series.plugin_content`` of a mesh series holds.
+    """Return the information in ``Series.plugin_content`` of a mesh series.
 
     Raises:
-        PayloadError: it is no MeshPluginData message that names a part.
+        PayloadError: the content is not a MeshPluginData message that names a part.
     """
     try:
         data = parse(MeshPluginData, plugin_content)

@@ -1,4 +1,4 @@
-"""Arrays of pixels in any layout, to bytes and pictures."""
+"""Conversion of pixel arrays in any layout to bytes and images."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -18,24 +18,24 @@ _BAND_PIXELS: Final = 1 << 15
 
 
 def bytes_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[np.uint8]:
-    """``pixels`` as uint8 [n, height, width, channels], channels being 1, 3 or 4.
+    """Return ``pixels`` as uint8 [n, height, width, channels], where channels is 1, 3 or 4.
 
     Args:
-        pixels: whole numbers in 0..255, booleans, or floats in 0..1, which are scaled to 0..255 and rounded; what
-            lies outside is clipped and NaN becomes 0. Whole numbers other than uint8 of which none is above 1 are a
-            mask, and shown as booleans are.
+        pixels: whole numbers in 0..255, booleans, or floats in 0..1, which are scaled to 0..255 and rounded; values
+            outside the range are clipped, and NaN becomes 0. Whole numbers other than uint8, none of which is above 1,
+            are a mask and are shown like booleans.
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
-        name: what the pixels are, for errors.
+        name: name of the pixels in error messages.
 
     Raises:
         TypeError: the pixels are not real numbers.
-        ValueError: the letters make no sense, do not fit the shape, or the channels are 2 or more than 4.
+        ValueError: the letters are invalid or do not match the shape, or there are 2 or more than 4 channels.
     """
     return levels(checked_nhwc(pixels, dataformats, name))
 
 
 def checked_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[Any]:
-    """Return a view of what `bytes_nhwc` converts, [n, height, width, channels]; it raises what that raises."""
+    """Return a view of the pixels that `bytes_nhwc` converts, [n, height, width, channels]; raise the same errors."""
     letters = dataformats.upper() if isinstance(dataformats, str) else ""
     if len(set(letters)) != len(letters) or not {"H", "W"} <= set(letters) <= set("NCHW"):
         raise ValueError(f"dataformats must be distinct letters of NCHW with H and W, got {dataformats!r}")
@@ -43,12 +43,12 @@ def checked_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[Any]:
 
 
 def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArray[Any]:
-    """``array``, whose axes are called ``letters``, with the axes ``wanted``, the last of which is C.
+    """Return ``array``, whose axes are ``letters``, with the axes ``wanted``, the last of which is C.
 
-    Axes of ``wanted`` that it lacks are added with length 1.
+    Missing axes are added with length 1.
 
     Raises:
-        ValueError: the letters do not fit the shape, it is empty, or has not 1, 3 or 4 channels.
+        ValueError: the letters do not match the shape, or the array is empty or does not have 1, 3 or 4 channels.
     """
     if array.ndim != len(letters):
         raise ValueError(f"{name} must have {len(letters)} axes for {letters!r}, got shape {array.shape}")
@@ -64,21 +64,21 @@ def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArr
 
 
 def bytes_or_floats(array: NDArray[Any]) -> NDArray[Any]:
-    """``array`` itself if it is uint8, bool or floats; other whole numbers as uint8, or bool if none is above 1."""
+    """Return uint8, bool and floats unchanged; other whole numbers as uint8, or as bool if none is above 1."""
     if array.dtype == np.uint8 or array.dtype.kind in "bf":
         return array
     return (array > 0) if array.max() <= 1 else array.clip(0, 255).astype(np.uint8)
 
 
 def compact_copy(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy in the same order of memory, in which `levels` finds the same; no float is longer than float32."""
+    """Return a copy in the same memory order, for which `levels` returns the same; floats have at most 32 bits."""
     is_long = array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(np.float32).itemsize
     with np.errstate(over="ignore", under="ignore"):
         return array.astype(np.float32 if is_long else array.dtype, order="K", copy=True)
 
 
 def levels(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """uint8 as it is, booleans as 0 or 255, floats scaled from 0..1; shape [..., height, width, channels]."""
+    """Return uint8 unchanged, booleans as 0 or 255, floats scaled from 0..1; shape [..., height, width, channels]."""
     if array.dtype == np.uint8 and array.flags.c_contiguous:
         return array
     converted = np.empty(array.shape, np.uint8)
@@ -91,7 +91,7 @@ def levels(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _planes(source: NDArray[Any], target: NDArray[np.uint8]) -> Iterator[tuple[NDArray[Any], NDArray[np.uint8]]]:
-    """Yield parts that are read from neighboring places in memory, as far as that can be."""
+    """Yield parts that are read from neighboring places in memory, as far as possible."""
     if abs(source.strides[-1]) == source.itemsize:
         yield source, target
     else:
@@ -116,7 +116,7 @@ def _scaled(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def to_picture(pixels: NDArray[np.uint8]) -> "Image.Image":
-    """uint8 [height, width, channels] as a Pillow image."""
+    """Return uint8 [height, width, channels] as a Pillow image."""
     from PIL import Image
 
     height, width, channels = pixels.shape
@@ -124,6 +124,6 @@ def to_picture(pixels: NDArray[np.uint8]) -> "Image.Image":
 
 
 def png_of(picture: "Image.Image") -> bytes:
-    """Return a gray, RGB or RGBA picture as PNG."""
+    """Return a gray, RGB or RGBA image as PNG."""
     pixels = np.asarray(picture, dtype=np.uint8)
     return png(pixels.reshape(picture.height, picture.width, -1))

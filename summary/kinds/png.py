@@ -1,8 +1,8 @@
-"""Pixels to PNG (ISO/IEC 15948), several times as fast as Pillow and hardly larger.
+"""Encodes pixels as PNG (ISO/IEC 15948), several times as fast as Pillow and hardly larger.
 
-Pillow tries five filters on every row and searches for repeated strings at zlib's level 6. Here a sample of the rows
-decides once for the picture: which filter, and whether searching for strings pays, or runs and Huffman codes do as
-well, which they do wherever there is noise, as in photographs.
+Pillow tries five filters on every row and searches for repeated strings at zlib's level 6. Here, a sample of the rows
+decides once per image which filter to use, and whether searching for strings pays off or runs and Huffman codes do as
+well, as they do wherever there is noise, such as in photographs.
 """
 
 import struct
@@ -17,7 +17,7 @@ from zlib_ng import zlib_ng
 Rows: TypeAlias = NDArray[np.uint8]
 """Bytes of pixels, shape [rows, bytes]."""
 Strategy = Literal["runs", "strings"]
-"""What is searched for: repeated bytes, or repeated strings of them."""
+"""What to search for: repeated bytes, or repeated strings of bytes."""
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _HEADER: Final = struct.Struct(">8sI4sIIBB")
@@ -25,17 +25,17 @@ _HEADER: Final = struct.Struct(">8sI4sIIBB")
 _COLOR_TYPES: Final[Mapping[int, int]] = MappingProxyType({1: 0, 3: 2, 4: 6})
 """Gray, RGB, RGBA by the number of channels."""
 _SAMPLES: Final = 4
-"""Places in the picture where rows are tried."""
+"""Places in the image where rows are tried."""
 _SAMPLE_BYTES: Final = 1 << 14
 """Bytes tried at each place."""
 _SMALL_PICTURE: Final = 1 << 16
-"""Bytes of pixels up to which one place has to do: to try more would take longer than all else."""
+"""Bytes of pixels up to which one place is enough: trying more would take longer than everything else."""
 _BAND_BYTES: Final = 1 << 17
-"""Bytes filtered at a time, so that what is made of them stays in the cache."""
+"""Bytes filtered at a time, so that intermediate results stay in the cache."""
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:
-    """uint8 [height, width, channels], with 1, 3 or 4 channels, as a PNG of 8 bits a channel."""
+    """Return uint8 [height, width, channels], with 1, 3 or 4 channels, as a PNG with 8 bits per channel."""
     height, width, channels = pixels.shape
     rows = np.ascontiguousarray(pixels).reshape(height, width * channels)
     code, strategy = _best(rows, channels)
@@ -45,7 +45,7 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 def png_size(encoded: bytes) -> tuple[int, int, int] | None:
-    """Return width, height and channels of a PNG that is gray, RGB or RGBA; None of anything else."""
+    """Return width, height and channels of a gray, RGB or RGBA PNG; None for anything else."""
     if len(encoded) < _HEADER.size or not encoded.startswith(_SIGNATURE):
         return None
     _, _, kind, width, height, _, color = _HEADER.unpack_from(encoded)
@@ -71,7 +71,7 @@ def _deflated(data: NDArray[np.uint8], strategy: Strategy) -> bytes:
 
 
 def _best(rows: Rows, channels: int) -> tuple[int, Strategy]:
-    """Return the filter and the strategy that make a sample of the picture smallest."""
+    """Return the filter and the strategy that make a sample of the image smallest."""
     height = max(1, min(len(rows), _SAMPLE_BYTES // rows.shape[1]))
     beyond = len(rows) - height
     is_small = rows.size <= _SMALL_PICTURE
@@ -150,4 +150,4 @@ def _mask(condition: NDArray[np.bool_]) -> Rows:
 _FILTERS: Final[Mapping[int, Callable[[Rows, Rows, Rows], Rows]]] = MappingProxyType(
     {0: _none, 1: _left, 2: _up, 3: _average, 4: _paeth}
 )
-"""The prediction of a byte x from those left (a), above (b) and upper left (c) of it, by PNG's number."""
+"""By PNG's number: the prediction of a byte x from the bytes left (a), above (b) and upper left (c) of it."""

@@ -32,7 +32,7 @@ _ROUNDING: Final = 1e-6
 
 @dataclass(frozen=True)
 class PrCurve:
-    """Counts and ratios at n thresholds, which go from 0 to 1 in equal steps."""
+    """Counts and ratios at n thresholds from 0 to 1 in equal steps."""
 
     table: NDArray[np.float64]
     """Shape [6, n], read-only: true positives, false positives, true negatives, false negatives, precision, recall."""
@@ -47,18 +47,18 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
     """Return a value with the curve of a binary classifier, float32.
 
     A prediction p lies in bucket floor(p * (n - 1)) and is positive at the thresholds up to it; precision is
-    TP / max(1e-7, TP + FP), recall TP / max(1e-7, TP + FN) (TensorBoard's ``plugins/pr_curve/summary.py``).
+    TP / max(1e-7, TP + FP), and recall is TP / max(1e-7, TP + FN) (TensorBoard's ``plugins/pr_curve/summary.py``).
 
     Args:
-        tag: the series.
+        tag: the tag of the series.
         labels: how positive each sample is: booleans, or numbers in 0..1; any shape.
-        predictions: probabilities in 0..1, of the same shape. What lies outside is not counted, as in PyTorch, and a
-            warning says so.
+        predictions: probabilities in 0..1, with the same shape. Values outside this range are not counted, as in
+            PyTorch, and a warning is issued.
         num_thresholds: n, at least 2.
-        weights: what each sample counts: a number, or an array of the same shape; by default 1.
+        weights: the weight of each sample: a number, or an array with the same shape; by default 1.
 
     Raises:
-        TypeError: an argument is no array of real numbers.
+        TypeError: an argument is not an array of real numbers.
         ValueError: the shapes differ or a number is out of range.
     """
     name = f"the PR curve {tag!r}"
@@ -104,15 +104,15 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
 
 
 def pr_curve_of_counts(tag: str, *rows: Any) -> Summary.Value:
-    """Return a value with a curve that was counted elsewhere, float32.
+    """Return a value with a curve counted elsewhere, float32.
 
     Args:
-        tag: the series.
+        tag: the tag of the series.
         rows: true positives, false positives, true negatives, false negatives, precision and recall, each of shape
             [n]: one number per threshold, from 0 to 1 in equal steps.
 
     Raises:
-        TypeError: an argument is no array of real numbers.
+        TypeError: an argument is not an array of real numbers.
         ValueError: the shapes differ, or are not [n] with n at least 1.
     """
     if len(rows) != len(_ROWS):
@@ -136,19 +136,19 @@ def pr_curves_of_classes(
     weights: Any = None,
     class_names: Sequence[str] | None = None,
 ) -> Iterator[Summary.Value]:
-    """Yield one value ``<tag>/<class>`` per class: that class against all others.
+    """Yield one value ``<tag>/<class>`` per class, for that class against all others.
 
     Args:
-        tag: the beginning of the series' tags.
-        labels: the class of each sample, whole numbers from 0 on, shape [samples].
+        tag: the prefix of the tags.
+        labels: the class of each sample, whole numbers from 0, shape [samples].
         predictions: the probability of each class, shape [samples, classes].
         num_thresholds: as for `pr_curve`.
         weights: as for `pr_curve`.
-        class_names: ends of the tags; by default the classes' numbers.
+        class_names: suffixes of the tags; by default the class numbers.
 
     Raises:
-        TypeError: an argument is no array of real numbers.
-        ValueError: the shapes, the names and the labels do not fit each other.
+        TypeError: an argument is not an array of real numbers.
+        ValueError: the shapes, the names and the labels do not match.
     """
     name = f"the PR curves {tag!r}"
     classes = as_array(labels, f"the labels of {name}")
@@ -170,10 +170,10 @@ def pr_curves_of_classes(
 
 
 def decode_pr_curve(value: Summary.Value) -> PrCurve:
-    """Return a numeric tensor of shape [6, n].
+    """Decode a numeric tensor of shape [6, n].
 
     Raises:
-        PayloadError: it is none.
+        PayloadError: the value is not such a tensor.
     """
     if value.WhichOneof("value") != "tensor":
         raise PayloadError(f"expected a PR curve as a tensor, got {value.WhichOneof('value') or 'no value'}")
@@ -191,7 +191,7 @@ def _value(tag: str, table: NDArray[np.float64]) -> Summary.Value:
 
 
 def _reaching(buckets: NDArray[np.int64], weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Return what lies in each bucket or above it."""
+    """Return the total weight in each bucket and above it."""
     return np.bincount(buckets, weights, count)[::-1].cumsum()[::-1]
 
 

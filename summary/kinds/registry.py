@@ -1,4 +1,4 @@
-"""All kinds of summaries, Stepscope's own and those of others, and how a value is told and decoded."""
+"""All kinds of summaries, of Stepscope and of other distributions, and how values are identified and decoded."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -51,12 +51,12 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         )
     }
 )
-"""Stepscope's own kinds by their plugin names. Adding one is adding its module and its name here."""
+"""Stepscope's own kinds by plugin name. To add a kind, add its module and its name here."""
 
 ALL_ARRAYS: Final = "tensors"
 """The table of the arrays of all kinds."""
 _NO_KINDS: Final = (ALL_ARRAYS, "summaries", "runs", "files")
-"""What else `stepscope export --kind` writes."""
+"""Other values of `stepscope export --kind`."""
 
 
 def _check(kind: Kind) -> None:
@@ -69,7 +69,7 @@ def _check(kind: Kind) -> None:
 OTHERS: Final = Extensions(
     "kinds", Kind, lambda kind: kind.plugin_name, lambda: tuple(KINDS), _check, lambda kind: kind.about
 )
-"""What other distributions add."""
+"""Kinds that other distributions add."""
 
 _BY_LEGACY_FIELD: Final = MappingProxyType(
     {kind.legacy_field: kind.plugin_name for kind in KINDS.values() if kind.legacy_field is not None}
@@ -80,24 +80,24 @@ _BY_LEGACY_FIELD: Final = MappingProxyType(
 def all_kinds() -> Mapping[str, Kind]:
     """Return every kind by its plugin name, Stepscope's own first.
 
-    Looks for those of other distributions and imports them, so nothing that a training loop calls may call this. What
-    goes wrong in them is a `PayloadError` that names them.
+    The kinds of other distributions are searched for and imported, so nothing that a training loop calls may call this.
+    Any error in one of them becomes a `PayloadError` that names it.
     """
     others = (guarded(kind, plugin, OTHERS.fail) for plugin, kind in OTHERS.loaded())
     return MappingProxyType({**KINDS, **{kind.plugin_name: kind for kind in others}})
 
 
 def kind_named(name: str) -> Kind:
-    """Return the kind with this plugin name, which may be "" or one that nobody knows: then it is that of tensors."""
+    """Return the kind with this plugin name; if the name is "" or unknown, the kind of tensors."""
     if name in KINDS:
         return KINDS[name]
     return all_kinds().get(name, tensor.KIND) if name else tensor.KIND
 
 
 def kind_of(value: Summary.Value) -> str:
-    """Return the kind whose legacy field it uses, else the plugin name in its metadata, which may be "".
+    """Return the kind whose legacy field the value uses, else the plugin name in its metadata, which may be "".
 
-    A legacy field says what it is, whatever the metadata beside it, as in TensorBoard's ``data_compat.py``.
+    A legacy field determines the kind, whatever the metadata, as in TensorBoard's ``data_compat.py``.
     """
     field = value.WhichOneof("value") or ""
     name = _BY_LEGACY_FIELD.get(field, value.metadata.plugin_data.plugin_name)
@@ -109,8 +109,8 @@ def kind_of(value: Summary.Value) -> str:
 def decode(kind: str, value: Summary.Value | bytes) -> Payload:
     """Return the payload of a value of a kind; later values of a tag need no metadata of their own.
 
-    A value of a kind that nobody knows, or of none, is a `Tensor`. Bytes are what an event field holds instead of
-    a summary, such as ``TaggedRunMetadata.run_metadata``.
+    A value of an unknown kind, or of none, becomes a `Tensor`. Bytes are the content of an event field that is used
+    instead of a summary, such as ``TaggedRunMetadata.run_metadata``.
 
     Raises:
         PayloadError: the value is not what the kind expects.
@@ -121,10 +121,10 @@ def decode(kind: str, value: Summary.Value | bytes) -> Payload:
 
 
 def legacy_form(value: Summary.Value) -> Summary.Value:
-    """Return a value in the form that PyTorch and TensorFlow 1 write, fields of their own instead of tensors.
+    """Return a value in the form that PyTorch and TensorFlow 1 write, with dedicated fields instead of tensors.
 
-    ``EventAccumulator.Images`` and ``Audio`` of TensorBoard, and tbparse, find only these. What has no such form is as
-    it was.
+    TensorBoard's ``EventAccumulator.Images`` and ``Audio``, and tbparse, find only these. A value without such a form
+    is returned unchanged.
     """
     kind = kind_named(value.metadata.plugin_data.plugin_name)
     if kind.legacy_form is None or value.WhichOneof("value") != "tensor":

@@ -1,4 +1,4 @@
-"""Run metadata: what a profiler recorded of one step, as StepStats and graphs."""
+"""Run metadata: a profiler's record of one step, as StepStats and graphs."""
 
 from typing import Final
 
@@ -13,13 +13,13 @@ from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "graph_run_metadata"
 TAGGED_PLUGIN_NAME: Final = "graph_tagged_run_metadata"
-"""The name that TensorBoard gives to the event field ``tagged_run_metadata``, which no plugin writes."""
+"""TensorBoard's name for the event field ``tagged_run_metadata``, which no plugin writes."""
 
 _CONTENT: Final = b"1"
 
 
 def tagged_run_metadata(tag: str, run_metadata: RunMetadata) -> TaggedRunMetadata:
-    """Return what ``Event.tagged_run_metadata`` holds, for TensorBoard's graph panel as for the timeline here."""
+    """Return the content of ``Event.tagged_run_metadata``, for TensorBoard's graph panel and Stepscope's timeline."""
     return TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
 
 
@@ -27,7 +27,7 @@ def decode_run_metadata(value: Summary.Value) -> RunMetadata:
     """Return the message in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
 
     Raises:
-        PayloadError: it is no such tensor, or its bytes are not a RunMetadata.
+        PayloadError: the value is not such a tensor, or its bytes are not a RunMetadata.
     """
     plugin = value.metadata.plugin_data
     if plugin.plugin_name == PLUGIN_NAME and plugin.content != _CONTENT:

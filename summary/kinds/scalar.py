@@ -11,11 +11,11 @@ from stepscope.summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
 PLUGIN_NAME: Final = "scalars"
 
 ScalarForm = Literal["simple_value", "float32", "float64"]
-"""How a number is stored: in a field of its own (float32, the smallest), or as a tensor."""
+"""How a number is stored: in its own field (float32, the smallest form), or as a tensor."""
 
 
 def scalar_metadata() -> SummaryMetadata:
-    """Return what marks a tensor as a scalar."""
+    """Return the metadata that marks a tensor as a scalar."""
     return plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_SCALAR)
 
 
@@ -31,17 +31,17 @@ def scalar_tensor(number: float, form: Literal["float32", "float64"]) -> TensorP
 
 
 def scalar(tag: str, number: float, form: ScalarForm = "simple_value") -> Summary.Value:
-    """Return a value with one number; beyond float32, "simple_value" and "float32" store infinity."""
+    """Return a value with one number; "simple_value" and "float32" store numbers beyond float32 as infinity."""
     if form == "simple_value":
         return Summary.Value(tag=tag, simple_value=number)
     return Summary.Value(tag=tag, metadata=scalar_metadata(), tensor=scalar_tensor(number, form))
 
 
 def decode_scalar(value: Summary.Value) -> float:
-    """Return the number: from ``simple_value``, or from a numeric tensor of one element, of any rank.
+    """Return the number in ``simple_value``, or in a numeric tensor of one element and any rank.
 
     Raises:
-        PayloadError: it is neither.
+        PayloadError: the value is neither.
     """
     field = value.WhichOneof("value")
     if field == "simple_value":

@@ -1,8 +1,8 @@
-"""Many scalar events to record bytes at once, in NumPy.
+"""Encodes many scalar events as record bytes at once, in NumPy.
 
-Each point becomes the record of an `Event` with one scalar at a fraction of what protobuf takes. A record's
-CRC comes from linearity: CRC-32C is the XOR of a term for the message's length and of one table entry per
-byte, chosen by the byte and its distance from the end. What a tag adds is then a constant.
+Each point becomes the record of an `Event` with one scalar, at a fraction of the cost of protobuf. A record's CRC is
+computed by linearity: CRC-32C is the XOR of a term for the message's length and one table entry per byte, chosen by the
+byte and its distance from the end. The contribution of a tag is then a constant.
 """
 
 import itertools
@@ -20,32 +20,32 @@ from stepscope.summary.proto.summary_pb2 import Summary
 from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, frame, header, masked_crcs
 
 POINT: Final = np.dtype([("template", "<i8"), ("wall_time", "<f8"), ("step", "<i8"), ("number", "<f8")])
-"""One point as it waits to be written; ``struct`` format "<qdqd"."""
+"""One point waiting to be written; ``struct`` format "<qdqd"."""
 
 LONGEST_PREFIX: Final = 512
 _LONGEST_MESSAGE: Final = LONGEST_PREFIX + 32
 _FEW: Final = 24
-"""Below so many points the fixed cost of the NumPy calls exceeds that of protobuf."""
+"""Below this many points, the fixed cost of the NumPy calls exceeds that of protobuf."""
 
 
 @dataclass(frozen=True)
 class ScalarTemplate:
-    """What all events of one tag and form share."""
+    """The common part of all events of one tag and form."""
 
     tag: str
     form: ScalarForm
     prefix: bytes
-    """The event's bytes between the step and the number, which ends it."""
+    """The event's bytes between the step and the number, which comes last."""
     number_bytes: int
 
     @property
     def fits(self) -> bool:
-        """Whether `encode_scalars` takes it; longer tags are written one by one."""
+        """Whether `encode_scalars` accepts it; points of longer tags are written one by one."""
         return len(self.prefix) <= LONGEST_PREFIX
 
 
 def scalar_template(tag: str, form: ScalarForm) -> ScalarTemplate:
-    """Lay the fields out so that the number comes last, wherever their numbers would put it."""
+    """Lay the fields out so that the number comes last, whatever the order of the field numbers."""
     if form == "simple_value":
         value, number_bytes = scalar(tag, 0.0).SerializeToString(), 4
     else:
@@ -59,14 +59,14 @@ def scalar_template(tag: str, form: ScalarForm) -> ScalarTemplate:
 
 
 def encode_scalars(templates: list[ScalarTemplate], points: NDArray[np.void]) -> bytes:
-    """Return the records of ``points``, dtype `POINT`, in their order; "template" indexes ``templates``."""
+    """Return the records of ``points``, dtype `POINT`, in order; "template" indexes ``templates``."""
     if len(points) < _FEW:
         return b"".join(frame(encode_scalar(templates[p["template"]], p)) for p in points)
     return _Batch(templates, points).encode()
 
 
 def encode_scalar(template: ScalarTemplate, point: np.void) -> bytes:
-    """Return one event by way of protobuf."""
+    """Return one event, encoded by protobuf."""
     value = scalar(template.tag, float(point["number"]), template.form)
     return Event(
         wall_time=float(point["wall_time"]), step=int(point["step"]), summary=Summary(value=[value])
@@ -139,7 +139,7 @@ class _Batch:
 
 
 def step_fields(steps: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return key and varint of each step as rows of bytes, and how many of them count; step 0 is not written."""
+    """Return the key and varint of each step as rows of bytes, and their lengths; step 0 is not written."""
     rest = steps.astype(np.uint64)
     rows = np.zeros((len(steps), 11), np.uint8)
     rows[:, 0] = 0x10
@@ -157,7 +157,7 @@ def step_fields(steps: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np
 
 @cache
 def _byte_terms() -> NDArray[np.uint32]:
-    """[distance from the end, byte]: what a byte adds to the CRC of a message."""
+    """Return what a byte adds to a message's CRC, by [distance from the end, byte]."""
     zero = crc32c(b"\0")
     terms = np.empty((_LONGEST_MESSAGE + 1, 256), np.uint32)
     terms[0] = [crc32c(bytes([byte])) ^ zero for byte in range(256)]
@@ -170,7 +170,7 @@ def _byte_terms() -> NDArray[np.uint32]:
 
 @cache
 def _length_terms() -> NDArray[np.uint32]:
-    """[length]: the CRC of so many zero bytes."""
+    """Return the CRC of zero bytes, by their number."""
     terms = np.array([crc32c(bytes(length)) for length in range(_LONGEST_MESSAGE + 1)], np.uint32)
     terms.flags.writeable = False
     return terms
@@ -178,7 +178,7 @@ def _length_terms() -> NDArray[np.uint32]:
 
 @cache
 def _headers() -> NDArray[np.uint8]:
-    """[length, HEADER_BYTES]: the frame before a message of that length."""
+    """Return the frame before a message of each length, as [length, HEADER_BYTES]."""
     rows = b"".join(header(length) for length in range(_LONGEST_MESSAGE + 1))
     return np.frombuffer(rows, np.uint8).reshape(-1, HEADER_BYTES)
 
@@ -189,7 +189,7 @@ def _prefix_term(template: ScalarTemplate) -> int:
 
 
 def varint(number: int) -> bytes:
-    """Return a whole number, not negative, as protobuf encodes it."""
+    """Return a non-negative whole number as protobuf encodes it."""
     encoded = bytearray()
     while number > 127:
         encoded.append(number & 127 | 128)

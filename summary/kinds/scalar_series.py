@@ -1,7 +1,7 @@
-"""Many points of one tag to record bytes at once, in NumPy.
+"""Encodes many points of one tag as record bytes at once, in NumPy.
 
-Records of one tag whose steps take equally many bytes are equally long, so they are the rows of one array, whose
-columns are filled whole. The CRC of a row is that of a row of zeros, XOR what each pair of its bytes adds to it
+Records of one tag whose steps take the same number of bytes have the same length, so they are the rows of one array,
+which is filled by whole columns. The CRC of a row is the CRC of a row of zeros XOR a term for each pair of its bytes
 (CRC-32C is linear); most bytes are the same in all rows and add a constant.
 """
 
@@ -17,7 +17,7 @@ from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, frame,
 _WALL_TIME = HEADER_BYTES + 1
 _STEP = _WALL_TIME + 8
 _FEWEST_ROWS = 64
-"""Below so many records of one length, arrays cost more than they save."""
+"""Below this many records of one length, arrays cost more than they save."""
 
 
 def encode_series(
@@ -26,13 +26,13 @@ def encode_series(
     wall_times: NDArray[np.float64],
     numbers: NDArray[np.float64],
 ) -> list[bytes | memoryview]:
-    """Return the records of one tag's points, in their order, in pieces.
+    """Return the records of one tag's points, in order and in pieces.
 
     Args:
-        template: the tag and the form of its numbers.
+        template: the tag and the form of the numbers.
         steps: shape [n].
         wall_times: seconds, shape [n].
-        numbers: shape [n]; beyond float32, a form of float32 stores infinity.
+        numbers: shape [n]; a float32 form stores numbers beyond float32 as infinity.
     """
     fields, lengths = step_fields(steps)
     bounds = [0, *(np.flatnonzero(np.diff(lengths)) + 1).tolist(), len(steps)]
@@ -95,7 +95,7 @@ def _add_terms(crcs: NDArray[np.uint32], columns: NDArray[np.uint8], distance: i
 
 @lru_cache(maxsize=64)
 def _terms(distance: int) -> NDArray[np.uint32]:
-    """[first byte | second byte << 8]: what two bytes add, the first of them ``distance`` bytes before the end."""
+    """Return what two bytes add, the first ``distance`` bytes before the end, by [first byte | second byte << 8]."""
     singles = [_single_terms(distance - 1), _single_terms(distance - 2) if distance > 1 else np.zeros(1, np.uint32)]
     return (singles[1][:, np.newaxis] ^ singles[0][np.newaxis, :]).reshape(-1)
 

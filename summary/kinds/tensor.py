@@ -17,10 +17,10 @@ from stepscope.summary.proto import summary_pb2
 from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "tensor"
-"""As PyTorch's ``add_tensor`` names it; TensorBoard has no panel of that name."""
+"""The name in PyTorch's ``add_tensor``; TensorBoard has no panel with this name."""
 
 _LARGEST: Final = (1 << 31) - (1 << 10)
-"""Bytes; a message, with what is beside the tensor in it, must stay below 2 GiB."""
+"""Bytes; a message, which contains more than the tensor, must stay below 2 GiB."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Tensor:
 
 
 def tensor(tag: str, values: Any) -> Summary.Value:
-    """Return a value with the numbers as they are, bfloat16 too; float8, which NumPy and files lack, becomes float32.
+    """Return a value with the numbers unchanged, also bfloat16; float8, which NumPy and files lack, becomes float32.
 
     Raises:
-        TypeError: ``values`` are no numbers.
+        TypeError: ``values`` are not numbers.
         ValueError: they need 2 GiB or more, which no message can hold.
     """
     name = f"the tensor {tag!r}"
@@ -49,10 +49,10 @@ def tensor(tag: str, values: Any) -> Summary.Value:
 
 
 def decode_tensor(value: Summary.Value) -> Tensor:
-    """Return a numeric tensor of any shape.
+    """Decode a numeric tensor of any shape.
 
     Raises:
-        PayloadError: it is none.
+        PayloadError: the value is not such a tensor.
     """
     if value.WhichOneof("value") != "tensor":
         raise PayloadError(f"expected a tensor, got {value.WhichOneof('value') or 'no value'}")

@@ -1,4 +1,4 @@
-"""`TensorProto` to NumPy arrays and back, and the metadata beside it."""
+"""Conversion of `TensorProto` to NumPy arrays and back, and its metadata."""
 
 import math
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ _MOST_EMPTY_ROWS: Final = 1 << 16
 
 
 def plugin_metadata(plugin_name: str, data_class: DataClass, content: bytes = b"") -> SummaryMetadata:
-    """Return what marks a tensor as a kind's; most plugins' own ``content`` is empty at version 0."""
+    """Return the metadata that assigns a tensor to a kind; most plugins' ``content`` is empty at version 0."""
     plugin_data = SummaryMetadata.PluginData(plugin_name=plugin_name, content=content)
     return SummaryMetadata(plugin_data=plugin_data, data_class=data_class)
 
@@ -56,17 +56,17 @@ def plugin_metadata(plugin_name: str, data_class: DataClass, content: bytes = b"
 def numbers(tensor: TensorProto) -> NDArray[Any]:
     """Return the tensor as a read-only array of its own shape and dtype; bfloat16 becomes float32.
 
-    A single value stands for a whole constant tensor, and none for zeros, as in TensorFlow's
+    A single value stands for a whole constant tensor, and no value for zeros, as in TensorFlow's
     ``Tensor::FromProto``.
 
     Raises:
-        PayloadError: the dtype is not numeric, or the number of values does not fit the shape.
+        PayloadError: the dtype is not numeric, or the number of values does not match the shape.
     """
     return _decoded(tensor, _NUMERIC)
 
 
 def real_or_complex_numbers(tensor: TensorProto) -> NDArray[Any]:
-    """As `numbers`, but the tensor may also be complex."""
+    """Return the same as `numbers`, but the tensor may also be complex."""
     return _decoded(tensor, _NUMERIC | _COMPLEX)
 
 
@@ -88,7 +88,7 @@ def strings(tensor: TensorProto) -> NDArray[np.object_]:
     """Return the byte strings of a DT_STRING tensor as a read-only object array of its shape.
 
     Raises:
-        PayloadError: another dtype, or the number of strings does not fit the shape.
+        PayloadError: the tensor has another dtype, or the number of strings does not match the shape.
     """
     if tensor.dtype != types_pb2.DT_STRING:
         raise PayloadError(f"expected a tensor of strings, got {_dtype_name(tensor)}")
@@ -111,7 +111,7 @@ def numbers_tensor(array: NDArray[Any]) -> TensorProto:
     """Return a tensor of the array's dtype, real or complex, with the values as raw bytes.
 
     Raises:
-        TypeError: files have no such dtype.
+        TypeError: files do not support the dtype.
     """
     little_endian = array.dtype.newbyteorder("<")
     if little_endian not in _DTYPES:
@@ -125,7 +125,7 @@ def numbers_tensor(array: NDArray[Any]) -> TensorProto:
 
 
 def bfloat16_tensor(array: NDArray[np.float32]) -> TensorProto:
-    """Return a tensor of bfloat16, whose numbers NumPy holds as float32: their upper halves."""
+    """Return a bfloat16 tensor from the upper halves of its numbers, which NumPy holds as float32."""
     halves = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> np.uint32(16)).astype("<u2")
     return TensorProto(dtype=_BFLOAT16, tensor_shape=_shape_proto(array.shape), tensor_content=halves.tobytes())
 

@@ -21,14 +21,14 @@ class Text:
     """Markdown, as written."""
 
     strings: NDArray[np.object_]
-    """`str` objects of any shape, read-only; rank 0 is one text, more is a table."""
+    """`str` objects of any shape, read-only; rank 0 is one text, a higher rank is a table."""
 
 
 def text(tag: str, content: str | Sequence[Any] | NDArray[Any]) -> Summary.Value:
     """Return a value with a string, or with an array or nested sequence of strings.
 
     Raises:
-        TypeError: some element is not a string, or the rows differ in length.
+        TypeError: an element is not a string, or the rows differ in length.
         ValueError: a string cannot be encoded as UTF-8.
     """
     name = f"the text {tag!r}"
@@ -48,10 +48,10 @@ def text(tag: str, content: str | Sequence[Any] | NDArray[Any]) -> Summary.Value
 
 
 def decode_text(value: Summary.Value) -> Text:
-    """Return a string tensor of any rank; bytes that are not UTF-8 become U+FFFD.
+    """Decode a string tensor of any rank; bytes that are not UTF-8 become U+FFFD.
 
     Raises:
-        PayloadError: it is none.
+        PayloadError: the value is not such a tensor.
     """
     if value.WhichOneof("value") != "tensor":
         raise PayloadError(f"expected text as a tensor, got {value.WhichOneof('value') or 'no value'}")

@@ -25,10 +25,10 @@ _LONGEST_SIDE: Final = 65_535
 def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summary.Value:
     """Return an image value with one GIF; several videos are laid out in a grid, as in PyTorch's ``add_video``.
 
-    GIF rounds a frame's time to 10 ms, at most 655 s, and keeps 256 colors of each frame.
+    GIF rounds a frame's duration to 10 ms, at most 655 s, and keeps 256 colors per frame.
 
     Args:
-        tag: the series.
+        tag: the tag of the series.
         frames: whole numbers in 0..255, booleans, or floats in 0..1, as for images.
         fps: frames per second.
         dataformats: the axes in any order: N (videos), T (frames), C (1, 3 or 4 channels), H and W.
@@ -36,14 +36,14 @@ def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summ
     Raises:
         TypeError: the frames are not real numbers, or ``fps`` is not a number.
         NotInstalledError: Pillow is not installed.
-        ValueError: the letters or the shape make no sense, ``fps`` is not above 0, or a side is longer
-            than 65,535 pixels.
+        ValueError: the letters or the shape are invalid, ``fps`` is not above 0, or a side is longer than
+            65,535 pixels.
     """
     return _video(tag, *_checked_video(tag, frames, fps, dataformats))
 
 
 def prepared_video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Prepared:
-    """As `video`, but the frames are encoded later, from a copy."""
+    """Prepare a `video` whose frames are encoded later, from a copy."""
     videos, rate = _checked_video(tag, frames, fps, dataformats)
     held = compact_copy(videos)
     return Prepared(partial(_video, tag, held, rate), held.nbytes)
@@ -75,7 +75,7 @@ def _video(tag: str, videos: NDArray[Any], fps: float) -> Summary.Value:
 
 
 def _grid(videos: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """[n, t, h, w, c] to [t, rows * h, columns * w, c], both powers of two, filled up with black."""
+    """Return [n, t, h, w, c] as [t, rows * h, columns * w, c], rows and columns powers of two, filled up with black."""
     count, length, height, width, channels = videos.shape
     rows, columns = _grid_size(count)
     filled = np.zeros((rows * columns, length, height, width, channels), np.uint8)
@@ -85,7 +85,7 @@ def _grid(videos: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _grid_size(count: int) -> tuple[int, int]:
-    """Return rows and columns."""
+    """Return the numbers of rows and columns."""
     cells = 1 << (count - 1).bit_length()
     rows = 1 << ((count.bit_length() - 1) // 2)
     return rows, cells // rows

@@ -1,4 +1,4 @@
-"""TensorFlow 1's summaries without TensorFlow, in the place of ``tf.compat.v1.summary``.
+"""TensorFlow 1's summaries without TensorFlow, in place of ``tf.compat.v1.summary``.
 
     from stepscope.summary import v1
 
@@ -8,7 +8,7 @@
             merged = v1.merge([v1.scalar("loss", loss), v1.image("samples", images)])
             writer.add_summary(merged, step)
 
-In TensorFlow 1 the functions add operations to a graph; here they take the values themselves and return what running
+In TensorFlow 1, the functions add operations to a graph; here, they take the values themselves and return what running
 the operation would have returned: a serialized ``Summary``. ``collections`` and the ``name`` of `merge` concern the
 graph only; they are accepted and have no effect.
 """

@@ -1,4 +1,4 @@
-"""`FileWriter` in TensorFlow 1's manner, and the cache of them by folder."""
+"""`FileWriter` in the style of TensorFlow 1, and a cache of writers by folder."""
 
 import os
 import warnings
@@ -26,26 +26,26 @@ from stepscope.summary.writer_base import Message
 
 
 class FileWriter:
-    """Writes summaries, graphs and run metadata to an event file in ``logdir``; made at once.
+    """Writes summaries, graphs and run metadata to an event file in ``logdir``, which is created immediately.
 
-    Calls check their arguments and return; a thread writes, at most a second later, and loses nothing
-    (`stepscope.summary.event_file_writer.EventFileWriter`). It may be used from several threads. After `close`, where
-    TensorFlow drops what is added, a new file is opened with a warning.
+    Calls check their arguments and return; a thread writes, at most one second later, and loses nothing (see
+    `stepscope.summary.event_file_writer.EventFileWriter`). A writer may be used from several threads. Calls after
+    `close`, whose data TensorFlow drops, open a new file with a warning.
 
-    Messages may be of our classes, TensorFlow's or TensorBoard's, or serialized; what is passed is never changed.
+    Messages may be of Stepscope's, TensorFlow's or TensorBoard's classes, or serialized; they are never changed.
 
     Args:
-        logdir: the run's folder, created if absent.
-        graph: what `add_graph` takes; also written as a meta graph.
-        max_queue: accepted for TensorFlow's sake; the queue has no such limit.
-        flush_secs: seconds until an event is in the file, if that is sooner than it would be anyway.
-        graph_def: an older name of ``graph``.
-        filename_suffix: end of the event file's name.
-        session: must be None: to write from within a TensorFlow session takes TensorFlow.
+        logdir: the run's folder, created if missing.
+        graph: a graph as for `add_graph`; also written as a meta graph.
+        max_queue: accepted for compatibility with TensorFlow; the queue has no such limit.
+        flush_secs: maximum seconds until an event is in the file, if shorter than the usual wait.
+        graph_def: an older name for ``graph``.
+        filename_suffix: suffix of the event file's name.
+        session: must be None; writing from within a TensorFlow session requires TensorFlow.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be.
-        OSError: the folder or the file cannot be made or written.
+        TypeError, ValueError: an argument has the wrong type or value.
+        OSError: the folder or the file cannot be created or written.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class FileWriter:
         return self._logdir
 
     def add_summary(self, summary: Message | bytes, global_step: Any = None) -> None:
-        """Add a Summary, with the metadata of its values as often as it comes, so that each file can be read alone.
+        """Add a Summary, with its values' metadata every time, so that each file can be read on its own.
 
         Raises:
             TypeError: it is not a Summary.
@@ -94,11 +94,11 @@ class FileWriter:
         self._add(Event(step=step, summary=own))
 
     def add_event(self, event: Message | bytes) -> None:
-        """Add an Event as it is; where it has no wall time, the present one.
+        """Add an Event unchanged, except that a missing wall time becomes the current time.
 
         Raises:
-            TypeError: it is no Event.
-            ValueError: the bytes are no Event, or its wall time is NaN or infinite.
+            TypeError: it is not an Event.
+            ValueError: the bytes are not an Event, or its wall time is NaN or infinite.
         """
         own = own_message(Event, event, "an event")
         self._add(own, checked_wall_time(own.wall_time) if own.wall_time else None)
@@ -109,17 +109,17 @@ class FileWriter:
         Args:
             graph: the graph.
             global_step: the step.
-            graph_def: an older name of ``graph``.
+            graph_def: an older name for ``graph``.
 
         Raises:
-            TypeError: it is none of these.
+            TypeError: the graph is none of these.
             ValueError: both ``graph`` and ``graph_def`` are given, or the bytes are not a GraphDef.
         """
         definition = _graph_def(graph, graph_def)
         self._add(Event(step=checked_step(global_step), graph_def=definition.SerializeToString()))
 
     def add_meta_graph(self, meta_graph_def: Message | bytes, global_step: Any = None) -> None:
-        """Add a MetaGraphDef; TensorBoard shows the graph in it only beside an event of `add_graph`.
+        """Add a MetaGraphDef; TensorBoard shows its graph only alongside an event of `add_graph`.
 
         Raises:
             TypeError: it is not a MetaGraphDef.
@@ -129,11 +129,11 @@ class FileWriter:
         self._add(Event(step=checked_step(global_step), meta_graph_def=own.SerializeToString()))
 
     def add_run_metadata(self, run_metadata: Message | bytes, tag: str, global_step: Any = None) -> None:
-        """Add what a profiler recorded of a step.
+        """Add a profiler's record of a step.
 
         Raises:
-            TypeError: it is not RunMetadata, or the tag is not a string.
-            ValueError: the tag was used before, or the bytes are not a RunMetadata.
+            TypeError: it is not a RunMetadata, or the tag is not a string.
+            ValueError: the tag was already used, or the bytes are not a RunMetadata.
         """
         own = own_message(RunMetadata, run_metadata, "run_metadata")
         event = Event(step=checked_step(global_step), tagged_run_metadata=tagged_run_metadata(checked_name(tag), own))
@@ -144,21 +144,21 @@ class FileWriter:
             self._run_tags.add(tag)
 
     def add_session_log(self, session_log: Message | bytes, global_step: Any = None) -> None:
-        """Add a SessionLog; its START tells readers that what the run had from that step on is superseded.
+        """Add a SessionLog; START tells readers that the run's earlier data from that step onward is superseded.
 
         Raises:
-            TypeError: it is no SessionLog.
-            ValueError: the bytes are no SessionLog.
+            TypeError: it is not a SessionLog.
+            ValueError: the bytes are not a SessionLog.
         """
         own = own_message(SessionLog, session_log, "session_log")
         self._add(Event(step=checked_step(global_step), session_log=own))
 
     def flush(self) -> None:
-        """Return when all that was added is in the file."""
+        """Return when everything added so far is in the file."""
         self._file.flush()
 
     def close(self) -> None:
-        """Write all that was added and close the file."""
+        """Write everything added so far and close the file."""
         with self._lock:
             self._file.close()
             self._closed = True
@@ -201,7 +201,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: str | os.PathLike[str]) -> FileWriter:
-        """Return the folder's writer; made at the first call."""
+        """Return the folder's writer, which is created at the first call."""
         path = checked_log_dir(logdir)
         with FileWriterCache._lock:
             if path not in FileWriterCache._cache:

@@ -1,4 +1,4 @@
-"""Pictures and sound in TensorFlow 1's manner: one value per picture or clip, each under a tag of its own."""
+"""Images and audio in the style of TensorFlow 1: one value per image or clip, each under its own tag."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -16,7 +16,7 @@ from stepscope.summary.v1.names import tag_of, tags_of_outputs
 
 _BAD_COLOR: Final = np.array([255, 0, 0, 255], np.uint8)
 _DARK: Final = np.float32(1e-6)
-"""Pictures whose largest value is below this are black."""
+"""Images whose largest value is below this are black."""
 
 
 def image(
@@ -26,22 +26,21 @@ def image(
     collections: Iterable[str] | None = None,
     family: str | None = None,
 ) -> bytes:
-    """Return a summary of up to ``max_outputs`` pictures, each in its own field under ``<tag>/image/<i>``, or
-    ``<tag>/image``.
+    """Return a summary of up to ``max_outputs`` images, each in its own field under ``<tag>/image/<i>``.
 
-    Floats are scaled picture by picture, as in TensorFlow's ``core/kernels/summary_image_op.cc``: by 255 / max; or,
-    where one is negative, by 127 / max(abs) and moved by 128. A pixel with NaN or an infinity is red.
+    Floats are scaled per image, as in TensorFlow's ``core/kernels/summary_image_op.cc``: by 255 / max or, if any is
+    negative, by 127 / max(abs) and shifted by 128. A pixel with NaN or infinity is red.
 
     Args:
-        name: the tag, see `stepscope.summary.v1.names.tag_of`.
-        tensor: uint8 in 0..255 or floats, shape [pictures, height, width, channels] with 1, 3 or 4 channels.
-        max_outputs: how many pictures to keep, from the first; whether the tag has a number depends on this alone.
+        name: the tag; see `stepscope.summary.v1.names.tag_of`. With ``max_outputs`` of 1, it is ``<tag>/image``.
+        tensor: uint8 in 0..255 or floats, shape [images, height, width, channels] with 1, 3 or 4 channels.
+        max_outputs: maximum number of images, from the first; it alone determines whether the tag has a number.
         collections: no effect.
-        family: what the tag begins with.
+        family: prefix of the tag.
 
     Raises:
-        TypeError: another dtype.
-        ValueError: another shape, or ``max_outputs`` is below 1.
+        TypeError: any other dtype.
+        ValueError: any other shape, or ``max_outputs`` is below 1.
     """
     tag = tag_of(name, family)
     what = f"the image {tag!r}"
@@ -79,17 +78,17 @@ def audio(
     """Return a summary of up to ``max_outputs`` clips as 16-bit WAV, each in its own field under ``<tag>/audio/<i>``.
 
     Args:
-        name: the tag, see `stepscope.summary.v1.names.tag_of`; where ``max_outputs`` is 1, it is ``<tag>/audio``.
-        tensor: floats in -1..1, shape [clips, frames, channels] with 1 or 2 channels, or [clips, frames]; what lies
-            outside is clipped with a warning.
-        sample_rate: frames per second; the WAV has it rounded.
-        max_outputs: how many clips to keep, from the first; whether the tag has a number depends on this alone.
+        name: the tag; see `stepscope.summary.v1.names.tag_of`. With ``max_outputs`` of 1, it is ``<tag>/audio``.
+        tensor: floats in -1..1, shape [clips, frames, channels] with 1 or 2 channels, or [clips, frames]; values
+            outside this range are clipped with a warning.
+        sample_rate: frames per second; rounded in the WAV.
+        max_outputs: maximum number of clips, from the first; it alone determines whether the tag has a number.
         collections: no effect.
-        family: what the tag begins with.
+        family: prefix of the tag.
 
     Raises:
-        TypeError: another dtype.
-        ValueError: another shape, NaN, or a number out of range.
+        TypeError: any other dtype.
+        ValueError: any other shape, NaN, or a number out of range.
     """
     tag = tag_of(name, family)
     what = f"the audio {tag!r}"
@@ -117,8 +116,8 @@ def audio(
 
 
 def _scaled(picture: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return floats [height, width, channels] to bytes, in the arithmetic of their own dtype, cut off and not
-    rounded; in float32 where a picture is too dark for a factor of its own dtype.
+    """Return floats [height, width, channels] as bytes, computed in their own dtype and truncated, not rounded; in
+    float32 if the image is too dark for a factor of its own dtype.
     """
     finite = np.isfinite(picture).all(axis=-1)
     known = picture[finite].astype(np.float32)

@@ -1,4 +1,4 @@
-"""Summaries of summaries, and what a graph's summary operation says of itself."""
+"""Merged summaries, and the description in a graph's summary operation."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ def merge(
 
     Raises:
         TypeError: an input is neither bytes nor a message.
-        ValueError: there are none, bytes are not a Summary, or two values have the same tag.
+        ValueError: there are no inputs, bytes are not a Summary, or two values have the same tag.
     """
     if not isinstance(inputs, list | tuple):
         raise TypeError(f"inputs must be a list of summaries, got {type(inputs).__name__}")
@@ -40,13 +40,13 @@ def merge(
 
 
 def get_summary_description(node_def: Any) -> SummaryDescription:
-    """Return what the node of a ``TensorSummary`` operation says of itself.
+    """Return the description in the node of a ``TensorSummary`` operation.
 
     Args:
         node_def: a NodeDef of any class.
 
     Raises:
-        ValueError: the node is another operation, or its description is none.
+        ValueError: the node is another operation, or its description is not a SummaryDescription.
     """
     if node_def.op != "TensorSummary":
         raise ValueError(f"a description must be of a TensorSummary operation, got {node_def.op!r}")

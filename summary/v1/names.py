@@ -1,4 +1,4 @@
-"""From the name of a summary to its tag, by TensorFlow 1's rule."""
+"""Tags from the names of summaries, by TensorFlow 1's rule."""
 
 import re
 import warnings
@@ -10,14 +10,14 @@ _ILLEGAL: Final = re.compile(r"[^-/\w.]")
 
 
 def tag_of(name: str, family: str | None = None) -> str:
-    """Return the tag: the clean name, or ``<family>/<family>/<name>``, so that the family is always the first part.
+    """Return the tag: the cleaned name, or ``<family>/<family>/<name>``, so that the family always comes first.
 
-    In names and families, what is not a letter, digit, "_", ".", "-" or "/" becomes "_", and leading slashes go, with a
-    warning (TensorFlow's ``summary_op_util.py``).
+    In names and families, characters other than letters, digits, "_", ".", "-" and "/" become "_", and leading slashes
+    are removed, with a warning (TensorFlow's ``summary_op_util.py``).
 
     Raises:
-        TypeError: a name or a family is not a string.
-        ValueError: nothing is left of it.
+        TypeError: the name or the family is not a string.
+        ValueError: nothing is left of the name or the family.
     """
     clean = _clean(name, "name")
     if family is None:
@@ -38,9 +38,7 @@ def _clean(name: str, role: str) -> str:
 
 
 def tags_of_outputs(tag: str, kind: str, count: int, max_outputs: int) -> list[str]:
-    """Return one tag for each of ``count`` outputs: ``<tag>/<kind>/<i>``, or ``<tag>/<kind>`` where only one may
-    come.
-    """
+    """Return a tag for each of ``count`` outputs: ``<tag>/<kind>/<i>``, or ``<tag>/<kind>`` if at most one is kept."""
     if max_outputs == 1:
         return [f"{tag}/{kind}"][:count]
     return [f"{tag}/{kind}/{index}" for index in range(count)]

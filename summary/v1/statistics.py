@@ -1,4 +1,4 @@
-"""Scalars, histograms, text and tensors in TensorFlow 1's manner."""
+"""Scalars, histograms, text and tensors in the style of TensorFlow 1."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -21,13 +21,13 @@ def scalar(name: str, tensor: Any, collections: Iterable[str] | None = None, fam
     """Return a summary of one number, as float32 in its own field.
 
     Args:
-        name: the tag, see `stepscope.summary.v1.names.tag_of`.
+        name: the tag; see `stepscope.summary.v1.names.tag_of`.
         tensor: one real number, or an array or tensor of one element.
         collections: no effect.
-        family: what the tag begins with.
+        family: prefix of the tag.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be.
+        TypeError, ValueError: an argument has the wrong type or value.
     """
     tag = tag_of(name, family)
     return Summary(value=[scalar_value(tag, checked_number(tensor, f"the scalar {tag!r}"))]).SerializeToString()
@@ -37,18 +37,18 @@ def histogram(name: str, values: Any, collections: Iterable[str] | None = None, 
     """Return a summary of the distribution of ``values``, in buckets that grow by 10 % from 1e-12 on either side of
     zero.
 
-    The older form, with the sum and the sum of squares; a run of empty buckets is one bucket (TensorFlow's
-    ``core/lib/histogram/histogram.cc``).
+    This is the older form, with the sum and the sum of squares; consecutive empty buckets become one bucket
+    (TensorFlow's ``core/lib/histogram/histogram.cc``).
 
     Args:
-        name: the tag, see `stepscope.summary.v1.names.tag_of`.
-        values: real numbers of any shape; there may be none.
+        name: the tag; see `stepscope.summary.v1.names.tag_of`.
+        values: real numbers of any shape; may be empty.
         collections: no effect.
-        family: what the tag begins with.
+        family: prefix of the tag.
 
     Raises:
         TypeError: ``values`` are not real numbers.
-        ValueError: one of them is NaN or infinite.
+        ValueError: a value is NaN or infinite.
     """
     tag = tag_of(name, family)
     flat = binary_floats(as_array(values, f"the histogram {tag!r}"))
@@ -62,7 +62,7 @@ def text(name: str, tensor: Any, collections: Iterable[str] | None = None) -> by
     """Return a summary of Markdown: a string, or an array of strings, which is shown as a table.
 
     Args:
-        name: the tag, see `stepscope.summary.v1.names.tag_of`.
+        name: the tag; see `stepscope.summary.v1.names.tag_of`.
         tensor: `str` or UTF-8 bytes, of any shape.
         collections: no effect.
 
@@ -84,19 +84,19 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> bytes:
-    """Return a summary of a tensor as it is; ``summary_metadata`` says whose it is.
+    """Return a summary of a tensor, unchanged; ``summary_metadata`` identifies its plugin.
 
     Args:
-        name: the tag, see `stepscope.summary.v1.names.tag_of`.
+        name: the tag; see `stepscope.summary.v1.names.tag_of`.
         tensor: numbers, booleans or strings of any shape.
-        summary_description: Markdown that says what the tag is.
+        summary_description: a Markdown description of the tag.
         collections: no effect.
         summary_metadata: a SummaryMetadata message, which names the plugin that shows the tensor.
-        family: what the tag begins with.
+        family: prefix of the tag.
         display_name: the tag's name in panels.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be.
+        TypeError, ValueError: an argument has the wrong type or value.
     """
     tag = tag_of(name, family)
     metadata = SummaryMetadata()

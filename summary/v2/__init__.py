@@ -1,4 +1,4 @@
-"""TensorFlow 2's summaries without TensorFlow, in the place of ``tf.summary``.
+"""TensorFlow 2's summaries without TensorFlow, in place of ``tf.summary``.
 
     from stepscope.summary import v2 as tf_summary
 
@@ -9,9 +9,9 @@
             tf_summary.scalar("loss", loss, step=step)
             tf_summary.image("samples", images, step=step)
 
-The default writer, the default step, `record_if` and `name_scope` hold for the thread, or the asyncio task, that sets
-them. Functions that write return whether they wrote: without a default writer, and where recording is off, they do
-nothing but return False.
+The default writer, the default step, `record_if` and `name_scope` apply to the thread or asyncio task that sets them.
+Functions that write return whether they wrote: without a default writer, or while recording is off, they only return
+False.
 """
 
 from typing import Final, NoReturn

@@ -1,4 +1,4 @@
-"""What every writer in TensorFlow 2's manner can do."""
+"""The interface of writers in the style of TensorFlow 2."""
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
@@ -6,13 +6,13 @@ from typing import Any
 
 
 class SummaryWriter(ABC):
-    """What `stepscope.summary.v2.create_file_writer` and `stepscope.summary.v2.create_noop_writer` return."""
+    """Returned by `stepscope.summary.v2.create_file_writer` and `stepscope.summary.v2.create_noop_writer`."""
 
     @abstractmethod
     def as_default(self, step: Any = None) -> AbstractContextManager["SummaryWriter"]:
-        """Make this the default writer inside a block, and ``step``, unless it is None, the default step.
+        """Make this the default writer in a ``with`` block, and ``step``, unless it is None, the default step.
 
-        At the block's end, what was written is in the file, and the former defaults are back.
+        At the end of the block, everything written is in the file, and the previous defaults are restored.
 
         Raises:
             RuntimeError: the writer is closed.
@@ -21,7 +21,7 @@ class SummaryWriter(ABC):
 
     @abstractmethod
     def set_as_default(self, step: Any = None) -> None:
-        """Make this the default writer from here on, and ``step``, unless it is None, the default step.
+        """Make this the default writer from now on, and ``step``, unless it is None, the default step.
 
         Raises:
             RuntimeError: the writer is closed.
@@ -30,12 +30,12 @@ class SummaryWriter(ABC):
 
     @abstractmethod
     def init(self) -> None:
-        """Do nothing, as the file is there already; RuntimeError where the writer is closed."""
+        """Do nothing, because the file already exists; raise RuntimeError if the writer is closed."""
 
     @abstractmethod
     def flush(self) -> None:
-        """Return when all that was written is in the file."""
+        """Return when everything written so far is in the file."""
 
     @abstractmethod
     def close(self) -> None:
-        """Write what is queued and close the file, for good."""
+        """Write everything queued and close the file permanently."""

@@ -1,4 +1,4 @@
-"""What TensorFlow 2 has under ``tf.summary.experimental``."""
+"""The functions of TensorFlow 2's ``tf.summary.experimental``."""
 
 from stepscope.summary.v2.state import get_step, set_step, summary_scope
 from stepscope.summary.v2.writing import write_raw_pb

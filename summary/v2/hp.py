@@ -1,4 +1,4 @@
-"""Hyperparameters in the manner of TensorBoard's ``tensorboard.plugins.hparams.api``."""
+"""Hyperparameters in the style of TensorBoard's ``tensorboard.plugins.hparams.api``."""
 
 import hashlib
 import json
@@ -42,22 +42,22 @@ class _Interval:
 
 
 class IntInterval(_Interval):
-    """All whole numbers from ``min_value`` to ``max_value``, both included."""
+    """All whole numbers from ``min_value`` to ``max_value``, inclusive."""
 
     dtype = int
 
     def sample_uniform(self, rng: Any = random) -> int:
-        """Return one of them at random; ``rng`` has the methods of the module `random`."""
+        """Return a random number of the interval; ``rng`` has the methods of the module `random`."""
         return int(rng.randint(self.min_value, self.max_value))
 
 
 class RealInterval(_Interval):
-    """All numbers from ``min_value`` to ``max_value``, both included."""
+    """All numbers from ``min_value`` to ``max_value``, inclusive."""
 
     dtype = float
 
     def sample_uniform(self, rng: Any = random) -> float:
-        """Return one of them at random; ``rng`` has the methods of the module `random`."""
+        """Return a random number of the interval; ``rng`` has the methods of the module `random`."""
         return float(rng.uniform(self.min_value, self.max_value))
 
 
@@ -65,12 +65,12 @@ class Discrete:
     """Some values of one type.
 
     Args:
-        values: all bool, int, float or str.
-        dtype: their type, by default that of the first.
+        values: the values, all bool, int, float or str.
+        dtype: their type; by default the type of the first value.
 
     Raises:
         TypeError: a value is of another type.
-        ValueError: there are none and no ``dtype``, or the type is none of the four.
+        ValueError: there are no values and no ``dtype``, or the type is none of the four.
     """
 
     def __init__(self, values: Sequence[Any], dtype: type | None = None) -> None:
@@ -86,21 +86,21 @@ class Discrete:
         self.values: Final[list[Any]] = sorted(given)
 
     def sample_uniform(self, rng: Any = random) -> Any:
-        """Return one of them at random; ``rng`` has the methods of the module `random`.
+        """Return one of the values at random; ``rng`` has the methods of the module `random`.
 
         Raises:
-            IndexError: there are none.
+            IndexError: there are no values.
         """
         return rng.choice(self.values)
 
 
 @dataclass(frozen=True)
 class HParam:
-    """A hyperparameter: its name, and what it may be."""
+    """A hyperparameter: its name and the values that it may take."""
 
     name: str
     domain: Any = None
-    """`IntInterval`, `RealInterval`, `Discrete` or TensorBoard's classes of these names; None for anything."""
+    """`IntInterval`, `RealInterval`, `Discrete` or TensorBoard's classes of these names; None for any value."""
     display_name: str | None = None
     description: str | None = None
     """Markdown."""
@@ -113,11 +113,11 @@ class HParam:
 
 @dataclass(frozen=True)
 class Metric:
-    """A scalar tag that says how well a session does."""
+    """A scalar tag that measures how well a session does."""
 
     tag: str
     group: str | None = None
-    """The folder below the session's, where the tag is in another run."""
+    """The folder within the session's folder, if the tag is in another run."""
     display_name: str | None = None
     description: str | None = None
     """Markdown."""
@@ -134,15 +134,15 @@ class Metric:
 
 
 def hparams(hparams: Mapping[Any, Any], trial_id: str | None = None, start_time_secs: float | None = None) -> bool:
-    """Write which hyperparameters this run has, to the default writer; returns whether it did.
+    """Write this run's hyperparameters to the default writer; return whether they were written.
 
     Args:
-        hparams: names, or `HParam` objects, to booleans, numbers and strings.
-        trial_id: sessions of one id are shown as one group; by default a hash of the hyperparameters.
-        start_time_secs: when the session began, in seconds since the epoch; by default now.
+        hparams: booleans, numbers and strings by name or `HParam` object.
+        trial_id: sessions with the same ID are shown as one group; by default a hash of the hyperparameters.
+        start_time_secs: start of the session in seconds since the epoch; by default the current time.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be.
+        TypeError, ValueError: an argument has the wrong type or value.
     """
     return write_raw_pb(hparams_pb(hparams, trial_id, start_time_secs), step=0)
 
@@ -150,7 +150,7 @@ def hparams(hparams: Mapping[Any, Any], trial_id: str | None = None, start_time_
 def hparams_pb(
     hparams: Mapping[Any, Any], trial_id: str | None = None, start_time_secs: float | None = None
 ) -> Summary:
-    """Return what `hparams` writes."""
+    """Return the Summary that `hparams` writes."""
     if not isinstance(hparams, Mapping):
         raise TypeError(f"hyperparameters must map names to values, got {type(hparams).__name__}")
     named = [(getattr(key, "name", key), value) for key, value in hparams.items()]
@@ -166,15 +166,15 @@ def hparams_pb(
 
 
 def hparams_config(hparams: Sequence[Any], metrics: Sequence[Any], time_created_secs: float | None = None) -> bool:
-    """Write which hyperparameters and metrics an experiment has, to the default writer; returns whether it did.
+    """Write an experiment's hyperparameters and metrics to the default writer; return whether they were written.
 
     Args:
-        hparams: `HParam` objects; TensorBoard's will do.
-        metrics: `Metric` objects; TensorBoard's will do.
-        time_created_secs: when the experiment was made, in seconds since the epoch; by default now.
+        hparams: `HParam` objects, or TensorBoard's.
+        metrics: `Metric` objects, or TensorBoard's.
+        time_created_secs: creation time of the experiment in seconds since the epoch; by default the current time.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be.
+        TypeError, ValueError: an argument has the wrong type or value.
     """
     return write_raw_pb(hparams_config_pb(hparams, metrics, time_created_secs), step=0)
 
@@ -182,7 +182,7 @@ def hparams_config(hparams: Sequence[Any], metrics: Sequence[Any], time_created_
 def hparams_config_pb(
     hparams: Sequence[Any], metrics: Sequence[Any], time_created_secs: float | None = None
 ) -> Summary:
-    """Return what `hparams_config` writes."""
+    """Return the Summary that `hparams_config` writes."""
     message = Experiment(
         hparam_infos=[_hparam_info(hparam) for hparam in hparams],
         metric_infos=[_metric_info(metric) for metric in metrics],
@@ -225,7 +225,7 @@ def _metric_info(metric: Any) -> MetricInfo:
 
 
 def _whole_numbers(named: Sequence[tuple[str, Any]]) -> dict[str, int]:
-    """Return the hyperparameters that are whole numbers, which the hash takes for other values than floats."""
+    """Return the hyperparameters that are whole numbers, which hash differently from floats."""
     return {
         name: int(value) for name, value in named if isinstance(value, int | np.integer) and not isinstance(value, bool)
     }

@@ -1,4 +1,4 @@
-"""What holds for a thread or an asyncio task: the default writer and step, whether to record, the scope of names."""
+"""State of a thread or asyncio task: the default writer and step, whether to record, and the name scope."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +20,14 @@ _ILLEGAL_IN_SCOPES: Final = re.compile(r"[^-_/.A-Za-z0-9]")
 
 @contextmanager
 def record_if(condition: bool | Callable[[], Any] | Any) -> Iterator[None]:
-    """Switch recording on or off inside the block; the innermost one counts.
+    """Switch recording on or off in a ``with`` block; the innermost block applies.
 
     Args:
-        condition: a boolean, or an array or tensor with one; or a function that gives one, which is called whenever
-            something is about to be written.
+        condition: a boolean, an array or tensor of one boolean, or a function that returns one, which is called
+            whenever something is about to be written.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: the condition is none of these.
     """
     if not callable(condition):
         _is_true(condition)
@@ -40,7 +40,7 @@ def record_if(condition: bool | Callable[[], Any] | Any) -> Iterator[None]:
 
 
 def should_record_summaries() -> bool:
-    """Return whether there is a default writer, and `record_if` does not say otherwise."""
+    """Return whether there is a default writer and `record_if` does not switch recording off."""
     if DEFAULT_WRITER.get() is None:
         return False
     condition = _RECORDS.get()
@@ -56,11 +56,11 @@ def set_step(step: Any) -> None:
     """Set the default step.
 
     Args:
-        step: a whole number; an array, tensor or variable of one, which is read whenever something is written; or None,
-            so that there is no default step.
+        step: a whole number; an array, tensor or variable of one, which is read whenever something is written; or None
+            for no default step.
 
     Raises:
-        TypeError, ValueError: it is none of these.
+        TypeError, ValueError: the step is none of these.
     """
     if step is not None:
         step_of(step)
@@ -68,11 +68,11 @@ def set_step(step: Any) -> None:
 
 
 def step_of(step: Any) -> int:
-    """``step`` or else the default step, as an int64.
+    """Return ``step``, or else the default step, as an int64.
 
     Raises:
         TypeError: it is not a whole number.
-        ValueError: there is neither, or it is a fraction or does not fit 64 bits.
+        ValueError: there is no step, or it does not fit in 64 bits.
     """
     if step is None:
         step = DEFAULT_STEP.get()
@@ -85,15 +85,15 @@ def step_of(step: Any) -> int:
 
 @contextmanager
 def name_scope(name: str) -> Iterator[str]:
-    """Put ``<name>/`` before the names of the summaries inside the block, after the scopes around it.
+    """Prefix the names of summaries in a ``with`` block with ``<name>/``, after any enclosing scopes.
 
-    A name that ends with a slash replaces the scopes around it, and an empty one removes them, as in TensorFlow.
+    A name that ends with a slash replaces the enclosing scopes, and an empty name removes them, as in TensorFlow.
 
     Args:
-        name: one or more parts with slashes between.
+        name: one or more parts, separated by slashes.
 
     Returns:
-        The whole scope, with a slash at its end.
+        The whole scope, with a trailing slash.
 
     Raises:
         TypeError: the name is not a string.
@@ -113,16 +113,16 @@ def name_scope(name: str) -> Iterator[str]:
 def summary_scope(
     name: str | None, default_name: str = "summary", values: Sequence[Any] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """For functions that write a kind of summary of their own: the tag of a name, and a scope of that name.
+    """Enter a scope and return its tag, for functions that write their own kind of summary.
 
     Args:
         name: the summary's name.
-        default_name: its name where ``name`` is None or empty.
+        default_name: the summary's name if ``name`` is None or empty.
         values: no effect.
 
     Returns:
-        The tag, which is the name after the scopes around it; and the whole scope, which has only letters, digits and
-        ``_.-/`` of the name.
+        The tag, which is the name prefixed with the enclosing scopes; and the whole scope, which keeps only letters,
+        digits and ``_.-/`` of the name.
 
     Raises:
         TypeError, ValueError: the name cannot be a tag.
@@ -133,7 +133,7 @@ def summary_scope(
 
 
 def tag_of(name: str) -> str:
-    """Return the name after the scopes around it.
+    """Return the name, prefixed with the enclosing scopes.
 
     Raises:
         TypeError, ValueError: the name cannot be a tag.

@@ -1,7 +1,7 @@
-"""The kinds of summaries that TensorFlow 2 writes to the default writer.
+"""Functions of TensorFlow 2 that write summaries to the default writer.
 
 All take ``step``, by default the default step, and return whether something was written. They raise TypeError and
-ValueError before anything is written, and RuntimeError where the default writer is closed.
+ValueError before anything is written, and RuntimeError if the default writer is closed.
 """
 
 from typing import Any, Final
@@ -30,13 +30,13 @@ _GRAY_ALPHA: Final = 2
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> bool:
-    """Write one number, as a float32 tensor.
+    """Write one number as a float32 tensor.
 
     Args:
-        name: the tag, after the scopes around it.
+        name: the tag, to be prefixed with the enclosing scopes.
         data: one real number, or an array or tensor of one element.
         step: by default the default step.
-        description: Markdown that says what the tag is.
+        description: a Markdown description of the tag.
     """
     if description is not None:
         return write_value(
@@ -55,17 +55,17 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
 
 
 def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None) -> bool:
-    """Write up to ``max_outputs`` pictures, as PNG.
+    """Write up to ``max_outputs`` images as PNG.
 
     Args:
-        name: the tag, after the scopes around it.
-        data: shape [pictures, height, width, channels] with 1 (gray), 2 (gray and alpha), 3 (RGB) or 4 (RGBA) channels.
-            Floats in 0..1, times 255.5 and cut off; uint8 as it is; other whole numbers are divided so that the dtype's
-            range becomes that of uint8, whatever is in them. What lies outside is clipped, and NaN becomes 0
-            (``tf.image.convert_image_dtype``).
+        name: the tag, to be prefixed with the enclosing scopes.
+        data: shape [images, height, width, channels] with 1 (gray), 2 (gray and alpha), 3 (RGB) or 4 (RGBA) channels.
+            Floats in 0..1 are multiplied by 255.5 and truncated; uint8 is unchanged; other whole numbers are scaled
+            from the dtype's range to the range of uint8, whatever the values. Values outside the range are clipped, and
+            NaN becomes 0 (``tf.image.convert_image_dtype``).
         step: by default the default step.
-        max_outputs: how many pictures to keep, from the first.
-        description: Markdown that says what the tag is.
+        max_outputs: maximum number of images, from the first.
+        description: a Markdown description of the tag.
     """
 
     def prepared(tag: str) -> Prepared:
@@ -91,17 +91,17 @@ def audio(
     encoding: str | None = None,
     description: str | None = None,
 ) -> bool:
-    """Write up to ``max_outputs`` clips, as 16-bit WAV.
+    """Write up to ``max_outputs`` clips as 16-bit WAV.
 
     Args:
-        name: the tag, after the scopes around it.
-        data: floats in -1..1, shape [clips, frames, channels] with 1 or 2 channels; what lies outside is clipped with a
-            warning.
+        name: the tag, to be prefixed with the enclosing scopes.
+        data: floats in -1..1, shape [clips, frames, channels] with 1 or 2 channels; values outside this range are
+            clipped with a warning.
         sample_rate: frames per second.
         step: by default the default step.
-        max_outputs: how many clips to keep, from the first.
+        max_outputs: maximum number of clips, from the first.
         encoding: "wav" or None.
-        description: Markdown that says what the tag is.
+        description: a Markdown description of the tag.
     """
     if encoding not in (None, "wav"):
         raise ValueError(f"encoding must be 'wav' or None, got {encoding!r}")
@@ -123,11 +123,11 @@ def histogram(
     """Write the distribution of ``data`` in buckets of equal width.
 
     Args:
-        name: the tag, after the scopes around it.
-        data: real numbers of any shape; there may be none.
+        name: the tag, to be prefixed with the enclosing scopes.
+        data: real numbers of any shape; may be empty.
         step: by default the default step.
-        buckets: how many, by default 30; see `stepscope.summary.kinds.histogram.histogram_of_equal_buckets`.
-        description: Markdown that says what the tag is.
+        buckets: number of buckets, by default 30; see `stepscope.summary.kinds.histogram.histogram_of_equal_buckets`.
+        description: a Markdown description of the tag.
     """
     count = _BUCKETS if buckets is None else buckets
     return write_value(name, lambda tag: prepared_histogram_of_equal_buckets(tag, data, count), step, description)
@@ -137,16 +137,16 @@ def text(name: str, data: Any, step: Any = None, description: str | None = None)
     """Write Markdown.
 
     Args:
-        name: the tag, after the scopes around it.
+        name: the tag, to be prefixed with the enclosing scopes.
         data: a string, or an array of strings, which is shown as a table; `str` or UTF-8 bytes.
         step: by default the default step.
-        description: Markdown that says what the tag is.
+        description: a Markdown description of the tag.
     """
     return write_value(name, lambda tag: text_value(tag, strings_of(data, f"the text {tag!r}")), step, description)
 
 
 def graph(graph_data: Any) -> bool:
-    """Write a graph, at step 0.
+    """Write a graph at step 0.
 
     Args:
         graph_data: a GraphDef, its bytes, a ``tf.Graph``, or a model that `stepscope.summary.graphs.graph_of` takes.

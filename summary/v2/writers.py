@@ -1,4 +1,4 @@
-"""Writers in TensorFlow 2's manner."""
+"""Writers in the style of TensorFlow 2."""
 
 import os
 from contextlib import AbstractContextManager
@@ -13,7 +13,7 @@ from stepscope.summary.v2.state import DEFAULT_STEP, DEFAULT_WRITER, set_step
 
 
 class FileSummaryWriter(SummaryWriter):
-    """A writer with an event file of its own; `create_file_writer` says more."""
+    """A writer with its own event file; see `create_file_writer`."""
 
     def __init__(self, file: EventFileWriter) -> None:
         self._file: Final = file
@@ -75,23 +75,23 @@ def create_file_writer(
     experimental_trackable: bool = False,
     experimental_mesh: None = None,
 ) -> SummaryWriter:
-    """Return a writer with an event file in ``logdir``, which is made at once.
+    """Return a writer with an event file in ``logdir``, which is created immediately.
 
-    A thread writes, at most a second after a call, and loses nothing
-    (`stepscope.summary.event_file_writer.EventFileWriter`). It may be used from several threads.
+    A thread writes, at most one second after a call, and loses nothing (see
+    `stepscope.summary.event_file_writer.EventFileWriter`). A writer may be used from several threads.
 
     Args:
-        logdir: the run's folder, created if absent.
-        max_queue: accepted for TensorFlow's sake; the queue has no such limit.
-        flush_millis: milliseconds until a summary is in the file, if that is sooner than it would be anyway.
-        filename_suffix: end of the event file's name, by default ``.v2``.
+        logdir: the run's folder, created if missing.
+        max_queue: accepted for compatibility with TensorFlow; the queue has no such limit.
+        flush_millis: maximum milliseconds until a summary is in the file, if shorter than the usual wait.
+        filename_suffix: suffix of the event file's name; by default ``.v2``.
         name: no effect.
         experimental_trackable: no effect.
         experimental_mesh: must be None.
 
     Raises:
-        TypeError, ValueError: an argument is not what it must be.
-        OSError: the folder or the file cannot be made.
+        TypeError, ValueError: an argument has the wrong type or value.
+        OSError: the folder or the file cannot be created.
     """
     path = checked_log_dir(logdir)
     if max_queue is not None:
@@ -106,19 +106,19 @@ def create_file_writer(
 
 
 def create_noop_writer() -> SummaryWriter:
-    """Return a writer that does nothing; as a default it leaves the default writer as it is."""
+    """Return a writer that does nothing; making it the default leaves the default writer unchanged."""
     return _NoopWriter()
 
 
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
-    """Return when all that was written is in the file.
+    """Return when everything written so far is in the file.
 
     Args:
-        writer: by default the default writer, if there is one.
+        writer: the writer; by default the default writer, if there is one.
         name: no effect.
 
     Raises:
-        TypeError: ``writer`` is none.
+        TypeError: ``writer`` is not a `SummaryWriter`.
     """
     if writer is None:
         writer = DEFAULT_WRITER.get()

@@ -1,4 +1,4 @@
-"""How a summary gets to the default writer."""
+"""Writing summaries to the default writer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +16,10 @@ from stepscope.summary.writer_base import Message
 
 
 def destination(step: Any) -> tuple[EventFileWriter, int] | None:
-    """Return the default writer's file and the step to write at, or None where nothing is to be written.
+    """Return the default writer's file and the step to write at, or None if nothing is to be written.
 
     Raises:
-        TypeError, ValueError: there is a default writer, but no step, or one that is not a whole number.
+        TypeError, ValueError: there is a default writer but no step, or the step is not a whole number.
         RuntimeError: the default writer is closed.
     """
     writer = DEFAULT_WRITER.get()
@@ -38,10 +38,10 @@ def write_value(
     step: Any,
     description: str | None = None,
 ) -> bool:
-    """Write what ``build`` makes or prepares of the tag, if anything is to be written; returns whether it was.
+    """Write the value that ``build`` returns for the tag, if anything is to be written; return whether it was.
 
     Raises:
-        TypeError, ValueError, RuntimeError: as `destination`, or the name cannot be a tag, or ``build`` raises them.
+        TypeError, ValueError, RuntimeError: as for `destination`, or the name cannot be a tag, or ``build`` raises one.
     """
     place = destination(step)
     if place is None:
@@ -71,16 +71,16 @@ def write(
     """Write a tensor of any kind to the default writer.
 
     Args:
-        tag: the series, as it is: scopes of names are not put before it.
-        tensor: numbers, booleans or strings of any shape; or a function that gives them, which is called only if
+        tag: the tag of the series, unchanged: it is not prefixed with name scopes.
+        tensor: numbers, booleans or strings of any shape; or a function that returns them, which is called only if
             something is to be written.
         step: by default the default step.
-        metadata: a SummaryMetadata message, or serialized, which names the plugin that shows the tensor.
+        metadata: a SummaryMetadata message, or its bytes, which names the plugin that shows the tensor.
         name: no effect.
 
     Raises:
-        TypeError: an argument is not what it must be.
-        ValueError: there is no step, or an argument makes no sense.
+        TypeError: an argument has the wrong type.
+        ValueError: there is no step, or an argument is invalid.
         RuntimeError: the default writer is closed.
     """
     place = destination(step)
@@ -99,13 +99,13 @@ def write_raw_pb(tensor: bytes | Message, step: Any = None, name: str | None = N
     """Write a whole Summary to the default writer.
 
     Args:
-        tensor: a Summary message of any class, or serialized.
+        tensor: a Summary message of any class, or its bytes.
         step: by default the default step.
         name: no effect.
 
     Raises:
         TypeError: it is not a Summary.
-        ValueError: there is no step, the bytes are no Summary, or a value has no tag.
+        ValueError: there is no step, the bytes are not a Summary, or a value has no tag.
         RuntimeError: the default writer is closed.
     """
     place = destination(step)

@@ -1,4 +1,4 @@
-"""Spectra of weights for Stepscope: what singular values a layer has, step by step.
+"""Spectra of weights for Stepscope: the singular values of a layer, step by step.
 
 ``add_spectrum(writer, "encoder/weight", weight, step)`` logs those of a matrix with a `stepscope.SummaryWriter`.
 """

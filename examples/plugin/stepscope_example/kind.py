@@ -17,13 +17,13 @@ def add_spectrum(writer: SummaryWriter, tag: str, matrix: Any, step: int) -> Non
     """Log the singular values of a matrix.
 
     Args:
-        writer: where to.
-        tag: what the matrix is called.
-        matrix: float [m, n]; what has more dimensions is taken as [first, all others].
-        step: of the training.
+        writer: the writer to log to.
+        tag: the name of the matrix.
+        matrix: float [m, n]; an array with more dimensions is taken as [first, all others].
+        step: the training step.
 
     Raises:
-        ValueError: ``matrix`` is no matrix, or has values that are not finite.
+        ValueError: ``matrix`` is not a matrix, or has values that are not finite.
     """
     array = np.asarray(matrix, np.float64)
     if array.ndim < 2 or not array.size or not np.isfinite(array).all():
@@ -50,7 +50,7 @@ def decode_spectrum(value: Summary.Value) -> NDArray[np.float64]:
 def effective_rank(values: NDArray[np.float64]) -> float:
     """Return how many directions a matrix uses: the exponential of the entropy of its singular values as shares.
 
-    O. Roy and M. Vetterli, "The effective rank", EUSIPCO 2007. 0 where all are 0.
+    O. Roy and M. Vetterli, "The effective rank", EUSIPCO 2007. 0 if all values are 0.
     """
     total = values.sum()
     if not total > 0:

@@ -19,10 +19,10 @@ from stepscope_example.kind import NAME, effective_rank
 
 SCALE: Final = choice("spectrum.scale", "log", ("log", "linear"))
 STEP: Final = text("spectrum.step", "")
-"""Empty for the latest."""
+"""The step that is shown; empty for the latest."""
 MOST_SERIES: Final = 60
 MOST_STEPS: Final = 40
-"""Of one series that are drawn."""
+"""Maximum number of steps of one series that are drawn."""
 MOST_VALUES: Final = 512
 
 
@@ -56,7 +56,7 @@ class SpectrumPanel(Panel):
 
 
 def told(series: Series) -> dict[str, Any]:
-    """Return one tag of one run as the page draws it: steps, and for each its values and its effective rank."""
+    """Return one tag of one run as the page draws it: steps, with the values and the effective rank of each."""
     count = len(series)
     points = np.unique(np.linspace(0, count - 1, min(count, MOST_STEPS)).round().astype(int)).tolist() if count else []
     spectra = []

@@ -11,13 +11,13 @@ MARK: Final = b"# spans 1\n"
 
 
 def read_spans(data: bytes, name: str, notes: tuple[str, ...], limits: Limits) -> Trace:
-    """Return the spans of a file as a trace; lines that are none are noted.
+    """Return the spans of a file as a trace; lines that are not spans are noted.
 
     Args:
         data: the file, such as ``# spans 1``, and then ``loader 0 250 next batch``.
-        name: of the file, for messages.
-        notes: what was lost of it before.
-        limits: of what is read.
+        name: name of the file, for messages.
+        notes: what was already lost of the file.
+        limits: limits on what is read.
     """
     lanes: dict[str, Lane] = {}
     slices: list[Slice] = []
